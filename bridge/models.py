@@ -1,0 +1,49 @@
+"""What happened inside in-app messages."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Now
+
+from customers.models import Customer, Event
+from engage.models import App, Workspace
+from engage.object_ids import ObjectIdField
+from engage.tenancy import WorkspaceForeignKey
+
+
+class Interaction(models.Model):
+    """One bridge call: what a person did in a message, through which app, and what came of it."""
+
+    class Kind(models.TextChoices):
+        CLOSE = "close"
+        TRACK_EVENT = "track_event"
+        UPDATE_PROFILE = "update_profile"
+        LINK = "link"
+        CAPTURE = "capture"
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    app = models.ForeignKey(App, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    message_id = models.CharField(max_length=255)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    form_data = models.JSONField(default=dict)
+    attributes_written = models.JSONField(default=list, help_text="The names of the attributes written.")
+    created_customer = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            WorkspaceForeignKey(
+                name="interaction_customer", field="customer", table="customers_customer", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(name="interaction_app", field="app", table="engage_app", on_delete="CASCADE"),
+        ]
+        indexes: ClassVar = [
+            # Serves a customer's interactions, newest first, and erasing a customer.
+            models.Index(fields=["workspace", "customer", "-id"], name="interaction_by_customer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.message_id}"

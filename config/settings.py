@@ -1,0 +1,207 @@
+"""The service's settings, read from the environment, top to bottom.
+
+In development nothing needs to be set. In production everything comes from the environment, and what is missing or
+unsafe is refused here, at start. A process that is given a DATABASE_URL is taken to be in production unless it says
+otherwise: forgetting ENVIRONMENT must not leave a real database behind a development set-up.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import django_stubs_ext
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config import development, embedded
+
+django_stubs_ext.monkeypatch()
+ROOT = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+ENVIRONMENT = env.str("ENVIRONMENT", default="production" if "DATABASE_URL" in os.environ else "development")
+if ENVIRONMENT not in {"development", "production"}:
+    raise ImproperlyConfigured(f"ENVIRONMENT must be 'development' or 'production', not {ENVIRONMENT!r}.")
+PRODUCTION = ENVIRONMENT == "production"
+
+DEBUG = env.bool("DEBUG", default=False)
+if PRODUCTION and DEBUG:
+    raise ImproperlyConfigured(
+        "DEBUG must not be on in production: it shows settings and data to whoever meets an error."
+    )
+
+
+def _required(name: str) -> str:
+    """The variable's value; in production its absence stops the start with a message that names it."""
+    value: str = env.str(name, default="")
+    if not value:
+        raise ImproperlyConfigured(
+            f"{name} is not set. In production every setting comes from the environment (see the README); "
+            "for a development set-up say ENVIRONMENT=development."
+        )
+    return value
+
+
+SECRET_KEY = _required("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="")
+if not SECRET_KEY:
+    SECRET_KEY = development.secret_key(folder=ROOT / ".data")
+ALLOWED_HOSTS = _required("ALLOWED_HOSTS").split(",") if PRODUCTION else ["*"]
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# PostgreSQL: the only truth ------------------------------------------------------------------------------------------
+
+_database_url = _required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
+DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(_database_url or embedded.database_url())}
+DATABASES["default"] |= {
+    "ENGINE": "django.db.backends.postgresql",
+    "CONN_MAX_AGE": env.int("DATABASE_CONN_MAX_AGE", default=600),
+    "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
+}
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    # Prepared statements: Django turns them off; with them a short query costs a quarter less.
+    {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
+)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
+
+REDIS_URL = (_required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")) or embedded.redis_url()
+REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
+CACHES = {
+    "default": {
+        "BACKEND": "engage.counters.CounterCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
+    }
+}
+# django-ratelimit's checks know the cache backends by name; ours is Redis, with a fallback inside the process.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
+
+# Web -----------------------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "corsheaders",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "config",
+    "engage",
+    "customers",
+    "journeys",
+    "bridge",
+]
+MIDDLEWARE = [
+    "engage.request_log.RequestLogMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+STATIC_URL = "/static/"
+if PRODUCTION:
+    STATIC_ROOT = ROOT / "staticfiles"
+WHITENOISE_USE_FINDERS = not PRODUCTION
+STORAGES = {
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    }
+}
+
+if PRODUCTION:
+    SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("SECURE_HSTS_SUBDOMAINS", default=True)
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    if env.bool("BEHIND_PROXY", default=False):
+        SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["engage.parsing.StrictJsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+}
+
+# Browsers call the bridge from any page; which origins an app allows is checked on the call itself, because a
+# preflight request does not carry the app's id.
+CORS_URLS_REGEX = r"^/api/v1/sdk/"
+CORS_ALLOW_ALL_ORIGINS = True
+CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
+CORS_ALLOW_HEADERS = ["accept", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
+CORS_EXPOSE_HEADERS = ["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]
+CORS_PREFLIGHT_MAX_AGE = 86_400
+
+# What the service promises -------------------------------------------------------------------------------------------
+
+BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+# How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+
+LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PRODUCTION else "console")
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOGGING_CONFIG = None  # structlog's own set-up, made in engage.request_log
+
+# Celery --------------------------------------------------------------------------------------------------------------
+
+CELERY_BROKER_URL = f"redis+socket{REDIS_URL.removeprefix('unix')}" if REDIS_URL.startswith("unix://") else REDIS_URL
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": REDIS_TIMEOUT,
+    "socket_connect_timeout": REDIS_TIMEOUT,
+    "visibility_timeout": 900,
+    "unacked_mutex_expire": 10,  # by default a freeze of Redis can block redelivery for five minutes
+    "unacked_restore_interval": 10,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # the sweeper wakes; redelivery would only repeat a crash at once
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
+CELERY_TIMEZONE = "UTC"

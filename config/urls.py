@@ -1,0 +1,20 @@
+"""Every address of the service."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from config.health import livez, readyz
+
+urlpatterns = [
+    path("livez", livez),
+    path("readyz", readyz),
+    path("api/v1/journeys/", include("journeys.urls")),
+    path("api/v1/customers/", include("customers.urls")),
+    path("api/v1/sdk/bridge/", include("bridge.urls")),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "engage.envelope.answer_bad_request"
+handler403 = "engage.envelope.answer_forbidden"
+handler404 = "engage.envelope.answer_not_found"
+handler500 = "engage.envelope.answer_server_error"

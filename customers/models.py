@@ -1,0 +1,126 @@
+"""Customers, the segments that they belong to, and the events recorded for them."""
+
+from typing import ClassVar
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from engage.models import Workspace, key_validator
+from engage.object_ids import ObjectIdField
+from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+
+
+class Customer(models.Model):
+    """A person, known by one identifier or more, with free-form attributes.
+
+    An identifier belongs to at most one customer of a workspace; the partial unique indexes also serve the look-ups.
+    """
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    external_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001 (absent is not "")
+    email = models.CharField(max_length=254, null=True, blank=True)  # noqa: DJ001
+    phone = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001
+    user_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001
+    attributes = models.JSONField(default=dict, blank=True, encoder=DjangoJSONEncoder)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("customer_in_workspace"),
+            *(
+                models.UniqueConstraint(
+                    fields=["workspace", field], condition=Q(**{f"{field}__isnull": False}), name=f"customer_{field}"
+                )
+                for field in ("external_id", "email", "phone", "user_id")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id or self.email or self.phone or self.user_id or self.id
+
+
+class Segment(models.Model):
+    """A set of customers: those put into it, those who meet its conditions, or both together (the union)."""
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    key = models.CharField(max_length=100, validators=[key_validator])
+    name = models.CharField(max_length=200)
+    conditions = models.JSONField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("segment_in_workspace"),
+            models.UniqueConstraint(fields=["workspace", "key"], name="segment_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SegmentMembership(models.Model):
+    """One customer put into one segment."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    segment = models.ForeignKey(Segment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    added_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves the members of a segment.
+            models.UniqueConstraint(fields=["segment", "customer"], name="membership_once"),
+            WorkspaceForeignKey(
+                name="membership_segment", field="segment", table="customers_segment", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(
+                name="membership_customer", field="customer", table="customers_customer", on_delete="CASCADE"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Serves a customer's segments, and erasing a customer.
+            models.Index(fields=["workspace", "customer"], name="membership_by_customer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.customer_id} in {self.segment_id}"
+
+
+class Event(models.Model):
+    """Something a customer did, with the properties that came with it."""
+
+    class Source(models.TextChoices):
+        BRIDGE_ACTION = "bridge_action"
+        BRIDGE_CAPTURE = "bridge_capture"
+        API = "api"
+        JOURNEY = "journey"
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    name = models.CharField(max_length=255)
+    properties = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    source = models.CharField(max_length=20, choices=Source.choices)
+    occurred_at = models.DateTimeField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("event_in_workspace"),
+            WorkspaceForeignKey(
+                name="event_customer", field="customer", table="customers_customer", on_delete="CASCADE"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Serves a customer's events, newest first, and erasing a customer.
+            models.Index(fields=["workspace", "customer", "-occurred_at"], name="event_by_customer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})"

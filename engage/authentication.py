@@ -1,0 +1,111 @@
+"""Who is calling: a server with its key, or an app with its id."""
+
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+import structlog
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from engage.credentials import KEY_PREFIX, digest, is_well_formed
+from engage.errors import InvalidRequest, Refusal
+from engage.models import ApiKey, App
+from engage.object_ids import is_object_id
+
+log = structlog.get_logger(__name__)
+_USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class Unauthorized(Refusal):
+    """No key, or one that is unknown, revoked or expired; the answer does not say which."""
+
+    status = 401
+    error = "Unauthorized"
+    code = "unauthorized"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class InvalidAppId(Refusal):
+    """The app id is missing, unknown or switched off."""
+
+    status = 401
+    error = "Invalid app id"
+    code = "invalid_app_id"
+
+
+class OriginNotAllowed(Refusal):
+    """The page that calls is not on the app's list."""
+
+    status = 403
+    error = "Origin not allowed"
+    code = "origin_not_allowed"
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <API_KEY>`; `request.auth` becomes the ApiKey. Raises Unauthorized."""
+
+    def authenticate(self, request: Request) -> tuple[None, ApiKey]:
+        key = api_key_of(request.headers.get("Authorization", ""), now=timezone.now())
+        structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)
+        return None, key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def api_key_of(header: str, *, now: datetime) -> ApiKey:
+    """The valid key that the header carries. Notes at most once a minute that it was used."""
+    scheme, _, secret = header.strip().partition(" ")
+    secret = secret.strip()
+    if scheme.lower() != "bearer" or not secret:
+        raise Unauthorized("Send your API key in the header 'Authorization: Bearer <API_KEY>'.")
+    key = ApiKey.objects.filter(digest=digest(secret)).first() if is_well_formed(secret) else None
+    if key is None or not key.is_valid_at(now):
+        raise Unauthorized("The API key is not valid: it is unknown, revoked or expired.")
+    if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
+        unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_NOTED_EVERY)
+        ApiKey.objects.filter(unnoted, id=key.id).update(last_used_at=now)
+    return key
+
+
+class AppAuthentication(BaseAuthentication):
+    """`X-App-Id: <APP_ID>`; `request.auth` becomes the App. Raises InvalidAppId, OriginNotAllowed, InvalidRequest."""
+
+    def authenticate(self, request: Request) -> tuple[None, App]:
+        if KEY_PREFIX in request.headers.get("Authorization", "") or KEY_PREFIX in request.headers.get("X-App-Id", ""):
+            log.warning("api_key_in_browser", path=request.path)
+            raise InvalidRequest(
+                "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
+            )
+        app = app_of(request.headers.get("X-App-Id", ""))
+        _require_allowed_origin(app, request.headers.get("Origin"))
+        structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
+        return None, app
+
+    def authenticate_header(self, request: Request) -> str:
+        return "X-App-Id"
+
+
+def app_of(app_id: str) -> App:
+    """The enabled app with this id."""
+    app = App.objects.filter(id=app_id, enabled=True).first() if is_object_id(app_id) else None
+    if app is None:
+        raise InvalidAppId("The header X-App-Id must hold the id of an enabled app.")
+    return app
+
+
+def _require_allowed_origin(app: App, origin: str | None) -> None:
+    """Checked on the call itself: a preflight request does not carry the app's id. Apps outside browsers send none."""
+    if origin is None or not app.allowed_origins:
+        return
+    if _origin(origin) not in {_origin(allowed) for allowed in app.allowed_origins}:
+        raise OriginNotAllowed("This app does not allow calls from this origin.")
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text.strip())
+    return f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else text.strip().lower()

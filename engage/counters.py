@@ -1,0 +1,56 @@
+"""Counters in Redis that fall back to counters inside the process while Redis is away."""
+
+from functools import cached_property
+from typing import Any
+
+import redis
+from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.locmem import LocMemCache
+
+from engage.redis_availability import REDIS_FAILURES, redis_availability
+
+
+class CounterCache(BaseCache):
+    """A cache for counting only: `add`, `incr` and `get`, of which none raises.
+
+    Django's own Redis cache makes a client per command and asks three times per increment. While Redis is away each
+    process counts for itself: a limit is then looser, but there is one.
+    """
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self._server = server
+        self._options: dict[str, Any] = params.get("OPTIONS", {})
+        self._local = LocMemCache("engage-counters", {})
+
+    @cached_property
+    def _redis(self) -> "redis.Redis":
+        return redis.Redis.from_url(self._server, **self._options)
+
+    def add(self, key: str, value: Any, timeout: float | None = 300, version: int | None = None) -> bool:
+        if redis_availability.is_expected():
+            try:
+                name = self.make_key(key, version=version)
+                return bool(self._redis.set(name, value, nx=True, ex=None if timeout is None else int(timeout)))
+            except REDIS_FAILURES as error:
+                redis_availability.note_failure(purpose="counters", error=error)
+        return self._local.add(key, value, timeout, version)
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        if redis_availability.is_expected():
+            try:
+                return int(self._redis.incr(self.make_key(key, version=version), delta))
+            except REDIS_FAILURES as error:
+                redis_availability.note_failure(purpose="counters", error=error)
+        self._local.add(key, 0, version=version)
+        return self._local.incr(key, delta, version)
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        if redis_availability.is_expected():
+            try:
+                value = self._redis.get(self.make_key(key, version=version))
+            except REDIS_FAILURES as error:
+                redis_availability.note_failure(purpose="counters", error=error)
+            else:
+                return default if value is None else int(value)
+        return self._local.get(key, default, version)

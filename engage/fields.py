@@ -1,0 +1,158 @@
+"""Reading a request's body: both spellings of a field, strict types, bounded arrays, objects that can be stored.
+
+A field refuses what it is not: a number is no string. `null` is an absent field. Unknown fields are ignored.
+"""
+
+import json
+from typing import Any, ClassVar, Never
+
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from engage.errors import InvalidRequest, MissingParameter, Refusal
+from engage.parsing import KIB, STORED_DEPTH, depth, describe
+
+
+class ArraySizeExceeded(Refusal):
+    """An array of the body holds more items than the interface allows."""
+
+    error = "Array size exceeded"
+    code = "array_size_exceeded"
+
+
+class BodySerializer(serializers.Serializer[Any]):
+    """A request's body.
+
+    `aliases` maps a second spelling to the field that it stands for; `missing` maps a required field to the message
+    of its 'Missing required parameter'. `read` gives the validated values or raises one Refusal.
+    """
+
+    aliases: ClassVar[dict[str, str]] = {}
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(_fold_aliases(data, self.aliases))
+
+    @classmethod
+    def read(cls, body: Any) -> dict[str, Any]:
+        """The body's validated values. Raises MissingParameter, ArraySizeExceeded or InvalidRequest."""
+        serializer = cls(data=body)
+        if serializer.is_valid():
+            return dict(serializer.validated_data)
+        raise _refusal(serializer.errors)
+
+
+def _fold_aliases(body: Any, aliases: dict[str, str]) -> dict[str, Any]:
+    folded = {name: value for name, value in body.items() if value is not None and name not in aliases}
+    for alias, name in aliases.items():
+        value = body.get(alias)
+        if value is None:
+            continue
+        if name in folded and not same_json(folded[name], value):
+            raise InvalidRequest(f"{name} and {alias} are two spellings of one field, but their values differ.")
+        folded[name] = value
+    return folded
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, where true is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _refusal(errors: Any) -> Refusal:
+    found = [
+        (f"{path} is required." if error.code == "required" else f"{path} {error}", error.code, path)
+        for path, error in _flatten(errors, "")
+    ]
+    missing = all(code == "required" for _, code, _ in found)
+    details = [{"field": path, "message": message} for message, _, path in found] if len(found) > 1 else []
+    kind = MissingParameter if missing else InvalidRequest
+    return kind(" ".join(message for message, _, _ in found), details=details)
+
+
+def _flatten(errors: Any, path: str) -> list[tuple[str, Any]]:
+    if isinstance(errors, dict):
+        return [
+            found
+            for name, inner in errors.items()
+            for found in _flatten(inner, f"{path}.{name}" if path else str(name))
+        ]
+    return [(path, error) for error in errors]
+
+
+class _StrictField(serializers.Field[Any, Any, Any, Any]):
+    """A field that takes one JSON type and says in words what came instead."""
+
+    expected = ""
+
+    def refuse(self, value: Any) -> Never:
+        raise serializers.ValidationError(f"must be {self.expected}, but {describe(value)} came.", code="wrong_type")
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class TextField(_StrictField):
+    """A string; blank counts as absent where `blank_is_absent`."""
+
+    expected = "a string"
+
+    def __init__(self, *, max_length: int = 1024, blank_is_absent: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_length = max_length
+        self.blank_is_absent = blank_is_absent
+
+    def run_validation(self, data: Any = empty) -> Any:
+        if self.blank_is_absent and isinstance(data, str) and not data.strip():
+            data = empty
+        return super().run_validation(data)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.refuse(data)
+        if len(data) > self.max_length:
+            raise serializers.ValidationError(f"must be at most {self.max_length} characters long, not {len(data)}.")
+        return data
+
+
+class TextArrayField(_StrictField):
+    """An array of at most `max_items` strings. Raises ArraySizeExceeded."""
+
+    expected = "an array of strings"
+
+    def __init__(self, *, max_items: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_items = max_items
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        if not isinstance(data, list):
+            self.refuse(data)
+        if len(data) > self.max_items:
+            raise ArraySizeExceeded(f"{self.field_name} holds {len(data)} items; its maximum is {self.max_items}.")
+        for position, item in enumerate(data):
+            if not isinstance(item, str):
+                raise serializers.ValidationError(
+                    f"must be an array of strings, but item {position} is {describe(item)}.", code="wrong_type"
+                )
+        return data
+
+
+class ObjectField(_StrictField):
+    """A JSON object that can be stored: nested at most 10 deep, at most `max_bytes` when written as JSON."""
+
+    expected = "an object"
+
+    def __init__(self, *, max_bytes: int = 64 * KIB, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_bytes = max_bytes
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.refuse(data)
+        if depth(data) > STORED_DEPTH:
+            raise serializers.ValidationError(f"is nested more than {STORED_DEPTH} deep.", code="too_deep")
+        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+        if size > self.max_bytes:
+            raise serializers.ValidationError(
+                f"is {size} bytes of JSON; its maximum is {self.max_bytes}.", code="too_big"
+            )
+        return data

@@ -1,0 +1,74 @@
+"""How often a caller may call: counted by django-ratelimit, told in headers.
+
+Only `get_usage()` of django-ratelimit serves: its decorator answers 403 without headers.
+"""
+
+import time
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+
+from engage.errors import Refusal
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One caller's count in the current window; `seconds_left` until the window ends."""
+
+    policy: str
+    limit: int
+    window_seconds: int
+    remaining: int
+    seconds_left: int
+
+    def headers(self) -> dict[str, str]:
+        """The widespread headers, and those of the IETF draft."""
+        return {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(self.remaining),
+            "X-RateLimit-Reset": str(int(time.time()) + self.seconds_left),
+            "RateLimit-Policy": f'"{self.policy}";q={self.limit};w={self.window_seconds}',
+            "RateLimit": f'"{self.policy}";r={self.remaining};t={self.seconds_left}',
+        }
+
+
+class RateLimitExceeded(Refusal):
+    """The caller's window is used up."""
+
+    status = 429
+    error = "Rate limit exceeded"
+    code = "rate_limit_exceeded"
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__(
+            f"More than {usage.limit} calls in {usage.window_seconds} seconds. "
+            f"Try again in {usage.seconds_left} seconds.",
+            headers={"Retry-After": str(usage.seconds_left)},
+        )
+        self.usage = usage
+
+
+def parse_rate(rate: str) -> tuple[int, int]:
+    """ "100/m" as (100, 60): how many in how many seconds."""
+    count, _, period = rate.partition("/")
+    return int(count), int(period[:-1] or 1) * _SECONDS[period[-1]]
+
+
+def count_call(request: HttpRequest, *, policy: str, caller: str, limit: int, window_seconds: int) -> Usage:
+    """Counts this call of the caller under the policy. Raises RateLimitExceeded (which carries the usage)."""
+    counted = get_usage(
+        request, group=policy, key=lambda _group, _request: caller, rate=(limit, window_seconds), increment=True
+    )
+    usage = Usage(
+        policy=policy,
+        limit=limit,
+        window_seconds=window_seconds,
+        remaining=max(0, limit - counted["count"]),
+        seconds_left=max(1, counted["time_left"]),
+    )
+    if counted["should_limit"]:
+        raise RateLimitExceeded(usage)
+    return usage

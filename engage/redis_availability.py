@@ -1,0 +1,36 @@
+"""Whether Redis is worth asking right now.
+
+Redis only carries wake-ups and counters. After a failure it is left alone for a moment, so that a frozen Redis costs a
+process one time-out and not one per request.
+"""
+
+import time
+
+import structlog
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+_AVOID_SECONDS = 2.0
+
+# What the clients raise while Redis cannot be reached, is frozen, loading, or full.
+REDIS_FAILURES = (RedisError, OSError)
+
+
+class _Availability:
+    def __init__(self) -> None:
+        self._avoid_until = 0.0
+
+    def is_expected(self) -> bool:
+        """Whether nothing speaks against asking Redis."""
+        return time.monotonic() >= self._avoid_until
+
+    def note_failure(self, *, purpose: str, error: BaseException) -> None:
+        """Leaves Redis alone for a moment."""
+        self._avoid_until = time.monotonic() + _AVOID_SECONDS
+        log.warning("redis_unreachable", purpose=purpose, error=type(error).__name__)
+
+    def reset(self) -> None:
+        self._avoid_until = 0.0
+
+
+redis_availability = _Availability()

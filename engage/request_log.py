@@ -1,0 +1,110 @@
+"""Structured logs, and the request id that ties their lines together.
+
+What people are or send never stands in a log: no e-mail, phone, payload, form data or key. Lines carry ids and
+measures only; a query string is never logged, and of an exception only where and what kind it was, because messages
+of the database quote values.
+"""
+
+import logging
+import re
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+_ACCEPTED_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_QUIET_PATHS = frozenset({"/livez", "/readyz"})
+log = structlog.get_logger(__name__)
+
+
+def current_request_id() -> str:
+    """The id of the request (or of the trigger behind the task) that is being served; "" outside of one."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+class RequestLogMiddleware:
+    """Takes or makes the request id, echoes it, and logs one line per request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        sent = request.headers.get("X-Request-Id", "")
+        request_id = sent if _ACCEPTED_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        started = time.perf_counter()
+        response = self.get_response(request)
+        response["X-Request-Id"] = request_id
+        if request.path not in _QUIET_PATHS:
+            log.info(
+                "request",
+                method=request.method,
+                route=request.resolver_match.route if request.resolver_match else None,
+                status=response.status_code,
+                ms=round((time.perf_counter() - started) * 1000, 1),
+            )
+        return response
+
+
+def configure_logging() -> None:
+    """Sends structlog's and the standard library's lines to standard error, in one format. May be called again."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _scrub_exception,
+    ]
+    rendered = (
+        structlog.processors.JSONRenderer()
+        if settings.LOG_FORMAT == "json"
+        else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, rendered],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(settings.LOG_LEVEL)
+    # Their lines would repeat ours and quote paths with their query strings.
+    for chatty in ("django.request", "django.server", "django.security", "celery.app.trace"):
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+
+
+def _scrub_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Where an exception was raised and what kind it is, without its message."""
+    raised = event.pop("exc_info", None)
+    if raised is True:
+        raised = sys.exc_info()
+    error = raised[1] if isinstance(raised, tuple) else raised
+    if isinstance(error, BaseException):
+        event["exception"] = describe_exception(error)
+    return event
+
+
+def describe_exception(error: BaseException) -> str:
+    """The kinds of the exception and of its causes, each with the lines that it passed; no messages."""
+    parts = []
+    cause: BaseException | None = error
+    while cause is not None:
+        frames = traceback.extract_tb(cause.__traceback__)
+        way = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+        parts.append(f"{type(cause).__module__}.{type(cause).__qualname__} at {way}")
+        cause = cause.__cause__
+    return "; caused by ".join(parts)

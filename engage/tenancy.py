@@ -1,0 +1,56 @@
+"""A foreign key over (workspace, id): PostgreSQL itself refuses a row that links two workspaces."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from django.db import models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+
+OnDelete = Literal["CASCADE", "RESTRICT"]
+
+
+class WorkspaceForeignKey(models.BaseConstraint):
+    """`FOREIGN KEY (workspace_id, <field>_id) REFERENCES <table> (workspace_id, id)`.
+
+    Stands beside a Django ForeignKey made with `same_workspace()`, which has no constraint of its own. The table
+    referred to needs `unique_in_workspace()`.
+    """
+
+    def __init__(self, *, name: str, field: str, table: str, on_delete: OnDelete) -> None:
+        super().__init__(name=name)
+        self.field, self.table, self.on_delete = field, table, on_delete
+
+    def _definition(self, editor: BaseDatabaseSchemaEditor) -> str:
+        quote = editor.quote_name
+        return (
+            f"CONSTRAINT {quote(self.name)} FOREIGN KEY (workspace_id, {quote(self.field + '_id')}) "
+            f"REFERENCES {quote(self.table)} (workspace_id, id) ON DELETE {self.on_delete}"
+        )
+
+    def constraint_sql(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor) -> str:  # type: ignore[override]
+        return self._definition(schema_editor)
+
+    def create_sql(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor) -> str:  # type: ignore[override]
+        table = schema_editor.quote_name(model._meta.db_table)
+        return f"ALTER TABLE {table} ADD {self._definition(schema_editor)}"
+
+    def remove_sql(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor) -> str:  # type: ignore[override]
+        table = schema_editor.quote_name(model._meta.db_table)
+        return f"ALTER TABLE {table} DROP CONSTRAINT {schema_editor.quote_name(self.name)}"
+
+    def validate(self, *args: Any, **kwargs: Any) -> None:
+        """PostgreSQL checks it on write; a form offers only rows of the workspace."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WorkspaceForeignKey) and self.deconstruct() == other.deconstruct()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def deconstruct(self) -> tuple[str, tuple[Any, ...], Mapping[str, Any]]:  # type: ignore[override]
+        path, args, kwargs = super().deconstruct()
+        return path, tuple(args), {**kwargs, "field": self.field, "table": self.table, "on_delete": self.on_delete}
+
+
+def unique_in_workspace(name: str) -> models.UniqueConstraint:
+    """What a WorkspaceForeignKey refers to; also serves reading a row by workspace and id."""
+    return models.UniqueConstraint(fields=["workspace", "id"], name=name)

@@ -1,0 +1,81 @@
+"""What every view of the interface shares: who calls, how often, and the headers that say so."""
+
+from typing import Any, ClassVar, cast
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from engage.authentication import ApiKeyAuthentication, AppAuthentication
+from engage.client_address import client_address
+from engage.models import ApiKey, App
+from engage.parsing import KIB, MAX_BODY_BYTES
+from engage.rate_limit import RateLimitExceeded, Usage, count_call, parse_rate
+
+
+class _LimitedView(APIView):
+    """A view that counts its caller's calls and tells the count on every answer."""
+
+    max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
+    usage: Usage | None = None
+
+    def count(self, request: Request) -> Usage:
+        raise NotImplementedError
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        try:
+            self.usage = self.count(request)
+        except RateLimitExceeded as exceeded:
+            self.usage = exceeded.usage
+            raise
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if self.usage is not None:
+            for name, value in self.usage.headers().items():
+                final[name] = value
+        return final
+
+
+class ServerView(_LimitedView):
+    """Called by a server with its API key. Each policy counts for itself, under the key's own limit.
+
+    `limit_factor` widens the limit for calls that only read: who waits for a job asks more than once.
+    """
+
+    authentication_classes = (ApiKeyAuthentication,)
+    policy: ClassVar[str]
+    limit_factor: ClassVar[int] = 1
+
+    def count(self, request: Request) -> Usage:
+        key = self.api_key
+        limit, seconds = parse_rate(key.rate_limit)
+        return count_call(
+            request._request,
+            policy=self.policy,
+            caller=key.id,
+            limit=limit * self.limit_factor,
+            window_seconds=seconds,
+        )
+
+    @property
+    def api_key(self) -> ApiKey:
+        return cast("ApiKey", self.request.auth)
+
+
+class SdkView(_LimitedView):
+    """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
+
+    authentication_classes = (AppAuthentication,)
+    max_body_bytes = 64 * KIB
+
+    def count(self, request: Request) -> Usage:
+        limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
+        caller = f"{self.app.id} {client_address(request._request)}"
+        return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=seconds)
+
+    @property
+    def app(self) -> App:
+        return cast("App", self.request.auth)

@@ -1,0 +1,29 @@
+"""The job id of the interface: `enroll-<journeyId>-<customerId>-<epoch_millis>`."""
+
+import re
+from typing import NamedTuple
+
+_PATTERN = re.compile(
+    r"enroll-(?P<journey_id>[0-9a-f]{24})-(?P<customer_id>[0-9a-f]{24})-(?P<queued_ms>[1-9][0-9]{0,15})"
+)
+
+
+class JobIdParts(NamedTuple):
+    """What a job id is made of; together they identify the job."""
+
+    journey_id: str
+    customer_id: str
+    queued_ms: int
+
+
+def job_id(*, journey_id: str, customer_id: str, queued_ms: int) -> str:
+    """The id of the job that was queued for this customer and journey at this epoch millisecond."""
+    return f"enroll-{journey_id}-{customer_id}-{queued_ms}"
+
+
+def parse_job_id(text: str) -> JobIdParts | None:
+    """The parts of a job id, or None where the text is none."""
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        return None
+    return JobIdParts(match["journey_id"], match["customer_id"], int(match["queued_ms"]))

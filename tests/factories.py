@@ -1,0 +1,91 @@
+"""The small cast of the tests."""
+
+from typing import Any
+
+from factory.declarations import Sequence, SubFactory
+from factory.django import DjangoModelFactory
+from factory.helpers import post_generation
+
+from customers.models import Customer, Segment, SegmentMembership
+from engage.credentials import new_key
+from engage.models import ApiKey, App, Workspace
+from journeys.models import Journey, JourneyRevision
+
+
+class WorkspaceFactory(DjangoModelFactory[Workspace]):
+    class Meta:
+        model = Workspace
+
+    key = Sequence(lambda n: f"workspace-{n}")
+    name = "Acme"
+
+
+class ApiKeyFactory(DjangoModelFactory[ApiKey]):
+    """Made with `secret=`, or with a fresh one; the secret is then at `.secret`."""
+
+    class Meta:
+        model = ApiKey
+
+    workspace = SubFactory(WorkspaceFactory)
+    name = Sequence(lambda n: f"server-{n}")
+    rate_limit = "1000000/m"
+
+    @classmethod
+    def _create(cls, model_class: type[ApiKey], *args: Any, **kwargs: Any) -> ApiKey:
+        fresh = new_key()
+        key: ApiKey = super()._create(model_class, *args, prefix=fresh.prefix, digest=fresh.digest, **kwargs)
+        vars(key)["secret"] = fresh.secret
+        return key
+
+
+class AppFactory(DjangoModelFactory[App]):
+    class Meta:
+        model = App
+
+    workspace = SubFactory(WorkspaceFactory)
+    name = Sequence(lambda n: f"web-{n}")
+
+
+class CustomerFactory(DjangoModelFactory[Customer]):
+    class Meta:
+        model = Customer
+
+    workspace = SubFactory(WorkspaceFactory)
+    external_id = Sequence(lambda n: f"person-{n}")
+
+
+class SegmentFactory(DjangoModelFactory[Segment]):
+    """`members=[customer, …]` puts customers into it."""
+
+    class Meta:
+        model = Segment
+        skip_postgeneration_save = True
+
+    workspace = SubFactory(WorkspaceFactory)
+    key = Sequence(lambda n: f"segment-{n}")
+    name = "VIP"
+
+    @post_generation
+    def members(self: Any, create: bool, extracted: list[Customer] | None, **_: Any) -> None:
+        SegmentMembership.objects.bulk_create(
+            SegmentMembership(workspace_id=self.workspace_id, segment=self, customer=customer)
+            for customer in extracted or []
+        )
+
+
+class JourneyFactory(DjangoModelFactory[Journey]):
+    """`steps=[…]` are the steps of its first revision; without them it completes at once."""
+
+    class Meta:
+        model = Journey
+        skip_postgeneration_save = True
+
+    workspace = SubFactory(WorkspaceFactory)
+    key = Sequence(lambda n: f"journey-{n}")
+    name = "Welcome"
+
+    @post_generation
+    def steps(self: Any, create: bool, extracted: list[dict[str, Any]] | None, **_: Any) -> None:
+        JourneyRevision.objects.create(
+            workspace_id=self.workspace_id, journey=self, number=self.revision, steps=extracted or []
+        )
