@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = "engage"  # the database and its owner
@@ -84,7 +83,7 @@ def postgresql() -> Server:
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Server(
         name="postgresql",
-        url=f"postgres://{DATABASE}@{quote(str(sockets), safe='')}/{DATABASE}",
+        url=f"postgres://{DATABASE}@/{DATABASE}?host={sockets}",
         data=data,
         sockets=sockets,
         command=[*_ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
