@@ -77,7 +77,7 @@ class Server:
 
 
 def postgresql() -> Server:
-    folder = _data_folder()
+    folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "postgresql"
     settings = {**POSTGRESQL_SETTINGS, "unix_socket_directories": str(sockets)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -93,7 +93,7 @@ def postgresql() -> Server:
 
 
 def redis() -> Server:
-    folder = _data_folder()
+    folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "redis"
     settings = {**REDIS_SETTINGS, "dir": str(data), "unixsocket": str(sockets / "redis.sock")}
     options = [word for name, value in settings.items() for word in (f"--{name}", value)]
@@ -108,7 +108,8 @@ def redis() -> Server:
     )
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """Where the checkout keeps what it must not lose."""
     folder = Path(os.environ.get("EMBEDDED_DATA") or ROOT / ".data").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
