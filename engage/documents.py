@@ -1,0 +1,82 @@
+"""Reading a JSON document strictly: what is wrong, missing or unknown is refused, and the refusal names the place."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Never
+
+from engage.errors import Refusal
+from engage.parsing import describe
+
+
+@dataclass(frozen=True)
+class Part:
+    """One value of a document, the place where it stands (`steps[2].for`; "" is the whole), and how it is refused."""
+
+    value: object
+    place: str
+    refusal: type[Refusal]
+
+    def refuse(self, reason: str) -> Never:
+        """Raises the refusal, with a message that begins with the place."""
+        raise self.refusal(f"{self.place} {reason}")
+
+    @property
+    def is_null(self) -> bool:
+        return self.value is None
+
+    def members(self) -> dict[str, "Part"]:
+        """The parts of an object by name, whatever their names are."""
+        if not isinstance(self.value, dict):
+            self._refuse_type("an object")
+        return {name: self._at(value, name) for name, value in self.value.items()}
+
+    def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, "Part"]:
+        """The parts of an object that has all of the required fields, and no other ones than these and the optional."""
+        found = self.members()
+        known = [*required, *optional]
+        for name, part in found.items():
+            if name not in known:
+                part.refuse(f"is not known; what may stand here is {', '.join(known)}.")
+        for name in required:
+            self.field(name)
+        return found
+
+    def field(self, name: str) -> "Part":
+        """The part of this name in an object, which must be there."""
+        return self.members().get(name) or self._at(None, name).refuse("is required.")
+
+    def items(self, *, at_most: int | None = None) -> list["Part"]:
+        """The parts of an array."""
+        if not isinstance(self.value, list):
+            self._refuse_type("an array")
+        if at_most is not None and len(self.value) > at_most:
+            self.refuse(f"holds {len(self.value)} items; its maximum is {at_most}.")
+        return [replace(self, value=value, place=f"{self.place}[{index}]") for index, value in enumerate(self.value)]
+
+    def text(self, *, at_most: int) -> str:
+        """A string that is not blank, of at most so many characters."""
+        if not isinstance(self.value, str):
+            self._refuse_type("a string")
+        if not self.value.strip():
+            self.refuse("must not be blank.")
+        if len(self.value) > at_most:
+            self.refuse(f"must be at most {at_most} characters long, not {len(self.value)}.")
+        return self.value
+
+    def flag(self) -> bool:
+        """true or false."""
+        if not isinstance(self.value, bool):
+            self._refuse_type("a boolean")
+        return self.value
+
+    def integer(self) -> int:
+        """A whole number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self._refuse_type("a whole number")
+        return self.value
+
+    def _at(self, value: object, name: str) -> "Part":
+        return replace(self, value=value, place=f"{self.place}.{name}" if self.place else name)
+
+    def _refuse_type(self, expected: str) -> Never:
+        self.refuse(f"must be {expected}, but {describe(self.value)} came.")

@@ -1,0 +1,67 @@
+"""A journey's steps, from the JSON in which they are written and stored to values that can be walked.
+
+A step goes on to the one after it, or to the one that its `next` names; `"next": null` ends the journey, as does the
+last step. A journey without steps completes at once.
+"""
+
+import re
+from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
+
+from engage.documents import Part
+from journeys.steps.delay import Delay, parse_delay
+from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
+
+MAX_STEPS = 200
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+Step = Delay
+_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {"delay": parse_delay}
+
+
+def parse_steps(value: object) -> tuple[Step, ...]:
+    """The steps in their order. Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`."""
+    parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
+    ids = _ids(parts)
+    steps = tuple(
+        _parse(WrittenStep(part, step_id, following, ids))
+        for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
+    )
+    _refuse_loops_without_a_wait(parts, steps)
+    return steps
+
+
+def _ids(parts: list[Part]) -> list[str]:
+    places: dict[str, str] = {}
+    for part in parts:
+        written = part.field("id")
+        step_id = written.text(at_most=LONGEST_ID)
+        if not _ID.fullmatch(step_id):
+            written.refuse("may hold letters, digits, - and _ only.")
+        if step_id in places:
+            written.refuse(f"is {step_id!r}, which is the id of {places[step_id]} already.")
+        places[step_id] = part.place
+    return list(places)
+
+
+def _parse(step: WrittenStep) -> Step:
+    written = step.part.field("type")
+    parse = _PARSERS.get(written.text(at_most=LONGEST_ID))
+    if parse is None:
+        written.refuse(f"is {written.value!r}, which is no type of step; there is {', '.join(_PARSERS)}.")
+    return parse(step)
+
+
+def _refuse_loops_without_a_wait(parts: list[Part], steps: tuple[Step, ...]) -> None:
+    """A customer would run in such a loop for ever, and keep a worker busy."""
+    restless = {step.id: step for step in steps if not step.waits}
+    try:
+        TopologicalSorter(
+            {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}
+        ).prepare()
+    except CycleError as error:
+        loop = error.args[1][:0:-1]  # it comes backwards, its first step also as its last
+        first = next(index for index, step in enumerate(steps) if step.id in loop)
+        turn = loop.index(steps[first].id)
+        way = [*loop[turn:], *loop[:turn], steps[first].id]
+        parts[first].refuse(f"stands in a loop without a wait: {' → '.join(way)}.")
