@@ -1,11 +1,10 @@
 """By what customers are found, and how one person becomes one customer."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from pytest_django import DjangoAssertNumQueries
 
 from customers.identity import Identifiers, Resolution, find_customer, find_or_create_customer, identifiers
 from customers.models import Customer
@@ -115,7 +114,7 @@ def test_nobody_is_found_or_created_without_an_identifier(acme: Workspace) -> No
 
 
 def test_finding_is_one_query_that_uses_the_index_of_each_identifier(
-    acme: Workspace, django_assert_num_queries: Callable[..., Any]
+    acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     Customer.objects.bulk_create(
         Customer(workspace=acme, external_id=f"x-{n}", email=f"{n}@example.com", phone=f"+{n}", user_id=f"u-{n}")

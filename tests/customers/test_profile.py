@@ -1,11 +1,11 @@
 """Attributes are merged key by key, whoever else writes."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from customers.profile import write_attributes
@@ -27,7 +27,7 @@ def attributes_of(customer: Customer) -> Any:
 
 
 def test_attributes_are_merged_key_by_key_in_one_statement(
-    ada: Customer, django_assert_num_queries: Callable[..., Any]
+    ada: Customer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
         written = write_attributes(customer=ada, attributes={"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]})
@@ -54,7 +54,7 @@ def test_writing_notes_when_and_touches_no_identifier(ada: Customer) -> None:
     assert stored.updated_at > ada.updated_at
 
 
-def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_queries: Callable[..., Any]) -> None:
+def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
         assert write_attributes(customer=ada, attributes={}) == []
 
