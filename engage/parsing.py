@@ -114,17 +114,25 @@ def _refuse_constant(name: str) -> Never:
 
 
 def _refuse_unstorable(value: dict[str, Any]) -> None:
+    if what := unstorable(value):
+        raise InvalidJson(f"A string holds {what}, which cannot be stored.")
+
+
+def unstorable(value: Any) -> str | None:
+    """What a JSON value holds that PostgreSQL cannot keep, in words; None where it can be stored."""
     pending: list[Any] = [value]
     while pending:
         match pending.pop():
             case str() as text if found := _UNSTORABLE.search(text):
-                what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
-                raise InvalidJson(f"A string holds {what}, which cannot be stored.")
+                return "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+            case float() as number if not math.isfinite(number):
+                return "a number that is not finite"
             case dict() as members:
                 pending += members.keys()
                 pending += members.values()
             case list() as items:
                 pending += items
+    return None
 
 
 def depth(value: Any) -> int:
