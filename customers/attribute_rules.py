@@ -1,0 +1,43 @@
+"""What an attribute may be called, and how much a profile may hold. The same rules for whoever writes attributes."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engage.errors import InvalidRequest
+from engage.parsing import KIB
+
+MAX_NAME_LENGTH = 255
+MAX_ATTRIBUTES_BYTES = 256 * KIB
+# Names that mean something else to a program that copies a profile into a JavaScript object.
+_RESERVED_NAMES = frozenset({"__proto__", "constructor", "prototype"})
+_SHOWN_LENGTH = 80
+
+
+def check_attribute_names(names: Iterable[str]) -> None:
+    """Raises InvalidRequest for the first name that breaks a rule; the message names it."""
+    for name in names:
+        problem = _problem_of(name)
+        if problem:
+            raise InvalidRequest(f"The attribute name {name[:_SHOWN_LENGTH]!r} {problem}.")
+
+
+def _problem_of(name: str) -> str | None:
+    if not name:
+        return "is empty"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"is {len(name)} characters long; its maximum is {MAX_NAME_LENGTH}"
+    if name.startswith("$"):
+        return "starts with $, which is kept for the service's own names"
+    if name in _RESERVED_NAMES:
+        return "is reserved"
+    return None
+
+
+def check_attributes_size(attributes: Mapping[str, Any]) -> None:
+    """Raises InvalidRequest where all the attributes of one profile together exceed MAX_ATTRIBUTES_BYTES as JSON."""
+    size = len(json.dumps(attributes, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > MAX_ATTRIBUTES_BYTES:
+        raise InvalidRequest(
+            f"The profile's attributes would come to {size} bytes of JSON; the maximum is {MAX_ATTRIBUTES_BYTES}."
+        )
