@@ -154,9 +154,32 @@ def _shown(place: str) -> str:
 
 
 def _require_storable_text(text: str, *, called: str) -> None:
-    if found := _UNSTORABLE.search(text):
-        what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+    if what := _unstorable_in(text):
         raise InvalidJson(f"{called} holds {what}, which cannot be stored.")
+
+
+def _unstorable_in(text: str) -> str | None:
+    found = _UNSTORABLE.search(text)
+    if found is None:
+        return None
+    return "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+
+
+def unstorable(value: Any) -> str | None:
+    """What a JSON value from elsewhere than a body holds that PostgreSQL cannot keep, in words; None if nothing."""
+    pending: list[Any] = [value]
+    while pending:
+        match pending.pop():
+            case str() as text if what := _unstorable_in(text):
+                return what
+            case float() as number if not math.isfinite(number):
+                return "a number that is not finite"
+            case dict() as members:
+                pending += members.keys()
+                pending += members.values()
+            case list() as items:
+                pending += items
+    return None
 
 
 def depth(value: Any) -> int:
