@@ -123,7 +123,7 @@ class _Numbers:
         return value if math.isfinite(value) else self._unfit("is a number out of range: it must fit a 64-bit float")
 
     def read_constant(self, name: str) -> _Unfit:
-        return self._unfit(f"is no number: {name} is not JSON")
+        return self._unfit(f"is {name}, which is not JSON")
 
     def _unfit(self, reason: str) -> _Unfit:
         self.all_fit = False

@@ -80,7 +80,7 @@ UNSTORABLE = [
     (rb'{"a": ["\ud800"]}', "{field}.a[0] holds half of a surrogate pair, which cannot be stored."),
     (b'{"a": 1e400}', "{field}.a is a number out of range: it must fit a 64-bit float."),
     (b'{"a": 18446744073709551616}', "{field}.a is a number out of range: integers go from -2^63 to 2^64 - 1."),
-    (b'{"a": NaN}', "{field}.a is no number: NaN is not JSON."),
+    (b'{"a": NaN}', "{field}.a is NaN, which is not JSON."),
     (DEEP, "{field} is nested more than 10 deep."),
 ]
 PLACES = [
