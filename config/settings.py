@@ -172,7 +172,16 @@ CORS_URLS_REGEX = r"^/api/v1/sdk/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
 CORS_ALLOW_HEADERS = ["accept", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
-CORS_EXPOSE_HEADERS = ["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]
+CORS_EXPOSE_HEADERS = [
+    "Idempotency-Replayed",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Request-Id",
+]
 CORS_PREFLIGHT_MAX_AGE = 86_400
 
 # What the service promises -------------------------------------------------------------------------------------------
