@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = "engage"  # the database and its owner
@@ -78,13 +77,13 @@ class Server:
 
 
 def postgresql() -> Server:
-    folder = _data_folder()
+    folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "postgresql"
     settings = {**POSTGRESQL_SETTINGS, "unix_socket_directories": str(sockets)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Server(
         name="postgresql",
-        url=f"postgres://{DATABASE}@{quote(str(sockets), safe='')}/{DATABASE}",
+        url=f"postgres://{DATABASE}@/{DATABASE}?host={sockets}",
         data=data,
         sockets=sockets,
         command=[*_ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
@@ -94,7 +93,7 @@ def postgresql() -> Server:
 
 
 def redis() -> Server:
-    folder = _data_folder()
+    folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "redis"
     settings = {**REDIS_SETTINGS, "dir": str(data), "unixsocket": str(sockets / "redis.sock")}
     options = [word for name, value in settings.items() for word in (f"--{name}", value)]
@@ -109,7 +108,8 @@ def redis() -> Server:
     )
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """Where the checkout keeps what it must not lose."""
     folder = Path(os.environ.get("EMBEDDED_DATA") or ROOT / ".data").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return folder

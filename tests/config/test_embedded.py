@@ -166,7 +166,7 @@ def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: 
         assert queue.info("server")["run_id"] == first
         user.end()
     assert eventually(lambda: not is_locked(servers.redis().running))
-    assert not is_locked(servers.redis().keeper)
+    assert eventually(lambda: not is_locked(servers.redis().keeper))
 
 
 def test_a_killed_user_counts_no_longer(folder: Path) -> None:
@@ -211,10 +211,10 @@ def test_a_server_that_dies_is_started_again(folder: Path) -> None:
             assert other.urls == urls
 
 
-def test_deleted_data_are_no_obstacle(folder: Path) -> None:
+def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
     with User("database_url") as user:
         urls = user.urls
-    shutil.rmtree(folder)
+    folder.rename(folder.with_name("gone"))
     with User("database_url") as user:
         assert user.urls == urls
 

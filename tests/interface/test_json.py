@@ -37,9 +37,9 @@ BITING = {
     "a high surrogate alone": (ADA % b'{"a": "\\ud800"}', "half of a surrogate pair"),
     "a low surrogate alone": (ADA % b'["\\uDC00x"]', "half of a surrogate pair"),
     "surrogates in the wrong order": (ADA % b'{"a": "\\udc00\\ud800"}', "half of a surrogate pair"),
-    "NaN": (ADA % b'{"a": NaN}', "NaN is not JSON"),
-    "Infinity": (ADA % b'{"a": Infinity}', "Infinity is not JSON"),
-    "minus Infinity": (ADA % b'{"a": -Infinity}', "-Infinity is not JSON"),
+    "NaN": (ADA % b'{"a": NaN}', "payload.a is NaN, which is not JSON"),
+    "Infinity": (ADA % b'{"a": Infinity}', "payload.a is Infinity, which is not JSON"),
+    "minus Infinity": (ADA % b'{"a": -Infinity}', "payload.a is -Infinity, which is not JSON"),
     "a float beyond 64 bits": (ADA % b'{"a": 1e400}', "out of range"),
     "an integer beyond 64 bits": (ADA % b'{"a": 18446744073709551616}', "out of range"),
     "a very negative integer": (ADA % b'{"a": -9223372036854775809}', "out of range"),
@@ -63,7 +63,8 @@ def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journ
 @pytest.mark.parametrize(
     "value",
     [
-        b'"\\ud83d\\ude00"', b'"\\\\u0000"', b'"\\u0001"', b"18446744073709551615", b"-9223372036854775808", b"0.1", b"1e15",
+        b'"\\ud83d\\ude00"', b'"\\\\u0000"', b'"\\u0001"', b"18446744073709551615", b"-9223372036854775808",
+        b"0.1", b"1e15",
         b"-0.0", b'"\xf0\x9f\x98\x80"', b'""', b"[[[[[[[[[]]]]]]]]]",
     ],
 )  # fmt: skip
