@@ -63,7 +63,8 @@ def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journ
 @pytest.mark.parametrize(
     "value",
     [
-        b'"\\ud83d\\ude00"', b'"\\\\u0000"', b'"\\u0001"', b"18446744073709551615", b"-9223372036854775808", b"0.1", b"1e15",
+        b'"\\ud83d\\ude00"', b'"\\\\u0000"', b'"\\u0001"', b"18446744073709551615", b"-9223372036854775808",
+        b"0.1", b"1e15",
         b"-0.0", b'"\xf0\x9f\x98\x80"', b'""', b"[[[[[[[[[]]]]]]]]]",
     ],
 )  # fmt: skip
