@@ -1,0 +1,204 @@
+"""Making and changing journeys."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from engage.models import Workspace
+from journeys.design import InvalidJourney, SavedJourney, save_journey
+from journeys.models import Journey, JourneyRevision
+from tests.factories import JourneyFactory, WorkspaceFactory
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LATER = datetime(2026, 11, 21, 12, tzinfo=UTC)
+A_DAY = [{"id": "wait", "type": "delay", "for": "P1D"}]
+TWO_DAYS = [{"id": "wait", "type": "delay", "for": "P2D"}]
+CONDITIONS = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def save(workspace: Workspace, key: str = "welcome", now: datetime = NOW, **changes: Any) -> SavedJourney:
+    return save_journey(workspace=workspace, key=key, now=now, **changes)
+
+
+def revisions_of(journey: Journey) -> list[tuple[int, object]]:
+    return list(journey.revisions.order_by("number").values_list("number", "steps"))
+
+
+def row_of(journey: Journey) -> dict[str, Any]:
+    return dict(Journey.objects.values().get(id=journey.id))
+
+
+def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme: Workspace) -> None:
+    saved = save(acme)
+    assert saved.outcome == "created"
+    row = row_of(saved.journey)
+    assert {name: row[name] for name in row if not name.endswith("_at")} == {
+        "id": saved.journey.id,
+        "workspace_id": acme.id,
+        "key": "welcome",
+        "name": "welcome",
+        "trigger_type": "api",
+        "event_name": "",
+        "active": True,
+        "max_entries_per_customer": None,
+        "allow_reenrollment": False,
+        "entry_conditions": None,
+        "revision": 1,
+    }
+    assert revisions_of(saved.journey) == [(1, [])]
+
+
+def test_everything_said_of_a_new_journey_is_kept(acme: Workspace) -> None:
+    journey = save(
+        acme,
+        name="Won back",
+        trigger_type="event",
+        event_name="subscription_renewed",
+        active=False,
+        max_entries_per_customer=3,
+        allow_reenrollment=True,
+        entry_conditions=CONDITIONS,
+        steps=A_DAY,
+    ).journey
+    row = row_of(journey)
+    assert (row["name"], row["trigger_type"], row["event_name"]) == ("Won back", "event", "subscription_renewed")
+    assert (row["active"], row["max_entries_per_customer"], row["allow_reenrollment"]) == (False, 3, True)
+    assert row["entry_conditions"] == CONDITIONS
+    assert revisions_of(journey) == [(1, A_DAY)]
+
+
+def test_what_is_not_said_stays_as_it_is(acme: Workspace) -> None:
+    before = row_of(save(acme, name="Hello", max_entries_per_customer=3, entry_conditions=CONDITIONS).journey)
+    saved = save(acme, now=LATER, active=False)
+    assert saved.outcome == "changed"
+    assert row_of(saved.journey) == {**before, "active": False, "updated_at": LATER}
+
+
+def test_saving_the_same_again_writes_nothing(acme: Workspace) -> None:
+    said: dict[str, Any] = {"name": "Hello", "entry_conditions": CONDITIONS, "steps": A_DAY}
+    before = row_of(save(acme, **said).journey)
+    saved = save(acme, now=LATER, **said)
+    assert saved.outcome == "unchanged"
+    assert row_of(saved.journey) == before
+    assert revisions_of(saved.journey) == [(1, A_DAY)]
+
+
+def test_other_steps_make_a_new_revision_and_leave_the_old_one_as_it_was(acme: Workspace) -> None:
+    save(acme, steps=A_DAY)
+    saved = save(acme, now=LATER, steps=TWO_DAYS)
+    assert saved.outcome == "changed"
+    assert row_of(saved.journey)["revision"] == 2
+    assert revisions_of(saved.journey) == [(1, A_DAY), (2, TWO_DAYS)]
+
+
+def test_steps_that_are_not_said_stay(acme: Workspace) -> None:
+    save(acme, steps=A_DAY)
+    saved = save(acme, name="Hello")
+    assert revisions_of(saved.journey) == [(1, A_DAY)]
+
+
+def test_a_journey_that_goes_over_to_the_api_loses_its_event(acme: Workspace) -> None:
+    save(acme, trigger_type="event", event_name="renewed")
+    assert row_of(save(acme, trigger_type="api").journey)["event_name"] == ""
+
+
+def test_null_takes_a_rule_away(acme: Workspace) -> None:
+    save(acme, max_entries_per_customer=3, entry_conditions=CONDITIONS)
+    row = row_of(save(acme, max_entries_per_customer=None, entry_conditions=None).journey)
+    assert (row["max_entries_per_customer"], row["entry_conditions"]) == (None, None)
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"key": "Wel come"}, "key", "key: Use lower-case letters, digits, - and _."),
+    ({"key": "w" * 101}, "key", "key: Ensure this value has at most 100 characters (it has 101)."),
+    ({"name": ""}, "name", "name: This field cannot be blank."),
+    ({"name": "n" * 201}, "name", "name: Ensure this value has at most 200 characters (it has 201)."),
+    ({"trigger_type": "cron"}, "trigger_type", "trigger: Value 'cron' is not a valid choice."),
+    ({"trigger_type": "event"}, "event_name", "eventName is required where the trigger is event."),
+    (
+        {"trigger_type": "event", "event_name": " "},
+        "event_name",
+        "eventName is required where the trigger is event.",
+    ),
+    ({"event_name": "renewed"}, "event_name", "eventName must be null where the trigger is api."),
+    (
+        {"trigger_type": "api", "event_name": "renewed"},
+        "event_name",
+        "eventName must be null where the trigger is api.",
+    ),
+    (
+        {"max_entries_per_customer": 0},
+        "max_entries_per_customer",
+        "maxEntriesPerCustomer: Ensure this value is greater than or equal to 1.",
+    ),
+    (
+        {"max_entries_per_customer": 2**31},
+        "max_entries_per_customer",
+        "maxEntriesPerCustomer: Ensure this value is less than or equal to 2147483647.",
+    ),
+    ({"entry_conditions": 7}, "entry_conditions", "entryConditions must be an object, but a number came."),
+    ({"steps": [{**A_DAY[0], "for": "P1M"}]}, "steps", "steps[0].for must not count in years or months, "),
+    ({"steps": None}, "steps", "steps must be an array, but null came."),
+]
+
+
+@pytest.mark.parametrize(("said", "field", "message"), REFUSED)
+def test_a_new_journey_that_cannot_be_is_refused_and_not_made(
+    acme: Workspace, said: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(InvalidJourney) as refused:
+        save(acme, **said)
+    assert refused.value.field == field
+    assert refused.value.message.startswith(message)
+    assert not Journey.objects.exists()
+    assert not JourneyRevision.objects.exists()
+
+
+@pytest.mark.parametrize(("said", "field", "message"), [case for case in REFUSED if "key" not in case[0]])
+def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
+    acme: Workspace, said: dict[str, Any], field: str, message: str
+) -> None:
+    before = row_of(save(acme, steps=A_DAY).journey)
+    with pytest.raises(InvalidJourney) as refused:
+        save(acme, now=LATER, **{"name": "Other", **said})
+    assert (refused.value.field, refused.value.message.startswith(message)) == (field, True)
+    assert list(Journey.objects.values()) == [before]
+    assert JourneyRevision.objects.count() == 1
+
+
+def test_two_workspaces_have_journeys_of_one_key(acme: Workspace, rival: Workspace) -> None:
+    theirs = JourneyFactory.create(workspace=rival, key="welcome", steps=TWO_DAYS)
+    before = row_of(theirs)
+    saved = save(acme, name="Ours", steps=A_DAY)
+    assert saved.outcome == "created"
+    assert (row_of(theirs), revisions_of(theirs)) == (before, [(1, TWO_DAYS)])
+
+
+def at_once(calls: int, workspace: Workspace, **changes_of: Any) -> list[SavedJourney]:
+    def one(number: int) -> SavedJourney:
+        try:
+            return save(workspace, **{name: make(number) for name, make in changes_of.items()})
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(calls) as threads:
+        return list(threads.map(one, range(calls)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_journey_made_by_many_at_once_is_made_once() -> None:
+    saved = at_once(8, WorkspaceFactory.create(), steps=lambda _: A_DAY)
+    assert sorted(one.outcome for one in saved) == ["created", *["unchanged"] * 7]
+    assert revisions_of(Journey.objects.get()) == [(1, A_DAY)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_steps_changed_by_many_at_once_make_a_revision_each() -> None:
+    workspace = WorkspaceFactory.create()
+    journey = save(workspace).journey
+    at_once(8, workspace, steps=lambda number: [{**A_DAY[0], "for": f"PT{number}S"}])
+    assert [number for number, _ in revisions_of(journey)] == list(range(1, 10))
+    assert row_of(journey)["revision"] == 9
