@@ -14,12 +14,17 @@ from journeys.models import Journey, JourneyRevision
 from journeys.steps.definition import parse_steps
 from journeys.steps.written import InvalidSteps
 
-_SPELLINGS = {
+# How seed files and messages spell what may be said of a journey.
+SPELLINGS = {
+    "key": "key",
+    "name": "name",
     "trigger_type": "trigger",
     "event_name": "eventName",
+    "active": "active",
     "max_entries_per_customer": "maxEntriesPerCustomer",
     "allow_reenrollment": "allowReenrollment",
     "entry_conditions": "entryConditions",
+    "steps": "steps",
 }
 # What entry conditions may speak of: the customer, and what came with the trigger.
 _CONDITION_ROOTS = {
@@ -121,7 +126,7 @@ def _check_fields(journey: Journey) -> None:
         journey.clean_fields(exclude={"workspace"})
     except ValidationError as invalid:
         field, (message, *_) = next(iter(invalid.message_dict.items()))
-        raise InvalidJourney(field, f"{_SPELLINGS.get(field, field)}: {message}") from None
+        raise InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}") from None
 
 
 def _check_trigger(journey: Journey) -> None:
