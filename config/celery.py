@@ -7,8 +7,9 @@ the workers again while rows wait. No ETA and no countdown: a wait is a `due_at`
 import os
 from typing import Any
 
+import structlog
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, task_failure
 
 from engage.request_log import configure_logging
 
@@ -17,8 +18,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+log = structlog.get_logger(__name__)
 
 
 @setup_logging.connect
 def _use_our_logging(**_: Any) -> None:
     configure_logging()
+
+
+@task_failure.connect
+def _log_failure(*, sender: Any, task_id: str, exception: BaseException, **_: Any) -> None:
+    """In place of Celery's own line, which would print the exception's message and the arguments."""
+    log.error("task_failed", task=sender.name, task_id=task_id, exc_info=exception)

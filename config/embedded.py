@@ -1,9 +1,118 @@
-"""PostgreSQL and Redis from wheels, where DATABASE_URL / REDIS_URL are not set."""
+"""PostgreSQL and Redis from wheels, where DATABASE_URL / REDIS_URL are not set.
+
+Any process of the checkout may ask for them: the first one starts them, all others find them, and they end some seconds
+after the last one that used them. Nobody has to say goodbye: "using" is a kernel lock that goes with the process.
+`config.keeper` tells the rest of the design.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import psycopg
+import redis
+
+from config import servers
+from config.locks import FileLock
+from config.servers import ROOT, EmbeddedServerError, Server
+
+START = 60.0  # seconds; making the cluster takes one, replaying its log after a crash may take more
+_in_use: dict[str, tuple[Server, FileLock]] = {}
 
 
 def database_url() -> str:
-    raise NotImplementedError
+    """The URL of the checkout's PostgreSQL, which runs as long as this process lives."""
+    return _use(server=servers.postgresql(), answers=_postgresql_answers)
 
 
 def redis_url() -> str:
-    raise NotImplementedError
+    """The URL of the checkout's Redis, which runs as long as this process lives."""
+    return _use(server=servers.redis(), answers=_redis_answers)
+
+
+def stop_unless_used(*, within: float) -> None:
+    """Give the servers up and wait until they have stopped, unless other processes go on using them."""
+    stopping = [server for server, lock in _in_use.values() if _give_up(server, lock)]
+    _in_use.clear()
+    deadline = time.monotonic() + within
+    while any(_is_kept(server) for server in stopping) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
+    if server.name not in _in_use:
+        lock = FileLock.at(server.users)
+        lock.share()
+        _in_use[server.name] = (server, lock)
+    _wait_for(server, answers)
+    return server.url
+
+
+def _wait_for(server: Server, answers: Callable[[str], bool]) -> None:
+    """Wait until the server answers, starting a keeper where there is none."""
+    deadline = time.monotonic() + START
+    started = False
+    while time.monotonic() < deadline:
+        if _is_kept(server):
+            if answers(server.url):
+                return
+            time.sleep(0.02)
+        elif started:
+            raise EmbeddedServerError(f"{server.name} did not start. The end of {server.log}:\n{_end_of_log(server)}")
+        else:
+            started = _start_keeper(server)
+    raise EmbeddedServerError(f"{server.name} does not answer at {server.url}; see {server.log}.")
+
+
+def _is_kept(server: Server) -> bool:
+    with closing(FileLock.at(server.keeper)) as lock:
+        return not lock.try_exclusive()
+
+
+def _start_keeper(server: Server) -> bool:
+    """Take the keeper's lock and hand it to a new keeper; False where another process was first."""
+    with closing(FileLock.at(server.keeper)) as lock, server.log.open("ab") as log:
+        if not lock.try_exclusive():
+            return False
+        command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd)]
+        # What goes wrong stands in the log, and shows by the lock's being free again.
+        subprocess.run(
+            command, check=False, cwd=ROOT, pass_fds=[lock.fd], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+        return True
+
+
+def _give_up(server: Server, lock: FileLock) -> bool:
+    """True where this process was the last one that used the server, so that it will stop."""
+    lock.close()
+    with closing(FileLock.at(server.users)) as users:
+        if not users.try_exclusive():
+            return False
+    _start_keeper(server)  # only where it was killed: somebody must stop what it left behind
+    with closing(FileLock.at(server.keeper)) as keeper, suppress(ProcessLookupError):
+        os.kill(keeper.holder(), signal.SIGTERM)
+    return True
+
+
+def _postgresql_answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    try:
+        with redis.Redis.from_url(url, socket_timeout=2) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def _end_of_log(server: Server) -> str:
+    return "\n".join(server.log.read_text(errors="replace").splitlines()[-15:])

@@ -103,6 +103,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -159,6 +160,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["engage.parsing.StrictJsonParser"],
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
     "UNAUTHENTICATED_USER": None,
@@ -185,7 +187,9 @@ LOGGING_CONFIG = None  # structlog's own set-up, made in engage.request_log
 
 # Celery --------------------------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = f"redis+socket{REDIS_URL.removeprefix('unix')}" if REDIS_URL.startswith("unix://") else REDIS_URL
+CELERY_BROKER_URL = REDIS_URL
+if REDIS_URL.startswith("unix://"):  # the same in kombu's words
+    CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
@@ -205,3 +209,9 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
+CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "walk"}}
+# Any number of schedulers may run: each tick only wakes somebody to look, and an old tick is worth nothing.
+CELERY_BEAT_SCHEDULE = {
+    "walk": {"task": "walk", "schedule": 1.0, "options": {"expires": 2}},
+    "sweep": {"task": "sweep", "schedule": 2.0, "options": {"expires": 4}},
+}

@@ -18,7 +18,7 @@ class Part:
 
     def refuse(self, reason: str) -> Never:
         """Raises the refusal, with a message that begins with the place."""
-        raise self.refusal(f"{self.place} {reason}")
+        raise self.refusal(f"{self.place or 'The value'} {reason}")
 
     @property
     def is_null(self) -> bool:

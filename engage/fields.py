@@ -21,7 +21,7 @@ class ArraySizeExceeded(Refusal):
 
 
 class BodySerializer(serializers.Serializer[Any]):
-    """A request's body.
+    """A request's body, or an object inside of one.
 
     `aliases` maps a second spelling to the field that it stands for; `missing` maps a required field to the message
     of its 'Missing required parameter'. `read` gives the validated values or raises one Refusal.
@@ -30,6 +30,8 @@ class BodySerializer(serializers.Serializer[Any]):
     aliases: ClassVar[dict[str, str]] = {}
 
     def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError(f"must be an object, but {describe(data)} came.", code="wrong_type")
         return super().to_internal_value(_fold_aliases(data, self.aliases))
 
     @classmethod

@@ -20,6 +20,7 @@ from django.http import HttpRequest, HttpResponse
 
 _ACCEPTED_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _QUIET_PATHS = frozenset({"/livez", "/readyz"})
+_FRAMES = 8
 log = structlog.get_logger(__name__)
 
 
@@ -82,9 +83,11 @@ def configure_logging() -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.LOG_LEVEL)
-    # Their lines would repeat ours and quote paths with their query strings.
-    for chatty in ("django.request", "django.server", "django.security", "celery.app.trace"):
-        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+    # Their lines would repeat ours, and quote query strings, messages of exceptions and arguments.
+    for indiscreet in ("django.request", "django.server", "django.security", "celery.app.trace"):
+        logging.getLogger(indiscreet).setLevel(logging.CRITICAL)
+    for chatty in ("celery.worker.strategy", "celery.beat"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def _scrub_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -103,7 +106,7 @@ def describe_exception(error: BaseException) -> str:
     parts = []
     cause: BaseException | None = error
     while cause is not None:
-        frames = traceback.extract_tb(cause.__traceback__)
+        frames = traceback.extract_tb(cause.__traceback__)[-_FRAMES:]
         way = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
         parts.append(f"{type(cause).__module__}.{type(cause).__qualname__} at {way}")
         cause = cause.__cause__

@@ -6,10 +6,11 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from customers.conditions import InvalidCondition
 from engage.errors import Refusal
 from engage.fields import same_json
 from engage.models import Workspace
-from engage.parsing import describe
+from journeys.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.definition import parse_steps
 from journeys.steps.written import InvalidSteps
@@ -25,11 +26,6 @@ SPELLINGS = {
     "allow_reenrollment": "allowReenrollment",
     "entry_conditions": "entryConditions",
     "steps": "steps",
-}
-# What entry conditions may speak of: the customer, and what came with the trigger.
-_CONDITION_ROOTS = {
-    Journey.TriggerType.API: ("customer", "api.payload", "api.properties"),
-    Journey.TriggerType.EVENT: ("customer", "event.properties"),
 }
 
 
@@ -137,7 +133,7 @@ def _check_trigger(journey: Journey) -> None:
 
 
 def _check_entry_conditions(journey: Journey) -> None:
-    if not isinstance(journey.entry_conditions, dict | None):
-        raise InvalidJourney(
-            "entry_conditions", f"entryConditions must be an object, but {describe(journey.entry_conditions)} came."
-        )
+    try:
+        check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
+    except InvalidCondition as refusal:
+        raise InvalidJourney("entry_conditions", refusal.message) from None

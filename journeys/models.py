@@ -220,6 +220,7 @@ class Enrollment(models.Model):
     exit_reason = models.TextField(blank=True)
     # Where it stands, and when it goes on. Long waits are here, never in the broker.
     step_id = models.CharField(max_length=100, blank=True)
+    step_began_at = models.DateTimeField(null=True, help_text="When it began the step; unset while the step is ahead.")
     due_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     entered_at = models.DateTimeField()
@@ -232,9 +233,6 @@ class Enrollment(models.Model):
                 fields=["customer", "journey"], condition=Q(state="active"), name="enrollment_one_active"
             ),
             WorkspaceForeignKey(
-                name="enrollment_journey", field="journey", table="journeys_journey", on_delete="CASCADE"
-            ),
-            WorkspaceForeignKey(
                 name="enrollment_customer", field="customer", table="customers_customer", on_delete="CASCADE"
             ),
             WorkspaceForeignKey(
@@ -242,12 +240,12 @@ class Enrollment(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # Serves the entry rules (how often completed), a customer's enrollments, and erasing a customer.
-            models.Index(fields=["customer", "journey"], name="enrollment_by_customer"),
+            # Serves the entry rules: how often completed?
+            models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),
+            # Serves a customer's enrollments, newest first, and erasing a customer.
+            models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
             # Serves the walker's claim.
             models.Index(fields=["due_at"], condition=Q(state="active"), name="enrollment_due"),
-            # Serves the admin's list, newest first.
-            models.Index(fields=["journey", "-id"], name="enrollment_by_journey"),
         ]
 
     def __str__(self) -> str:

@@ -1,55 +1,13 @@
 """What every test may ask for: two workspaces, their keys and apps, and clients that speak HTTP as they do."""
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from django.http import HttpResponse
-from django.test import Client
 
-from engage.models import ApiKey, App, Workspace
+from engage.models import Workspace
 from engage.redis_availability import redis_availability
+from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
-
-
-class ServerClient:
-    """A server that calls with its key."""
-
-    def __init__(self, key: ApiKey) -> None:
-        self.key = key
-        self.headers = {"Authorization": f"Bearer {vars(key)['secret']}"}
-        self._client = Client()
-
-    def call(self, method: str, path: str, body: Any = None, **options: Any) -> HttpResponse:
-        """`body` may be any JSON value, or raw bytes."""
-        headers = {**self.headers, **options.pop("headers", {})}
-        if body is None:
-            return self._client.generic(method, path, headers=headers, **options)  # type: ignore[return-value]
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        options.setdefault("content_type", "application/json")
-        return self._client.generic(method, path, raw, headers=headers, **options)  # type: ignore[return-value]
-
-    def get(self, path: str, **options: Any) -> HttpResponse:
-        return self.call("GET", path, **options)
-
-    def post(self, path: str, body: Any, **options: Any) -> HttpResponse:
-        return self.call("POST", path, body, **options)
-
-    def put(self, path: str, body: Any, **options: Any) -> HttpResponse:
-        return self.call("PUT", path, body, **options)
-
-    def delete(self, path: str, **options: Any) -> HttpResponse:
-        return self.call("DELETE", path, **options)
-
-
-class SdkClient(ServerClient):
-    """An SDK that calls with its app's id."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-        self.headers = {"X-App-Id": app.id}
-        self._client = Client()
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.db import connection
 
+from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment
+from customers.segments import check_segment_conditions
 from engage.documents import Part
 from engage.fields import same_json
 from engage.models import Workspace
-from journeys.seeding.reading import refuse_twins, text_for
+from journeys.seeding.reading import InvalidSeed, refuse_twins, text_for
 
 _BY_EXTERNAL_ID = """
     SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND external_id = ANY(%s)
@@ -58,8 +60,10 @@ def _segment(fields: Mapping[str, Part]) -> SeedSegment:
 
 
 def _conditions(part: Part) -> object:
-    if not part.is_null:
-        part.members()
+    try:
+        check_segment_conditions(part.value, place=part.place)
+    except InvalidCondition as refusal:
+        raise InvalidSeed(refusal.message) from None
     return part.value
 
 

@@ -379,7 +379,11 @@ BAD: list[tuple[Any, str]] = [
         "journeys[0].maxEntriesPerCustomer must be a whole number, but a number came.",
     ),
     (journey(maxEntriesPerCustomer=True), "journeys[0].maxEntriesPerCustomer must be a whole number, but a boolean"),
-    (journey(entryConditions=[]), "journeys[0].entryConditions"),
+    (journey(entryConditions=[]), "journeys[0].entryConditions must be an object, but an array came."),
+    (
+        journey(entryConditions={"any": [{"field": "customer.plan", "op": "eq"}]}),
+        "journeys[0].entryConditions.any[0].value is required.",
+    ),
     (journey(steps=[{"id": "a", "type": "delay"}]), "journeys[0].steps[0].for is required."),
     (
         journey(steps=[{"id": "a", "type": "delay", "for": "P1D"}, {"id": "b", "type": "delay", "for": "1 day"}]),

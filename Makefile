@@ -1,0 +1,35 @@
+PYTHON_IN_VENV := .venv/bin/python
+COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 pyproject.toml --extra embedded
+
+.PHONY: run test lint types check lock clean
+
+run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
+	@.ci/install requirements.txt
+	@$(PYTHON_IN_VENV) -m config.launch
+
+# Each run has databases of its own, so that two at once in one checkout do not meet.
+test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it
+	@.ci/install requirements-dev.txt
+	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses auto $(ARGS)
+
+lint:
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m ruff check .
+	@$(PYTHON_IN_VENV) -m ruff format --check .
+
+types:
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m mypy .
+
+check: ## all that has to hold before a change goes in
+	@.ci/run
+
+lock: ## choose the newest allowed versions anew and write them down with their hashes
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m pip install --quiet uv
+	@$(COMPILE) --upgrade -o requirements.txt
+	@$(COMPILE) --upgrade --extra dev -c requirements.txt -o requirements-dev.txt
+
+clean: ## what can be made again; the data in .data stay
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
+	@find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +

@@ -1,0 +1,49 @@
+"""What was learnt when the demo was made: ids, the API key's secret, the administrator's password.
+
+A secret is shown only when it is made, so it is kept beside the data, in a file that only this user can read.
+"""
+
+import json
+from pathlib import Path
+from typing import TypedDict
+
+from config.servers import data_folder
+
+ADMIN = "admin"
+
+
+class SeededWorkspace(TypedDict):
+    """What `seed_workspace --json` prints; a key's secret is None where it was made before."""
+
+    workspaceId: str
+    apiKeys: dict[str, str | None]
+    apps: dict[str, str]
+    customers: dict[str, str]
+    segments: dict[str, str]
+    journeys: dict[str, str]
+
+
+class Demo(TypedDict):
+    """`adminPassword` is None where somebody else made the account."""
+
+    workspace: SeededWorkspace
+    adminPassword: str | None
+
+
+def read_demo() -> Demo | None:
+    """None before the first start."""
+    path = _path()
+    demo: Demo | None = json.loads(path.read_text()) if path.exists() else None
+    return demo
+
+
+def write_demo(demo: Demo) -> None:
+    """Whole or not at all."""
+    fresh = _path().with_suffix(".new")
+    fresh.touch(mode=0o600)
+    fresh.write_text(json.dumps(demo, indent=2))
+    fresh.rename(_path())
+
+
+def _path() -> Path:
+    return data_folder() / "demo.json"

@@ -1,0 +1,145 @@
+"""What somebody sees who has just started the service: that it works, where it is, and what to try."""
+
+import http.client
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from config.demo import ADMIN, Demo
+
+PATIENCE = 20.0  # seconds for a first job
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where the web server is reached from this machine."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What became of one trigger, and after how many milliseconds: accepted, and decided by a worker."""
+
+    job_id: str
+    result: str
+    accepted_ms: float
+    decided_ms: float
+
+
+class TriggerFailed(Exception):
+    """The service did not do its main job."""
+
+
+def try_trigger(*, address: Address, demo: Demo) -> Verdict:
+    """Send one trigger as any server would, and follow its job. Raises TriggerFailed."""
+    started = time.monotonic()
+    accepted = _call(address, demo, "POST", _trigger_path(demo), {"external_id": "ada"})
+    accepted_after = time.monotonic() - started
+    path, pause = _job_path(demo, accepted["jobId"]), 0.01
+    job = _call(address, demo, "GET", path)
+    while job["status"] == "queued":
+        if time.monotonic() - started > PATIENCE:
+            raise TriggerFailed(f"No worker decided the job {accepted['jobId']} within {PATIENCE:.0f} s.")
+        time.sleep(pause)
+        pause = min(pause * 2, 1)  # the key's rate limit counts these calls too
+        job = _call(address, demo, "GET", path)
+    decided_after = datetime.fromisoformat(job["decidedAt"]) - datetime.fromisoformat(job["queuedAt"])
+    return Verdict(
+        job_id=accepted["jobId"],
+        result=job["result"],
+        accepted_ms=accepted_after * 1000,
+        decided_ms=decided_after.total_seconds() * 1000,
+    )
+
+
+def first_screen(*, address: Address, demo: Demo) -> str:
+    """Sends one trigger, and tells how it went."""
+    password = demo["adminPassword"] or "as it was set before; manage.py changepassword admin sets another"
+    try:
+        proof = _proof(address, demo, try_trigger(address=address, demo=demo))
+    except TriggerFailed as failure:
+        proof = f"  A trigger was sent just now, and failed. {failure}"
+    return f"""
+  engage runs at {address.url}
+
+    Admin      {address.url}/admin/   user {ADMIN}, password {password}
+    API docs   {address.url}/api/v1/docs
+
+{proof}
+
+  Ctrl-C stops everything; the data stay for the next start.
+"""
+
+
+def _proof(address: Address, demo: Demo, verdict: Verdict) -> str:
+    workspace = demo["workspace"]
+    as_server = {"Authorization": f"Bearer {workspace['apiKeys']['server']}"}
+    as_app = {"X-App-Id": workspace["apps"]["web"]}
+    trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, verdict.job_id)
+    action = f"{address.url}/api/v1/sdk/bridge/action"
+    one = {"external_id": "ada", "payload": {"coupon": "WELCOME10"}}
+    many = {"segment_ids": [workspace["segments"]["vip"]], "exclude_external_ids": ["ada"]}
+    click = {"messageId": "welcome-message", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
+    return f"""\
+  A trigger was sent just now: accepted after {verdict.accepted_ms:.0f} ms, decided by a worker \
+after {verdict.decided_ms:.0f} ms: {verdict.result}.
+
+  To paste into another terminal:
+
+  # One customer enters a journey
+  {_curl(trigger, as_server, one)}
+
+  # All members of a segment enter it, but for one
+  {_curl(trigger, as_server, many)}
+
+  # What became of a job
+  {_curl(job, as_server)}
+
+  # A click in an in-app message
+  {_curl(action, as_app, click | {"external_id": "ada"})}"""
+
+
+def _trigger_path(demo: Demo) -> str:
+    workspace = demo["workspace"]
+    return f"/api/v1/journeys/{workspace['workspaceId']}/{workspace['journeys']['welcome']}/trigger"
+
+
+def _job_path(demo: Demo, job_id: str) -> str:
+    return f"/api/v1/journeys/{demo['workspace']['workspaceId']}/jobs/{job_id}"
+
+
+def _curl(url: str, headers: Mapping[str, str], body: Mapping[str, object] | None = None) -> str:
+    if body is not None:
+        headers = {**headers, "Content-Type": "application/json"}
+    options = [f"-H '{name}: {value}'" for name, value in headers.items()]
+    if body is not None:
+        options.append(f"-d '{json.dumps(body)}'")
+    return " ".join(["curl -sS", url, *options])
+
+
+def _call(
+    address: Address, demo: Demo, method: str, path: str, body: Mapping[str, object] | None = None
+) -> Mapping[str, Any]:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=PATIENCE)
+    headers = {"Authorization": f"Bearer {demo['workspace']['apiKeys']['server']}", "Content-Type": "application/json"}
+    try:
+        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        response = connection.getresponse()
+        answer = json.load(response)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise TriggerFailed(f"{method} {path}: {error}") from error
+    finally:
+        connection.close()
+    if not answer.get("success"):
+        raise TriggerFailed(f"{method} {path} was answered {response.status}: {answer.get('message')}")
+    data: Mapping[str, Any] = answer["data"]
+    return data

@@ -1,0 +1,123 @@
+"""A process of its own that keeps one embedded server running while it is used, and stops it afterwards.
+
+`config.embedded` starts it, detached, and hands over the keeper's lock: there is one keeper per server and checkout.
+
+1. Whoever uses the server shares the users' lock. The keeper tries it alone every tick; if it gets it, nobody
+   uses the server.
+2. Unused for some seconds, the server is stopped. The keeper holds the users' lock meanwhile, so whoever comes now
+   waits, finds no keeper and starts the next one.
+3. The server's processes inherit a lock too. It says that they run, also where the keeper before this one was killed
+   and left them behind; then they are simply kept from here on. A server that died is started again.
+4. Where the data or the lock files have been deleted under it, the keeper stops the server and goes.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+from config import servers
+from config.locks import FileLock
+from config.servers import Server
+
+TICK = 0.25  # seconds
+# Seconds that an unused server is kept, so that commands that follow each other need not start it each time.
+GRACE = float(os.environ.get("EMBEDDED_GRACE", "10"))
+SHORT_LIFE = 5.0  # seconds
+SHORT_LIVES = 3  # in a row: what dies so often would die again
+STOPPING = 30.0  # seconds to stop in an orderly way
+SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
+
+
+class Keeper:
+    def __init__(self, *, server: Server, lock: FileLock) -> None:
+        self.server = server
+        self.lock = lock
+        self.users = FileLock.at(server.users)
+        self.running = FileLock.at(server.running)
+        self.process: subprocess.Popen[bytes] | None = None  # None, too, where the keeper before started it
+        self.started = -SHORT_LIFE
+        self.short_lives = 0
+        self.grace = GRACE
+
+    def keep(self) -> None:
+        """Returns when the server has been stopped."""
+        last_use = time.monotonic()
+        while True:
+            self._ensure_running()
+            time.sleep(TICK)
+            if not self._is_in_place():
+                break
+            if not self.users.try_exclusive():
+                last_use = time.monotonic()
+            elif time.monotonic() - last_use < self.grace:
+                self.users.release()
+            else:
+                break
+        self._stop()
+        self.lock.close()  # before the users' lock, which goes with the process
+
+    def hurry(self) -> None:
+        """Stop as soon as nobody uses the server."""
+        self.grace = 0
+
+    def _is_in_place(self) -> bool:
+        server = self.server
+        return self.lock.stands_at(server.keeper) and self.running.stands_at(server.running) and server.data.exists()
+
+    def _ensure_running(self) -> None:
+        if not self.running.try_exclusive():
+            return
+        self.short_lives = self.short_lives + 1 if time.monotonic() - self.started < SHORT_LIFE else 0
+        if self.short_lives == SHORT_LIVES:
+            raise SystemExit(f"{self.server.name} ends right after its start")
+        self._reap()
+        self.server.prepare(self.server)
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(self.server.command, stdin=subprocess.DEVNULL, pass_fds=[self.running.fd])
+        self.running.note_holder(self.process.pid)
+        self.running.close()
+        self.running = FileLock.at(self.server.running)
+
+    def _stop(self) -> None:
+        for request in (self.server.stop_signal, signal.SIGKILL):
+            with suppress(ProcessLookupError):  # gone, while its own children still end
+                os.kill(self.running.holder(), request)
+            if self._ends(within=STOPPING):
+                break
+        self._reap()
+
+    def _reap(self) -> None:
+        """Leave no zombie: in a container there may be nobody else to do it."""
+        if self.process is not None:
+            self.process.wait()
+
+    def _ends(self, *, within: float) -> bool:
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            if self.running.try_exclusive():
+                return True
+            time.sleep(0.02)
+        return False
+
+
+def main(name: str, lock_fd: str) -> None:
+    keeper = Keeper(server=SERVERS[name](), lock=FileLock(int(lock_fd)))
+    signal.signal(signal.SIGTERM, lambda *_: keeper.hurry())
+    _detach(keeper.lock)
+    keeper.keep()
+
+
+def _detach(lock: FileLock) -> None:
+    """Go on as a process that is nobody's child, in a session that no terminal's Ctrl-C reaches."""
+    pid = os.fork()
+    if pid:
+        lock.note_holder(pid)
+        os._exit(0)
+    os.setsid()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

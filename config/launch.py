@@ -1,0 +1,163 @@
+"""`make run`: from nothing to a running service, and back on Ctrl-C.
+
+The Procfile's processes run under honcho in a session of their own, so that a Ctrl-C in the terminal reaches only this
+process, which then stops one thing after the other.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NoReturn
+
+import redis
+
+from config import embedded
+from config.demo import read_demo
+from config.first_screen import Address, first_screen
+from config.servers import ROOT, EmbeddedServerError
+
+START = 60.0  # seconds until the web server and the workers have to be there
+STOP = 10.0  # seconds for the processes, and for the servers after them
+WORKERS = 2  # of the Procfile
+NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
+
+
+class Stopped(BaseException):
+    """Somebody asked for the end."""
+
+
+class LaunchError(Exception):
+    """It cannot start, or did not go on."""
+
+
+def main() -> int:
+    """The exit code: 0 where somebody asked for the end, 1 where it did not start or go on."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # that is nohup's wish
+            signal.signal(number, _raise_stopped)
+    try:
+        _launch(host=os.environ.get("HOST") or "127.0.0.1", port=os.environ.get("PORT") or "8000")
+    except Stopped:
+        return 0
+    except (LaunchError, EmbeddedServerError) as error:
+        _say(f"\n{error}\n")
+        return 1
+    finally:
+        embedded.stop_unless_used(within=STOP)
+
+
+def _launch(*, host: str, port: str) -> NoReturn:
+    if os.environ.setdefault("ENVIRONMENT", "development") != "development":
+        raise LaunchError("make run is for development: it makes a demo. In production, run the Procfile's processes.")
+    _refuse_a_busy_port(host, port)
+    address = Address(host=ANY_ADDRESS.get(host, host), port=int(port))
+    redis_url = _ensure_servers()
+    _manage("migrate", "--verbosity", "0")
+    _manage("ensure_demo")
+    demo = read_demo()
+    if demo is None:
+        raise LaunchError("The demo's notes have vanished.")
+    with _processes({"HOST": host, "PORT": port}) as processes:
+        _wait_until(lambda: _is_ready(address), processes, what="the web server")
+        _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
+        _say(first_screen(address=address, demo=demo))
+        processes.wait()
+        raise LaunchError("A process ended by itself, so all were stopped; what it had to say stands above.")
+
+
+def _refuse_a_busy_port(host: str, port: str) -> None:
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except (OSError, OverflowError) as error:
+        raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT=8001 make run") from error
+
+
+def _ensure_servers() -> str:
+    """Both run from here on until this process gives them up; returns Redis's URL."""
+    if not os.environ.get("DATABASE_URL"):
+        _say("Starting PostgreSQL ...")
+        embedded.database_url()
+    if not os.environ.get("REDIS_URL"):
+        _say("Starting Redis ...")
+    return os.environ.get("REDIS_URL") or embedded.redis_url()
+
+
+def _manage(*words: str) -> None:
+    _say(f"manage.py {words[0]} ...")
+    command = [sys.executable, "manage.py", *words]
+    if subprocess.run(command, check=False, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
+        raise LaunchError(f"manage.py {words[0]} failed; what it had to say stands above.")
+
+
+@contextmanager
+def _processes(settings: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """The Procfile's processes, until the block is left."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {"PYTHONWARNINGS": NO_ADVICE, **os.environ, **settings, "PATH": path}
+    command = [sys.executable, "-m", "honcho", "--env", os.devnull, "start"]
+    honcho = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield honcho
+    finally:
+        honcho.terminate()
+        try:
+            honcho.wait(STOP)
+        except subprocess.TimeoutExpired:
+            honcho.kill()
+
+
+def _wait_until(condition: Callable[[], bool], processes: "subprocess.Popen[bytes]", *, what: str) -> None:
+    deadline = time.monotonic() + START
+    while not condition():
+        if processes.poll() is not None:
+            raise LaunchError(f"A process ended before {what} was ready; what it had to say stands above.")
+        if time.monotonic() > deadline:
+            raise LaunchError(f"Gave up on {what} after {START:.0f} s.")
+        time.sleep(0.1)
+
+
+def _is_ready(address: Address) -> bool:
+    connection = HTTPConnection(address.host, address.port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _workers_wait(redis_url: str) -> bool:
+    """Whether both workers listen to their queues: only then does a trigger's time say something."""
+    try:
+        with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
+            return [peer["cmd"] for peer in client.client_list()].count("brpop") >= WORKERS
+    except redis.RedisError:
+        return True  # a Redis that does not tell
+
+
+def _raise_stopped(*_: object) -> NoReturn:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the end takes its time, whoever asks again
+    raise Stopped
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

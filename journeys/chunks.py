@@ -1,0 +1,173 @@
+"""Work that waits: claiming chunks of jobs, retrying them, splitting them, giving up on one job.
+
+1. A claim is a committed statement: it counts the attempt and holds the chunk back for a moment. So a worker that dies
+   leaves a trace, and no other takes the chunk between the claim and the lock.
+2. The work locks the chunk's row, and deletes it in the transaction that decides its jobs. A worker that dies frees
+   the lock with its connection.
+3. A chunk that was tried before is split in halves, each tried afresh, until a poisonous job stands alone.
+4. One job alone is tried five times, ever later; then it has failed, and its reason says why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from journeys.models import Chunk, EnrollmentJob
+
+CHUNK_SIZE = 500
+MAX_ATTEMPTS = 5
+SECONDS_BETWEEN_TURNS = 0.1  # how far apart the turns of one call's chunks are
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimedChunk:
+    """The jobs of a trigger from ordinal `start` to before `stop`; `attempts` counts this one."""
+
+    id: int
+    trigger_id: str
+    start: int
+    stop: int
+    attempts: int
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+_CLAIM_NAMED = """
+UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
+WHERE id IN (
+    SELECT id FROM journeys_chunk
+    WHERE trigger_id = %(trigger_id)s AND start = %(start)s AND due_at <= now() FOR UPDATE SKIP LOCKED
+)
+RETURNING id, trigger_id, start, stop, attempts
+"""
+
+# Fresh chunks are taken together up to a chunk's worth of jobs (a burst of single triggers is one piece of work);
+# one that was tried before is taken alone, so that it cannot spoil others.
+_CLAIM_NEXT = """
+WITH waiting AS MATERIALIZED (
+    SELECT id, attempts, stop - start AS size, turn_at FROM journeys_chunk
+    WHERE lane = %(lane)s AND due_at <= now() ORDER BY turn_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
+), ranked AS (
+    SELECT id, sum(size) OVER in_turn AS jobs, row_number() OVER in_turn AS place,
+           bool_or(attempts > 0) OVER in_turn AS spoiled
+    FROM waiting WINDOW in_turn AS (ORDER BY turn_at, id)
+)
+UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
+FROM ranked
+WHERE ranked.id = journeys_chunk.id AND (ranked.place = 1 OR ranked.jobs <= %(size)s AND NOT ranked.spoiled)
+RETURNING journeys_chunk.id, trigger_id, start, stop, attempts
+"""
+
+
+def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
+    """This chunk, if it is due and nobody works on it; else nothing."""
+    return _claim(_CLAIM_NAMED, {"trigger_id": trigger_id, "start": start})
+
+
+def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
+    """The lane's next piece of work, in turn: at most CHUNK_SIZE jobs; empty where nothing is due.
+
+    The bulk lane looks at one chunk only: whoever looks holds a lock, and the others would find less to do.
+    """
+    most = 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE
+    return _claim(_CLAIM_NEXT, {"lane": lane.value, "most": most, "size": CHUNK_SIZE})
+
+
+def _claim(statement: str, parameters: dict[str, Any]) -> list[ClaimedChunk]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [
+            ClaimedChunk(id=row[0], trigger_id=row[1], start=row[2], stop=row[3], attempts=row[4])
+            for row in cursor.fetchall()
+        ]
+
+
+def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
+    """Those of the chunks that are still there and that nobody else works on, locked until the transaction ends."""
+    locked = set(
+        Chunk.objects.select_for_update(skip_locked=True)
+        .filter(id__in=[chunk.id for chunk in chunks])
+        .values_list("id", flat=True)
+    )
+    return [chunk for chunk in chunks if chunk.id in locked]
+
+
+def remove_chunks(chunks: Sequence[ClaimedChunk]) -> None:
+    """The chunks' jobs are decided: nothing waits any more."""
+    Chunk.objects.filter(id__in=[chunk.id for chunk in chunks]).delete()
+
+
+def split_chunk(chunk: ClaimedChunk) -> None:
+    """Puts two halves in the place of a chunk of more than one job, each to be tried at once and afresh."""
+    middle = chunk.start + chunk.size // 2
+    with transaction.atomic():
+        whole = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id, stop=chunk.stop).first()
+        if whole is None:
+            return
+        Chunk.objects.create(
+            workspace_id=whole.workspace_id, trigger_id=whole.trigger_id, start=middle, stop=whole.stop,
+            lane=whole.lane, turn_at=whole.turn_at, due_at=Now(), error=whole.error,
+        )  # fmt: skip
+        Chunk.objects.filter(id=whole.id).update(stop=middle, attempts=0, due_at=Now())
+
+
+def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
+    """Notes why an attempt failed. One job alone waits 1, 2, 4, 8 seconds; a larger chunk is split at once."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE journeys_chunk SET error = %s::text, due_at = CASE WHEN stop - start > 1 THEN now() "
+            "ELSE now() + interval '1 second' * power(2, attempts - 1) END WHERE id = ANY(%s::bigint[])",
+            [error, [chunk.id for chunk in chunks]],
+        )
+
+
+def give_up(chunk: ClaimedChunk) -> None:
+    """The one job of the chunk has failed for good; its reason holds the last error."""
+    with transaction.atomic():
+        waiting = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id).first()
+        if waiting is None:
+            return
+        reason = f"Given up after {MAX_ATTEMPTS} attempts: {waiting.error or 'the worker died while deciding it.'}"
+        EnrollmentJob.objects.filter(
+            trigger_id=chunk.trigger_id, ordinal=chunk.start, status=EnrollmentJob.Status.QUEUED
+        ).update(
+            status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
+        )
+        waiting.delete()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverdueChunk:
+    """A chunk whose wake-up seems lost, with the parts of its first job's id."""
+
+    lane: str
+    journey_id: str
+    customer_id: str
+    queued_ms: int
+
+
+_OVERDUE = """
+SELECT chunk.lane, job.journey_id, job.customer_id, job.queued_ms
+FROM unnest(%(lanes)s::text[]) AS wanted(lane)
+CROSS JOIN LATERAL (
+    SELECT lane, trigger_id, start, turn_at FROM journeys_chunk
+    WHERE lane = wanted.lane AND due_at <= now() - interval '1 second'
+    ORDER BY turn_at LIMIT %(most)s
+) AS chunk
+JOIN journeys_enrollmentjob job ON job.trigger_id = chunk.trigger_id AND job.ordinal = chunk.start
+"""
+
+
+def overdue_chunks(*, most: int) -> list[OverdueChunk]:
+    """At most `most` chunks of each lane that have been due for a second or more, the earliest turn first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"lanes": [lane.value for lane in Chunk.Lane], "most": most})
+        return [
+            OverdueChunk(lane=row[0], journey_id=row[1], customer_id=row[2], queued_ms=row[3])
+            for row in cursor.fetchall()
+        ]

@@ -1,0 +1,99 @@
+"""The entry rules of the interface, as a pure function: may this customer enter this journey now?
+
+1. More than one entry allowed, fewer completed: an active enrollment is exited and a new one is made.
+2. One entry (1 or unset), an active enrollment: already enrolled.
+3. One entry, a completed enrollment: already enrolled, unless re-enrollment is enabled.
+
+Rule 2 comes before rule 3: an active enrollment counts also where re-enrollment is on. Only completed entries count
+against the number; exited ones do not. The entry conditions must hold in addition.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a decision comes to; the stored results of a job are among these."""
+
+    ENROLLED = "enrolled"
+    ALREADY_ENROLLED = "already_enrolled"
+    MAX_ENTRIES_REACHED = "max_entries_reached"
+    CONDITIONS_NOT_MET = "conditions_not_met"
+    JOURNEY_INACTIVE = "journey_inactive"
+    CUSTOMER_DELETED = "customer_deleted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryRules:
+    """How often a customer may enter a journey. `max_entries` is at least 1."""
+
+    journey_active: bool
+    max_entries: int
+    allow_reenrollment: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """One customer's past in one journey."""
+
+    active: bool = False
+    completed: int = 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict with its reason in words, and whether the active enrollment is exited to make room."""
+
+    verdict: Verdict
+    reason: str
+    exits_active: bool = False
+
+    @property
+    def enrolls(self) -> bool:
+        return self.verdict is Verdict.ENROLLED
+
+
+def decide(*, rules: EntryRules, history: History, customer_exists: bool, conditions_hold: bool) -> Decision:
+    """What becomes of one job."""
+    if not customer_exists:
+        return Decision(Verdict.CUSTOMER_DELETED, "The customer was erased before the job was decided.")
+    if not rules.journey_active:
+        return Decision(Verdict.JOURNEY_INACTIVE, "The journey was switched off before the job was decided.")
+    return (
+        _refused_by_number(rules, history)
+        or _refused_by_conditions(conditions_hold=conditions_hold)
+        or _enroll(rules, history)
+    )
+
+
+def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
+    if rules.max_entries > 1:
+        if history.completed < rules.max_entries:
+            return None
+        return Decision(
+            Verdict.MAX_ENTRIES_REACHED,
+            f"The customer completed the journey {history.completed} times; {rules.max_entries} entries are allowed.",
+        )
+    if history.active:
+        return Decision(Verdict.ALREADY_ENROLLED, "The customer is in the journey at the moment.")
+    if history.completed and not rules.allow_reenrollment:
+        return Decision(
+            Verdict.ALREADY_ENROLLED, "The customer completed the journey, and re-enrollment is not enabled."
+        )
+    return None
+
+
+def _refused_by_conditions(*, conditions_hold: bool) -> Decision | None:
+    if conditions_hold:
+        return None
+    return Decision(Verdict.CONDITIONS_NOT_MET, "The customer does not meet the journey's entry conditions.")
+
+
+def _enroll(rules: EntryRules, history: History) -> Decision:
+    if history.active:
+        return Decision(
+            Verdict.ENROLLED,
+            f"Entry {history.completed + 1} of {rules.max_entries}; the active enrollment was exited for it.",
+            exits_active=True,
+        )
+    return Decision(Verdict.ENROLLED, "The customer met the entry rules.")

@@ -1,0 +1,62 @@
+"""A worker's turn at a lane: one piece of work after the other, and what is done about those that fail."""
+
+import time
+from collections.abc import Sequence
+
+import psycopg
+import structlog
+from django.db import InterfaceError, OperationalError
+
+from journeys.chunks import (
+    MAX_ATTEMPTS,
+    ClaimedChunk,
+    claim_chunk,
+    claim_next_chunks,
+    give_up,
+    hold_back,
+    split_chunk,
+)
+from journeys.enrollment import settle
+from journeys.models import Chunk
+
+log = structlog.get_logger(__name__)
+
+
+def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> bool:
+    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up.
+
+    Returns whether somebody entered a journey and may walk on at once.
+    """
+    somebody_walks, until = False, time.monotonic() + seconds
+    claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
+    claimed = claimed or claim_next_chunks(lane=lane)
+    while claimed:
+        somebody_walks |= _attempt(claimed)
+        claimed = claim_next_chunks(lane=lane) if time.monotonic() < until else []
+    return somebody_walks
+
+
+def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
+    """One attempt at claimed chunks; a failure is noted, and costs the others nothing but time."""
+    first = claimed[0]
+    if first.attempts > MAX_ATTEMPTS and first.size == 1:
+        give_up(first)
+        return False
+    if first.attempts > 1 and first.size > 1:
+        split_chunk(first)
+        return False
+    try:
+        return settle(claimed).somebody_walks
+    except (OperationalError, InterfaceError):
+        raise  # the database is away; nothing is wrong with the jobs
+    except Exception as error:
+        log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=sum(chunk.size for chunk in claimed))
+        hold_back(claimed, error=_for_the_record(error))
+        return False
+
+
+def _for_the_record(error: Exception) -> str:
+    """What a job's reason says of an error. Of the database's errors the detail is left out: it quotes rows."""
+    cause = error.__cause__
+    message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
+    return f"{type(error).__name__}: {message}"[:300]

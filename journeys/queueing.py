@@ -1,0 +1,134 @@
+"""From an audience to committed jobs, in one statement."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, connection
+from psycopg.errors import UniqueViolation
+from psycopg.types.json import Jsonb
+
+from customers.fragment import Fragment
+from engage.object_ids import new_object_id
+from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
+from journeys.models import Chunk, EnrollmentJob, Trigger
+
+_PAGE_SIZE = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedTrigger:
+    """A committed trigger: how many jobs it made, all with the same epoch millisecond in their ids."""
+
+    id: str
+    workspace_id: str
+    journey_id: str
+    customers: int
+    queued_ms: int
+    lane: Chunk.Lane
+
+
+# A common table expression that changes a table is executed once and to its end, so the call is one statement and
+# one round trip, and commits or fails as a whole. Jobs are inserted in the order of their customers, so that two calls
+# whose job ids collide wait for each other instead of deadlocking.
+_QUEUE = """
+WITH clock AS (
+    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
+), audience AS ({audience}
+), numbered AS (
+    SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience
+), jobs AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
+    SELECT %s, %s, numbered.id, %s, ordinal, clock.ms, 'queued', '', ''
+    FROM numbered, clock ORDER BY ordinal
+    RETURNING 1
+), trigger AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+    SELECT %s, %s, %s, %s, NULL, %s, (SELECT count(*) FROM jobs), %s, to_timestamp(clock.ms / 1000.0) FROM clock
+    RETURNING customers
+), chunks AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT %s, %s, number * %s, least((number + 1) * %s, customers), %s,
+           now() + number * %s * interval '1 second', now(), 0, ''
+    FROM trigger, generate_series(0, (customers - 1) / %s) AS number WHERE customers > 0
+)
+SELECT trigger.customers, clock.ms FROM trigger, clock
+"""
+
+
+def queue_jobs(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    form: Trigger.Form,
+    audience: Fragment,
+    payload: Mapping[str, Any],
+    request_id: str,
+) -> QueuedTrigger:
+    """Makes a trigger with a job for every customer of the audience, and chunks for the workers.
+
+    The job ids of one trigger share a millisecond. Where one is taken by an earlier trigger of the same journey and
+    customer, the millisecond steps past it.
+    """
+    trigger_id = new_object_id()
+    lane = Chunk.Lane.SINGLE if form is Trigger.Form.SINGLE else Chunk.Lane.BULK
+    least_ms = 0
+    while True:
+        parameters = [
+            least_ms, *audience.params,
+            workspace_id, journey_id, trigger_id,
+            trigger_id, workspace_id, journey_id, form.value, Jsonb(payload), request_id,
+            workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, lane.value, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
+        ]  # fmt: skip
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(_QUEUE.replace("{audience}", audience.sql), parameters)
+                customers, queued_ms = cursor.fetchone()
+        except IntegrityError as error:
+            if not _is_taken_job_id(error):
+                raise
+            least_ms = _free_ms(journey_id=journey_id, audience=audience)
+        else:
+            return QueuedTrigger(
+                id=trigger_id,
+                workspace_id=workspace_id,
+                journey_id=journey_id,
+                customers=customers,
+                queued_ms=queued_ms,
+                lane=lane,
+            )
+
+
+def _is_taken_job_id(error: IntegrityError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, UniqueViolation) and cause.diag.constraint_name == "job_id"
+
+
+def _free_ms(*, journey_id: str, audience: Fragment) -> int:
+    """The first millisecond after all those that the audience's jobs in this journey have taken."""
+    statement = (
+        "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
+        "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement.replace("{audience}", audience.sql), [*audience.params, journey_id])
+        return int(cursor.fetchone()[0])
+
+
+def queued_customer_ids(trigger_id: str, *, after: int = -1) -> list[str]:
+    """A page of the trigger's customers in the order of their jobs, after this ordinal; at most 10,000."""
+    jobs = EnrollmentJob.objects.filter(trigger_id=trigger_id, ordinal__gt=after).order_by("ordinal")
+    return list(jobs.values_list("customer_id", flat=True)[:_PAGE_SIZE])
+
+
+def pages_of_customer_ids(queued: QueuedTrigger, first_page: list[str]) -> Iterator[list[str]]:
+    """All the trigger's customers, page by page, so that memory stays flat whatever their number."""
+    page, seen = first_page, len(first_page)
+    while page:
+        yield page
+        if seen >= queued.customers:
+            return
+        page = queued_customer_ids(queued.id, after=seen - 1)
+        seen += len(page)

@@ -1,0 +1,72 @@
+"""The trigger's body: aliases folded, bounds checked, turned into what the domain understands."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from customers.audience import Audience
+from engage.errors import InvalidRequest, MissingParameter
+from engage.fields import BodySerializer, ObjectField, TextArrayField, TextField
+from journeys.trigger import Recipient
+
+MAX_EXTERNAL_IDS = 1000
+MAX_SEGMENT_IDS = 10
+_SINGLE = ("customerId", "external_id", "email")  # in order of precedence
+_BULK = ("external_ids", "segment_ids")
+
+
+class TriggerBody(BodySerializer):
+    """Either one customer, by one identifier, or many, by ids and segments."""
+
+    aliases = {
+        "externalId": "external_id",
+        "externalIds": "external_ids",
+        "segmentIds": "segment_ids",
+        "excludeExternalIds": "exclude_external_ids",
+        "properties": "payload",
+    }
+
+    customerId = TextField(required=False, blank_is_absent=True)
+    external_id = TextField(required=False, blank_is_absent=True)
+    email = TextField(required=False, blank_is_absent=True)
+    external_ids = TextArrayField(required=False, max_items=MAX_EXTERNAL_IDS)
+    segment_ids = TextArrayField(required=False, max_items=MAX_SEGMENT_IDS)
+    exclude_external_ids = TextArrayField(required=False, max_items=MAX_EXTERNAL_IDS)
+    payload = ObjectField(required=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerCall:
+    """What a trigger call asks for: a recipient (single) or an audience (bulk)."""
+
+    target: Recipient | Audience
+    exclude_external_ids: list[str] = field(default_factory=list)
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+def read_trigger_call(body: Any) -> TriggerCall:
+    """The call that the body makes. Raises MissingParameter, ArraySizeExceeded, InvalidRequest."""
+    values = TriggerBody.read(body)
+    excluded = values.get("exclude_external_ids", [])
+    return TriggerCall(
+        target=_target(values, excluded), exclude_external_ids=excluded, payload=values.get("payload", {})
+    )
+
+
+def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:
+    single = [name for name in _SINGLE if name in values]
+    bulk = [name for name in _BULK if name in values]
+    if single and bulk:
+        raise InvalidRequest(
+            f"{single[0]} names one customer and {bulk[0]} names many; send the one or the other, not both."
+        )
+    if single:
+        return Recipient(field=single[0], value=values[single[0]])  # type: ignore[arg-type]
+    if not any(values[name] for name in bulk):
+        raise MissingParameter(
+            "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
+        )
+    return Audience(
+        external_ids=tuple(values["external_ids"]) if "external_ids" in values else None,
+        segment_ids=tuple(values["segment_ids"]) if "segment_ids" in values else None,
+        exclude_external_ids=tuple(excluded),
+    )

@@ -1,0 +1,54 @@
+"""The Celery tasks: each does what waits in PostgreSQL, may run twice, and may be lost."""
+
+from typing import Any
+
+import structlog
+from celery import Task, shared_task
+
+from journeys import wakeups
+from journeys.chunks import overdue_chunks
+from journeys.job_ids import job_id
+from journeys.lanes import serve_lane
+from journeys.models import Chunk
+from journeys.walking import walk_due
+
+# How long one task goes on with its lane before it lets others have the worker.
+_LANE_SECONDS = 2.0
+_WALK_SECONDS = 2.0
+# How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
+_WAKEUPS = 4
+
+
+@shared_task(name=wakeups.ENROLL, bind=True)
+def enroll(task: "Task[..., None]", *, lane: str, trigger_id: str | None, start: int | None) -> None:
+    """Decides the jobs of a chunk, then those that have queued behind it. The task's id is its first job's id."""
+    _bind_log(task)
+    chosen = Chunk.Lane(lane)
+    if chosen is Chunk.Lane.SINGLE:
+        wakeups.begin_single_lane()
+    named = None if trigger_id is None or start is None else (trigger_id, start)
+    if serve_lane(lane=chosen, named=named, seconds=_LANE_SECONDS):
+        wakeups.wake_walker()
+
+
+@shared_task(name=wakeups.WALK, bind=True)
+def walk(task: "Task[..., None]") -> None:
+    """Walks the enrollments that are due."""
+    _bind_log(task)
+    walk_due(seconds=_WALK_SECONDS)
+
+
+@shared_task(name="sweep")
+def sweep() -> None:
+    """Wakes the lanes in which something has waited too long: its message was lost, or nobody was there to hear it."""
+    for chunk in overdue_chunks(most=_WAKEUPS):
+        first = job_id(journey_id=chunk.journey_id, customer_id=chunk.customer_id, queued_ms=chunk.queued_ms)
+        wakeups.wake_lane(lane=chunk.lane, job_id=first)
+
+
+def _bind_log(task: "Task[..., None]") -> None:
+    request: Any = task.request
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(task=task.name, task_id=request.id)
+    if request_id := (request.headers or {}).get("request_id"):
+        structlog.contextvars.bind_contextvars(request_id=request_id)

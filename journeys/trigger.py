@@ -1,0 +1,173 @@
+"""The web side of a trigger: from a call to committed jobs.
+
+    key, limit, body (the view) → journey → segments → customer → one statement that commits → wake the workers
+
+"Queued" is only said of what is committed. The trigger never creates customers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from customers.audience import Audience, audience_query, resolve_segments
+from customers.fragment import Fragment
+from customers.models import Customer
+from engage.errors import Refusal
+from engage.object_ids import is_object_id
+from engage.request_log import current_request_id
+from journeys import wakeups
+from journeys.chunks import CHUNK_SIZE
+from journeys.job_ids import job_id
+from journeys.models import Journey, Trigger
+from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
+
+# Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
+_MOST_WAKEUPS = 16
+
+
+class JourneyNotFound(Refusal):
+    """The journey is missing, not active, or of another workspace; the answer does not say which."""
+
+    status = 404
+    error = "Journey not found"
+    code = "journey_not_found"
+
+    def __init__(self, journey_id: str) -> None:
+        super().__init__(f"The journey {journey_id[:100]!r} is not found or not active.")
+
+
+class InvalidJourneyType(Refusal):
+    """The journey is entered in another way than by API."""
+
+    error = "Invalid journey type"
+    code = "invalid_journey_type"
+
+
+class CustomerNotFound(Refusal):
+    """The one customer named is not in the workspace."""
+
+    status = 404
+    error = "Customer not found"
+    code = "customer_not_found"
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """The one identifier by which a single call names its customer."""
+
+    field: Literal["customerId", "external_id", "email"]
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """A single call whose customer is on its own list of exclusions: nothing was queued."""
+
+    customer_id: str
+    journey_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedOne:
+    """A single call, queued."""
+
+    trigger: QueuedTrigger
+    customer_id: str
+
+    @property
+    def job_id(self) -> str:
+        return _job_id(self.trigger, self.customer_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedMany:
+    """A bulk call, queued. The pages may be walked through once or more; only the first is held in memory."""
+
+    trigger: QueuedTrigger
+    first_page: list[str]
+
+    def pages_of_customer_ids(self) -> Iterator[list[str]]:
+        return pages_of_customer_ids(self.trigger, self.first_page)
+
+    def pages_of_job_ids(self) -> Iterator[list[str]]:
+        return ([_job_id(self.trigger, customer_id) for customer_id in page] for page in self.pages_of_customer_ids())
+
+
+def _job_id(trigger: QueuedTrigger, customer_id: str) -> str:
+    return job_id(journey_id=trigger.journey_id, customer_id=customer_id, queued_ms=trigger.queued_ms)
+
+
+def trigger_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipient: Recipient,
+    exclude_external_ids: list[str],
+    payload: Mapping[str, Any],
+) -> QueuedOne | Excluded:
+    """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound."""
+    journey = _triggerable_journey(workspace_id, journey_id)
+    customer = _find(workspace_id, recipient)
+    if customer.external_id is not None and customer.external_id in exclude_external_ids:
+        return Excluded(customer_id=customer.id, journey_id=journey.id)
+    trigger = queue_jobs(
+        workspace_id=workspace_id,
+        journey_id=journey.id,
+        form=Trigger.Form.SINGLE,
+        audience=Fragment("SELECT %s::text AS id", [customer.id]),
+        payload=payload,
+        request_id=current_request_id(),
+    )
+    queued = QueuedOne(trigger=trigger, customer_id=customer.id)
+    wakeups.wake_for_single(trigger_id=trigger.id, job_id=queued.job_id)
+    return queued
+
+
+def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> QueuedMany:
+    """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+    journey = _triggerable_journey(workspace_id, journey_id)
+    segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
+    trigger = queue_jobs(
+        workspace_id=workspace_id,
+        journey_id=journey.id,
+        form=Trigger.Form.BULK,
+        audience=audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
+        payload=payload,
+        request_id=current_request_id(),
+    )
+    first_page = queued_customer_ids(trigger.id)
+    starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
+    wakeups.wake_for_bulk(
+        trigger_id=trigger.id, first_jobs=[(start, _job_id(trigger, first_page[start])) for start in starts]
+    )
+    return QueuedMany(trigger=trigger, first_page=first_page)
+
+
+def _triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
+    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
+    journey = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
+    if journey is None:
+        raise JourneyNotFound(journey_id)
+    if journey.trigger_type != Journey.TriggerType.API:
+        raise InvalidJourneyType(
+            f"The journey is not configured for API triggering; its current trigger type is {journey.trigger_type!r}."
+        )
+    return journey
+
+
+_COLUMNS = {"customerId": "id", "external_id": "external_id", "email": "email"}
+
+
+def _find(workspace_id: str, recipient: Recipient) -> Customer:
+    """The recipient's customer; the one identifier decides alone, so that a trigger never reaches the wrong person."""
+    value = recipient.value.strip().lower() if recipient.field == "email" else recipient.value
+    customer = None
+    if recipient.field != "customerId" or is_object_id(value):
+        found = Customer.objects.filter(workspace_id=workspace_id, **{_COLUMNS[recipient.field]: value})
+        customer = found.only("id", "external_id").first()
+    if customer is None:
+        raise CustomerNotFound(
+            f"No customer with {recipient.field} {recipient.value[:255]!r} exists in this workspace. "
+            "The customer must exist before a journey is triggered for them."
+        )
+    return customer

@@ -1,0 +1,81 @@
+"""The trigger, and what became of it."""
+
+import re
+
+from django.http import StreamingHttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from customers.audience import Audience
+from engage.envelope import success
+from engage.views import ServerView
+from journeys import answers
+from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
+from journeys.serializers import TriggerCall, read_trigger_call
+from journeys.trigger import Excluded, JourneyNotFound, Recipient, trigger_many, trigger_one
+
+_RETURN_MINIMAL = re.compile(r"(?:^|,)\s*return\s*=\s*\"?minimal\"?\s*(?:[,;]|$)", re.IGNORECASE)
+
+
+class TriggerView(ServerView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/trigger`"""
+
+    policy = "trigger"
+
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response | StreamingHttpResponse:
+        call = read_trigger_call(request.data)
+        if workspace_id != self.api_key.workspace_id:
+            raise JourneyNotFound(journey_id)  # the same as for a missing one: nobody learns what exists elsewhere
+        match call.target:
+            case Recipient() as recipient:
+                return self._one(journey_id, recipient, call)
+            case Audience() as audience:
+                return self._many(journey_id, audience, call)
+
+    def _one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
+        outcome = trigger_one(
+            workspace_id=self.api_key.workspace_id,
+            journey_id=journey_id,
+            recipient=recipient,
+            exclude_external_ids=call.exclude_external_ids,
+            payload=call.payload,
+        )
+        if isinstance(outcome, Excluded):
+            return success(answers.EXCLUDED_MESSAGE, answers.excluded_data(outcome))
+        return success(answers.SINGLE_MESSAGE, answers.single_data(outcome), status=202)
+
+    def _many(self, journey_id: str, audience: Audience, call: TriggerCall) -> Response | StreamingHttpResponse:
+        queued = trigger_many(
+            workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
+        )
+        if _RETURN_MINIMAL.search(self.request.headers.get("Prefer", "")):
+            answer = success(answers.BULK_MESSAGE, answers.bulk_data(queued), status=202)
+            answer["Preference-Applied"] = "return=minimal"
+            return answer
+        return StreamingHttpResponse(answers.stream_bulk(queued), status=202, content_type="application/json")
+
+
+class JobView(ServerView):
+    """`GET /api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
+
+    policy = "lookup"
+    limit_factor = 10
+
+    def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
+        if workspace_id != self.api_key.workspace_id:
+            raise JobNotFound(job_id)
+        job = job_state(workspace_id=workspace_id, job_id=job_id)
+        return success("The job as it stands.", answers.job_data(job))
+
+
+class TriggerStateView(ServerView):
+    """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}`"""
+
+    policy = "lookup"
+    limit_factor = 10
+
+    def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
+        if workspace_id != self.api_key.workspace_id:
+            raise TriggerNotFound(trigger_id)
+        trigger = trigger_state(workspace_id=workspace_id, trigger_id=trigger_id)
+        return success("The trigger as it stands.", answers.trigger_data(trigger))

@@ -1,0 +1,116 @@
+"""Reading what a chunk's decisions need: its jobs that still wait, and the journeys that they are for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import F
+
+from journeys.chunks import ClaimedChunk
+from journeys.entry_rules import EntryRules
+from journeys.models import Journey, JourneyRevision
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingJob:
+    """A queued job with its customer's past in the journey; `completed` is counted up to the entries allowed."""
+
+    id: int
+    workspace_id: str
+    journey_id: str
+    customer_id: str
+    customer_exists: bool
+    active_enrollment_id: str | None
+    completed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnteredJourney:
+    """A journey as its entry rules and its current revision are at the moment; `first_step` is "" without steps."""
+
+    id: str
+    rules: EntryRules
+    conditions: object
+    revision_id: int
+    first_step: str
+
+
+_JOBS_OF_CHUNKS = """
+    unnest(%s::text[], %s::bigint[], %s::bigint[]) AS chunk(trigger_id, start, stop)
+    JOIN journeys_enrollmentjob job
+      ON job.trigger_id = chunk.trigger_id AND job.ordinal >= chunk.start AND job.ordinal < chunk.stop
+     AND job.status = 'queued'
+"""
+
+_LOCK_CUSTOMERS = f"""
+SELECT id FROM customers_customer
+WHERE id IN (SELECT job.customer_id FROM {_JOBS_OF_CHUNKS}) ORDER BY id FOR NO KEY UPDATE
+"""
+
+_READ_JOBS = f"""
+SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed
+FROM {_JOBS_OF_CHUNKS}
+JOIN journeys_journey journey ON journey.id = job.journey_id
+LEFT JOIN customers_customer customer ON customer.id = job.customer_id
+LEFT JOIN journeys_enrollment inside
+  ON inside.customer_id = job.customer_id AND inside.journey_id = job.journey_id AND inside.state = 'active'
+CROSS JOIN LATERAL (
+    SELECT count(*) AS completed FROM (
+        SELECT FROM journeys_enrollment past
+        WHERE past.customer_id = job.customer_id AND past.journey_id = job.journey_id AND past.state = 'completed'
+        LIMIT coalesce(journey.max_entries_per_customer, 1)
+    ) AS counted
+) AS past
+ORDER BY job.id
+"""
+
+
+def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
+    """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_CUSTOMERS, _ranges(chunks))
+
+
+def waiting_jobs(chunks: Sequence[ClaimedChunk]) -> list[WaitingJob]:
+    """The chunks' queued jobs, in the order in which they were queued."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ_JOBS, _ranges(chunks))
+        return [
+            WaitingJob(
+                id=row[0],
+                workspace_id=row[1],
+                journey_id=row[2],
+                customer_id=row[3],
+                customer_exists=row[4],
+                active_enrollment_id=row[5],
+                completed=row[6],
+            )
+            for row in cursor.fetchall()
+        ]
+
+
+def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
+    return [[chunk.trigger_id for chunk in chunks], [chunk.start for chunk in chunks], [chunk.stop for chunk in chunks]]
+
+
+def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
+    """The journeys by their ids."""
+    revisions = JourneyRevision.objects.select_related("journey").filter(
+        journey_id__in=set(journey_ids), number=F("journey__revision")
+    )
+    return {revision.journey_id: _entered(revision.journey, revision) for revision in revisions}
+
+
+def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
+    return EnteredJourney(
+        id=journey.id,
+        rules=EntryRules(
+            journey_active=journey.active,
+            max_entries=journey.max_entries_per_customer or 1,
+            allow_reenrollment=journey.allow_reenrollment,
+        ),
+        conditions=journey.entry_conditions,
+        revision_id=revision.id,
+        first_step=revision.steps[0]["id"] if revision.steps else "",
+    )

@@ -1,0 +1,90 @@
+"""Waking the workers: messages that say where there is something to do.
+
+A message may be lost or doubled. What is to be done stands in PostgreSQL; a sweeper publishes again what waits too
+long. So publishing never raises, is never repeated, and is left out while Redis is away.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+import redis
+import structlog
+from celery import current_app
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+from engage.redis_availability import REDIS_FAILURES, redis_availability
+from engage.request_log import current_request_id
+
+log = structlog.get_logger(__name__)
+
+ENROLL = "enroll"
+WALK = "walk"
+# A message of the single lane that no worker has begun yet; whoever queues a job meanwhile need not publish another.
+_SINGLE_PENDING = "engage:single-lane-pending"
+_PENDING_MS = 500
+
+
+@cache
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=settings.REDIS_TIMEOUT, socket_connect_timeout=settings.REDIS_TIMEOUT
+    )
+
+
+def wake_for_single(*, trigger_id: str, job_id: str) -> None:
+    """Wakes the single lane for one job. While an earlier message is still waiting, its worker will take this job too.
+
+    The worker takes the mark away before it looks for jobs, and the job was committed before this looks at the mark:
+    either the worker sees the job, or this publishes.
+    """
+    try:
+        if redis_availability.is_expected() and _redis().set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS):
+            _publish(ENROLL, task_id=job_id, queue="single", lane="single", trigger_id=trigger_id, start=0)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+def begin_single_lane() -> None:
+    """A worker is about to look for the single lane's jobs: later ones need a message of their own."""
+    try:
+        _redis().delete(_SINGLE_PENDING)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+def wake_for_bulk(*, trigger_id: str, first_jobs: Iterable[tuple[int, str]]) -> None:
+    """Wakes the bulk lane: a message per (start, job id) of a chunk's first job."""
+    for start, job_id in first_jobs:
+        if not _publish(ENROLL, task_id=job_id, queue="bulk", lane="bulk", trigger_id=trigger_id, start=start):
+            return
+
+
+def wake_lane(*, lane: str, job_id: str) -> None:
+    """Wakes a lane for whatever waits in it; the sweeper's way."""
+    _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
+
+
+def wake_walker() -> None:
+    """Somebody may walk on at once."""
+    _publish(WALK, task_id=None, queue="walk")
+
+
+def _publish(task: str, *, task_id: str | None, queue: str, **arguments: str | int | None) -> bool:
+    """Whether the message was handed to Redis."""
+    if not redis_availability.is_expected():
+        return False
+    try:
+        current_app.send_task(
+            task,
+            task_id=task_id,
+            queue=queue,
+            kwargs=arguments,
+            headers={"request_id": current_request_id()},
+            ignore_result=True,
+            retry=False,
+        )
+    except (*REDIS_FAILURES, OperationalError) as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+        return False
+    return True

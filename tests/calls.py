@@ -1,0 +1,41 @@
+"""What tests do again and again, in the words of the interface."""
+
+from typing import Any
+
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, Journey
+from tests.clients import Answer, ServerClient
+
+
+def trigger(server: ServerClient, journey: Journey, body: Any, **options: Any) -> Answer:
+    """`POST …/trigger` for the journey, in its own workspace."""
+    return server.post(f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger", body, **options)
+
+
+def data(answer: Answer, *, status: int = 202) -> dict[str, Any]:
+    """The `data` of a successful answer."""
+    body: dict[str, Any] = answer.json()
+    assert answer.status_code == status, body
+    assert body["success"] is True
+    return dict(body["data"])
+
+
+def refused(answer: Answer, *, status: int, error: str) -> str:
+    """The message of a refusal with this status and title."""
+    body: dict[str, Any] = answer.json()
+    assert (answer.status_code, body.get("error")) == (status, error), body
+    assert set(body) - {"details"} == {"success", "error", "message", "code", "requestId"}
+    assert body["success"] is False
+    assert body["requestId"] == answer["X-Request-Id"]
+    return str(body["message"])
+
+
+def job_of(server: ServerClient, workspace_id: str, job_id: str) -> dict[str, Any]:
+    """The look-up of a job."""
+    return data(server.get(f"/api/v1/journeys/{workspace_id}/jobs/{job_id}"), status=200)
+
+
+def let_workers_decide() -> None:
+    """Does in this process what the workers would do, until nothing waits."""
+    for lane in Chunk.Lane:
+        serve_lane(lane=lane, named=None, seconds=60)

@@ -1,0 +1,244 @@
+"""The embedded servers' lives, with real servers in a folder of their own and real processes that use them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import psycopg
+import pytest
+import redis
+
+from config import servers
+from config.locks import FileLock
+from config.servers import ROOT, EmbeddedServerError, Server
+
+USE = """
+import json, sys
+from config import embedded
+print(json.dumps({name: getattr(embedded, name)() for name in sys.argv[1:]}), flush=True)
+if sys.stdin.readline():
+    embedded.stop_unless_used(within=10)
+"""
+
+
+class User:
+    """A process that uses servers until it is told to stop."""
+
+    def __init__(self, *names: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USE, *names], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Waits until the servers answer."""
+        assert self.process.stdout
+        return dict(json.loads(self.process.stdout.readline()))
+
+    def end(self, *, stop: bool = False) -> None:
+        """Go like any process does, or ask that the servers stop at once."""
+        self.process.communicate("stop\n" if stop else "", timeout=20)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data folder with a path longer than a socket's may be."""
+    path = tmp_path / ("a-rather-long-name-" * 6) / "data"
+    monkeypatch.setenv("EMBEDDED_DATA", str(path))
+    monkeypatch.setenv("EMBEDDED_GRACE", "0.5")
+    yield path
+    known = [servers.postgresql(), servers.redis()]
+    shutil.rmtree(path, ignore_errors=True)
+    assert eventually(lambda: not any(is_locked(server.keeper) for server in known))
+    shutil.rmtree(known[0].sockets)
+
+
+def is_locked(path: Path) -> bool:
+    with closing(FileLock.at(path)) as lock:
+        return not lock.try_exclusive()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def keeper_of(server: Server) -> int:
+    with closing(FileLock.at(server.keeper)) as lock:
+        return lock.holder()
+
+
+def process_of(server: Server) -> int:
+    with closing(FileLock.at(server.running)) as lock:
+        return lock.holder()
+
+
+def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(folder: Path) -> None:
+    with User("database_url", "redis_url") as user:
+        urls = user.urls
+        with psycopg.connect(urls["database_url"], autocommit=True) as database, redis_at(urls) as queue:
+            settings = {
+                name: database.execute("SELECT current_setting(%s)", [name]).fetchone()
+                for name in ("listen_addresses", "fsync", "timezone", "server_encoding")
+            }
+            letters = database.execute("SELECT lower('É'), 'a' < 'B'").fetchone()
+            durable = [queue.config_get(name)[name] for name in ("port", "appendonly", "maxmemory-policy")]
+            database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
+            queue.set("kept", "a key")
+        user.end(stop=True)
+    assert settings == {"listen_addresses": ("",), "fsync": ("on",), "timezone": ("UTC",), "server_encoding": ("UTF8",)}
+    assert letters == ("é", False)
+    assert durable == ["0", "yes", "noeviction"]
+    assert not is_locked(servers.postgresql().running)
+    assert not is_locked(servers.redis().running)
+
+    with User("database_url", "redis_url") as user:
+        assert user.urls == urls
+        with psycopg.connect(urls["database_url"]) as database, redis_at(urls) as queue:
+            assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
+            assert queue.get("kept") == b"a key"
+
+
+def redis_at(urls: dict[str, str]) -> redis.Redis:
+    return redis.Redis.from_url(urls["redis_url"])
+
+
+def test_what_is_committed_outlives_a_killed_postgresql(folder: Path) -> None:
+    with User("database_url") as user:
+        url = user.urls["database_url"]
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
+        os.kill(process_of(servers.postgresql()), signal.SIGKILL)
+        with User("database_url") as next_user:
+            assert next_user.urls["database_url"] == url
+            with psycopg.connect(url) as database:
+                assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
+
+
+def test_processes_that_start_at_the_same_instant_share_one_server(folder: Path) -> None:
+    users = [User("redis_url") for _ in range(6)]
+    seen = set()
+    for user in users:
+        with redis_at(user.urls) as queue:
+            seen.add(queue.info("server")["run_id"])
+    assert len(seen) == 1
+    for user in users:
+        user.end()
+
+
+def test_processes_that_come_and_go_never_miss_a_server(folder: Path) -> None:
+    """Each stops the server unless another uses it, so starts meet stops at every stage."""
+    came_and_went = """
+for _ in range(8):
+    import redis; from config import embedded
+    with redis.Redis.from_url(embedded.redis_url()) as queue: queue.incr("visits")
+    embedded.stop_unless_used(within=10)
+"""
+    visitors = [subprocess.Popen([sys.executable, "-c", came_and_went], cwd=ROOT) for _ in range(3)]
+    assert [visitor.wait(timeout=30) for visitor in visitors] == [0, 0, 0]
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        assert queue.get("visits") == b"24"
+
+
+def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "1.5")
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        first = queue.info("server")["run_id"]
+        user.end()
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        assert queue.info("server")["run_id"] == first
+        user.end()
+    assert eventually(lambda: not is_locked(servers.redis().running))
+    assert eventually(lambda: not is_locked(servers.redis().keeper))
+
+
+def test_a_killed_user_counts_no_longer(folder: Path) -> None:
+    with User("redis_url") as user, User("redis_url") as other:
+        assert user.urls == other.urls
+        user.process.kill()
+        time.sleep(1.5)
+        assert is_locked(servers.redis().running)
+        other.process.kill()
+        assert eventually(lambda: not is_locked(servers.redis().running))
+
+
+def test_servers_of_a_killed_keeper_are_found_again_and_stopped(folder: Path) -> None:
+    server = servers.redis()
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        first = queue.info("server")["run_id"]
+        os.kill(keeper_of(server), signal.SIGKILL)
+        assert eventually(lambda: not is_locked(server.keeper))
+        with User("redis_url") as other:
+            assert other.urls
+            assert queue.info("server")["run_id"] == first
+    assert eventually(lambda: not is_locked(server.running))
+
+
+def test_the_last_user_stops_what_a_killed_keeper_left(folder: Path) -> None:
+    server = servers.redis()
+    with User("redis_url") as user:
+        assert user.urls
+        os.kill(keeper_of(server), signal.SIGKILL)
+        assert eventually(lambda: not is_locked(server.keeper))
+        user.end(stop=True)
+    assert not is_locked(server.running)
+
+
+def test_a_server_that_dies_is_started_again(folder: Path) -> None:
+    with User("redis_url") as user:
+        urls = user.urls
+        killed = process_of(servers.redis())
+        os.kill(killed, signal.SIGKILL)
+        assert eventually(lambda: process_of(servers.redis()) != killed)
+        with User("redis_url") as other:
+            assert other.urls == urls
+
+
+def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
+    with User("database_url") as user:
+        urls = user.urls
+    folder.rename(folder.with_name("gone"))
+    with User("database_url") as user:
+        assert user.urls == urls
+
+
+def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
+    (folder / "postgresql").mkdir(parents=True)
+    command = [sys.executable, "-c", USE, "database_url"]
+    answer = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert "EmbeddedServerError: postgresql did not start" in answer.stderr
+    assert "postgresql.conf" in answer.stderr
+
+
+def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path) -> None:
+    sockets = servers.redis().sockets
+    sockets.chmod(0o755)
+    with pytest.raises(EmbeddedServerError, match="not a private folder"):
+        servers.redis()
+    sockets.chmod(0o700)
+
+
+def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = servers.redis().sockets
+    monkeypatch.setenv("EMBEDDED_DATA", f"{folder}2")
+    second = servers.redis().sockets
+    second.rmdir()
+    assert first != second

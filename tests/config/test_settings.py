@@ -1,0 +1,56 @@
+"""Production takes everything from the environment, and refuses to start where something is missing or unsafe."""
+
+import subprocess
+import sys
+
+import pytest
+
+from config.servers import ROOT
+
+PRODUCTION = {
+    "ENVIRONMENT": "production",
+    "SECRET_KEY": "a-secret-of-more-than-fifty-characters-0123456789-abcdefghij",
+    "ALLOWED_HOSTS": "engage.example",
+    "DATABASE_URL": "postgres://engage@db.example/engage",
+    "REDIS_URL": "redis://redis.example/0",
+}
+
+
+def start(environment: dict[str, str], code: str = "import config.settings") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_full_environment_starts() -> None:
+    assert start(PRODUCTION).returncode == 0
+
+
+@pytest.mark.parametrize("missing", ["SECRET_KEY", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"])
+def test_what_is_missing_in_production_is_named(missing: str) -> None:
+    done = start({name: value for name, value in PRODUCTION.items() if name != missing})
+    assert done.returncode != 0
+    assert f"{missing} is not set." in done.stderr
+
+
+def test_debug_is_refused_in_production() -> None:
+    done = start({**PRODUCTION, "DEBUG": "1"})
+    assert done.returncode != 0
+    assert "DEBUG must not be on in production" in done.stderr
+
+
+def test_a_database_url_alone_means_production() -> None:
+    done = start({"DATABASE_URL": PRODUCTION["DATABASE_URL"]})
+    assert done.returncode != 0
+    assert "SECRET_KEY is not set." in done.stderr
+
+
+def test_an_unknown_environment_is_refused() -> None:
+    done = start({**PRODUCTION, "ENVIRONMENT": "staging"})
+    assert done.returncode != 0
+    assert "ENVIRONMENT must be 'development' or 'production', not 'staging'." in done.stderr
+
+
+def test_nothing_embedded_starts_in_production() -> None:
+    code = "import config.settings, config.embedded; assert not config.embedded._in_use"
+    assert start(PRODUCTION, code).returncode == 0

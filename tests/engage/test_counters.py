@@ -1,0 +1,52 @@
+"""While Redis is away each process counts for itself."""
+
+import time
+from typing import Any
+
+import pytest
+
+from engage.counters import CounterCache
+from engage.models import Workspace
+from engage.redis_availability import redis_availability
+from journeys.models import Journey
+from tests.calls import trigger
+from tests.clients import ServerClient
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+
+
+@pytest.fixture
+def redis_is_away(settings: Any) -> None:
+    """Nobody listens where Redis should be."""
+    nowhere = "redis://127.0.0.1:1/0"
+    settings.REDIS_URL = nowhere
+    settings.CACHES = {"default": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    return JourneyFactory.create(workspace=acme)
+
+
+def test_counting_goes_on_without_redis() -> None:
+    counters = CounterCache("redis://127.0.0.1:1/0", {})
+    assert counters.add("without-redis", 1, 60) is True
+    assert counters.add("without-redis", 1, 60) is False
+    assert [counters.incr("without-redis") for _ in range(2)] == [2, 3]
+    assert counters.get("without-redis") == 3
+
+
+def test_triggers_are_served_and_limited_without_redis(acme: Workspace, journey: Journey, redis_is_away: None) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="3/h"))
+    started = time.monotonic()
+    answers = [trigger(server, journey, {"external_id": "ada"}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [202, 202, 202, 429, 429]
+    assert time.monotonic() - started < 5
+
+
+def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
+    counters = CounterCache("redis://127.0.0.1:1/0", {})
+    counters.add("left-alone", 1, 60)
+    assert not redis_availability.is_expected()
+    redis_availability.reset()
+    assert redis_availability.is_expected()

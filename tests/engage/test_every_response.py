@@ -1,0 +1,60 @@
+"""What holds for every response: the request id, JSON also where Django itself answers, 503 without the database."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+
+from tests.calls import refused
+from tests.clients import Answer, ServerClient
+
+
+@pytest.mark.parametrize("sent", ["abc", "A-b_9", "x" * 64])
+def test_a_request_id_that_fits_is_taken_and_echoed(server: ServerClient, sent: str) -> None:
+    answer = server.get("/api/v1/nothing", headers={"X-Request-Id": sent})
+    assert answer["X-Request-Id"] == sent == answer.json()["requestId"]
+
+
+@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\nb", "é", "{}", "a/b"])
+def test_another_request_id_is_replaced(server: ServerClient, sent: str) -> None:
+    answer = server.get("/api/v1/nothing", headers={"X-Request-Id": sent})
+    assert re.fullmatch(r"[0-9a-f]{32}", answer["X-Request-Id"])
+    assert answer.json()["requestId"] == answer["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api", "/api/v1/", "/api/v1/journeys/x", "/api/v2/journeys/a/b/trigger", "/%00"]
+)
+def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) -> None:
+    refused(server.get(path), status=404, error="Not found")
+
+
+def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["engage.example"]
+    answer = Answer.of(Client().get("/api/v1/nothing", headers={"Host": "evil.example"}))
+    assert answer["Content-Type"] == "application/json"
+    refused(answer, status=400, error="Invalid request")
+
+
+@pytest.fixture
+def database_is_away(db: None) -> Iterator[None]:
+    """Every statement fails as if the server had gone."""
+
+    def fail(*_: object) -> None:
+        raise OperationalError("server closed the connection; it was about ada@example.com")
+
+    with connection.execute_wrapper(fail):
+        yield
+
+
+def test_without_the_database_the_answer_is_503_and_says_that_nothing_was_done(
+    server: ServerClient, database_is_away: None
+) -> None:
+    answer = server.get("/api/v1/journeys/a/jobs/b")
+    message = refused(answer, status=503, error="Service unavailable")
+    assert "Nothing was done" in message
+    assert "ada" not in message
+    assert answer["Retry-After"] == "1"

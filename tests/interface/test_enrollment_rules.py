@@ -1,0 +1,143 @@
+"""The entry rules of the interface, from the call to the worker's result."""
+
+from typing import Any
+
+import pytest
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment, Journey
+from tests.calls import data, job_of, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id="ada")
+
+
+def entered(server: ServerClient, journey: Journey) -> dict[str, Any]:
+    """Triggers the journey for Ada and lets the workers decide; the job's look-up."""
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    return job_of(server, journey.workspace_id, answered["jobId"])
+
+
+def states(journey: Journey) -> list[str]:
+    return list(Enrollment.objects.filter(journey=journey).order_by("job_id").values_list("state", flat=True))
+
+
+def test_the_worker_creates_the_enrollment(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=WAITING)
+    assert entered(server, journey)["result"] == "enrolled"
+    enrollment = Enrollment.objects.get()
+    assert (enrollment.customer_id, enrollment.journey_id, enrollment.state) == (ada.id, journey.id, "active")
+
+
+def test_nothing_is_enrolled_before_a_worker_decides(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": "ada"}))
+    assert not Enrollment.objects.exists()
+
+
+def test_a_journey_without_steps_completes_at_once(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    entered(server, journey)
+    enrollment = Enrollment.objects.get()
+    assert (enrollment.state, enrollment.ended_at, enrollment.due_at) == ("completed", enrollment.entered_at, None)
+
+
+@pytest.mark.parametrize("maximum", [None, 1])
+@pytest.mark.parametrize("reenroll", [False, True])
+def test_rule_2_an_active_enrollment_is_already_enrolled(
+    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None, reenroll: bool
+) -> None:
+    journey = JourneyFactory.create(
+        workspace=acme, steps=WAITING, max_entries_per_customer=maximum, allow_reenrollment=reenroll
+    )
+    assert [entered(server, journey)["result"] for _ in range(2)] == ["enrolled", "already_enrolled"]
+    assert states(journey) == ["active"]
+
+
+@pytest.mark.parametrize("maximum", [None, 1])
+def test_rule_3_a_completed_enrollment_is_already_enrolled(
+    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=maximum)
+    assert [entered(server, journey)["result"] for _ in range(2)] == ["enrolled", "already_enrolled"]
+    assert states(journey) == ["completed"]
+
+
+@pytest.mark.parametrize("maximum", [None, 1])
+def test_rule_3_unless_reenrollment_is_enabled(
+    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=maximum, allow_reenrollment=True)
+    assert [entered(server, journey)["result"] for _ in range(4)] == ["enrolled"] * 4
+
+
+def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
+    jobs = [entered(server, journey) for _ in range(5)]
+    assert [job["result"] for job in jobs] == ["enrolled"] * 5  # exited entries do not count
+    assert states(journey) == ["exited"] * 4 + ["active"]
+    replaced = Enrollment.objects.filter(state="exited").first()
+    assert replaced is not None
+    assert (replaced.exit_reason, replaced.due_at) == ("Replaced by a new entry.", None)
+
+
+def test_rule_1_ends_once_the_completed_entries_reach_the_number(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
+    jobs = [entered(server, journey) for _ in range(4)]
+    assert [job["result"] for job in jobs] == ["enrolled"] * 3 + ["max_entries_reached"]
+    assert jobs[-1]["reason"] == "The customer completed the journey 3 times; 3 entries are allowed."
+
+
+def test_a_journey_switched_off_in_between_enrolls_nobody(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    Journey.objects.update(active=False)
+    let_workers_decide()
+    assert job_of(server, acme.id, answered["jobId"])["result"] == "journey_inactive"
+    assert not Enrollment.objects.exists()
+
+
+def test_a_customer_erased_in_between_is_told(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    answered = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": "ada"}))
+    Customer.objects.all().delete()
+    let_workers_decide()
+    assert job_of(server, acme.id, answered["jobId"])["result"] == "customer_deleted"
+
+
+def test_each_customer_has_a_history_of_their_own(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    entered(server, journey)
+    CustomerFactory.create(workspace=acme, external_id="grace")
+    answered = data(trigger(server, journey, {"external_ids": ["ada", "grace"]}))
+    let_workers_decide()
+    results = {job_id: job_of(server, acme.id, job_id)["result"] for job_id in answered["jobIds"]}
+    assert sorted(results.values()) == ["already_enrolled", "enrolled"]
+    assert results[next(j for j in answered["jobIds"] if ada.id in j)] == "already_enrolled"
+
+
+def test_each_journey_has_a_history_of_its_own(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    one, other = JourneyFactory.create(workspace=acme), JourneyFactory.create(workspace=acme)
+    assert [entered(server, journey)["result"] for journey in (one, other)] == ["enrolled", "enrolled"]
+
+
+def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    once = JourneyFactory.create(workspace=acme)
+    thrice = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
+    jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for journey in (once, thrice, once, thrice)]
+    let_workers_decide()
+    results = [job_of(server, acme.id, job_id)["result"] for job_id in jobs]
+    assert results == ["enrolled", "enrolled", "already_enrolled", "enrolled"]
+    assert (states(once), states(thrice)) == (["completed"], ["exited", "active"])

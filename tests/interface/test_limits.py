@@ -1,0 +1,83 @@
+"""How often a key may trigger, and what the headers say of it."""
+
+import time
+
+import pytest
+
+from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
+from journeys.models import EnrollmentJob, Journey
+from tests.calls import data, refused, trigger
+from tests.clients import ServerClient
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    return JourneyFactory.create(workspace=acme)
+
+
+def limited(workspace: Workspace, rate: str) -> ServerClient:
+    return ServerClient(ApiKeyFactory.create(workspace=workspace, rate_limit=rate))
+
+
+def test_a_key_may_trigger_100_times_a_minute_by_default(acme: Workspace, journey: Journey) -> None:
+    assert DEFAULT_RATE_LIMIT == "100/m"
+    assert ApiKey(workspace=acme, name="new").rate_limit == "100/m"
+    answer = trigger(limited(acme, DEFAULT_RATE_LIMIT), journey, {"external_id": "ada"})
+    assert answer["X-RateLimit-Limit"] == "100"
+
+
+def test_the_headers_tell_limit_remaining_and_reset(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "5/m")
+    for remaining in ("4", "3"):
+        answer = trigger(server, journey, {"external_id": "ada"})
+        reset_in = int(answer["X-RateLimit-Reset"]) - time.time()
+        assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("5", remaining)
+        assert 0 <= reset_in <= 61
+        assert answer["RateLimit-Policy"] == '"trigger";q=5;w=60'
+        assert answer["RateLimit"].startswith(f'"trigger";r={remaining};t=')
+
+
+def test_over_the_limit_nothing_is_queued(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "2/m")
+    answers = [trigger(server, journey, {"external_id": "ada"}) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [202, 202, 429, 429]
+    refused(answers[-1], status=429, error="Rate limit exceeded")
+    assert answers[-1]["X-RateLimit-Remaining"] == "0"
+    assert 1 <= int(answers[-1]["Retry-After"]) <= 60
+    assert EnrollmentJob.objects.count() == 2
+
+
+def test_refusals_carry_the_headers_and_count(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "5/m")
+    for remaining, body in enumerate([{}, {"external_id": 7}, {"external_id": "nobody"}, b"not json"]):
+        assert trigger(server, journey, body)["X-RateLimit-Remaining"] == str(4 - remaining)
+
+
+def test_the_limit_is_checked_before_the_body(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "1/m")
+    data(trigger(server, journey, {"external_id": "ada"}))
+    refused(trigger(server, journey, b"not json"), status=429, error="Rate limit exceeded")
+
+
+def test_each_key_counts_for_itself(acme: Workspace, journey: Journey) -> None:
+    one, other = limited(acme, "1/m"), limited(acme, "1/m")
+    data(trigger(one, journey, {"external_id": "ada"}))
+    data(trigger(other, journey, {"external_id": "ada"}))
+    refused(trigger(one, journey, {"external_id": "ada"}), status=429, error="Rate limit exceeded")
+
+
+def test_looking_up_does_not_use_up_the_triggers(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "2/m")
+    job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
+    for _ in range(5):
+        data(server.get(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
+    data(trigger(server, journey, {"external_id": "ada"}))
+
+
+def test_a_window_ends(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "1/s")
+    data(trigger(server, journey, {"external_id": "ada"}))
+    time.sleep(1.1)
+    data(trigger(server, journey, {"external_id": "ada"}))

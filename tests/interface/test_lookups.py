@@ -1,0 +1,105 @@
+"""What became of a job, and of a trigger."""
+
+from datetime import datetime
+
+import pytest
+
+from engage.models import Workspace
+from journeys.models import Enrollment, Journey
+from tests.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    for name in ("ada", "grace", "alan"):
+        CustomerFactory.create(workspace=acme, external_id=name)
+    return JourneyFactory.create(workspace=acme)
+
+
+def test_a_queued_job_says_so(server: ServerClient, journey: Journey) -> None:
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    job = job_of(server, journey.workspace_id, answered["jobId"])
+    queued_at = datetime.fromisoformat(job.pop("queuedAt"))
+    assert int(queued_at.timestamp() * 1000) == int(answered["jobId"].rsplit("-")[-1])
+    assert job == {
+        "jobId": answered["jobId"],
+        "triggerId": answered["triggerId"],
+        "journeyId": journey.id,
+        "customerId": answered["customerId"],
+        "status": "queued",
+        "result": None,
+        "reason": None,
+        "enrollmentId": None,
+        "decidedAt": None,
+    }
+
+
+def test_a_decided_job_tells_result_reason_and_enrollment(server: ServerClient, journey: Journey) -> None:
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    job = job_of(server, journey.workspace_id, answered["jobId"])
+    assert (job["status"], job["result"]) == ("decided", "enrolled")
+    assert job["reason"] == "The customer met the entry rules."
+    assert job["enrollmentId"] == Enrollment.objects.get().id
+    assert job["decidedAt"].endswith("Z")
+
+
+def test_a_refused_job_tells_why_and_has_no_enrollment(server: ServerClient, journey: Journey) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    job = job_of(server, journey.workspace_id, answered["jobId"])
+    assert (job["status"], job["result"], job["enrollmentId"]) == ("decided", "already_enrolled", None)
+    assert job["reason"] == "The customer completed the journey, and re-enrollment is not enabled."
+
+
+def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, journey: Journey) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    answered = data(trigger(server, journey, {"external_ids": ["ada", "grace", "alan"]}))
+    path = f"/api/v1/journeys/{journey.workspace_id}/triggers/{answered['triggerId']}"
+    before = data(server.get(path), status=200)
+    assert before.pop("queuedAt").endswith("Z")
+    assert before == {
+        "triggerId": answered["triggerId"],
+        "journeyId": journey.id,
+        "customers": 3,
+        "queued": 3,
+        "decided": 0,
+        "failed": 0,
+        "results": {},
+    }
+    let_workers_decide()
+    after = data(server.get(path), status=200)
+    assert (after["queued"], after["decided"], after["failed"]) == (0, 3, 0)
+    assert after["results"] == {"already_enrolled": 1, "enrolled": 2}
+
+
+@pytest.mark.parametrize("kind", ["jobs", "triggers"])
+def test_what_does_not_exist_or_is_foreign_is_not_found(
+    server: ServerClient, rival_server: ServerClient, journey: Journey, rival: Workspace, kind: str
+) -> None:
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    own = answered["jobId"] if kind == "jobs" else answered["triggerId"]
+    error = "Job not found" if kind == "jobs" else "Trigger not found"
+    for client, workspace, wanted in [
+        (server, journey.workspace_id, "nope"),
+        (server, journey.workspace_id, "f" * 24),
+        (server, journey.workspace_id, f"enroll-{'a' * 24}-{'b' * 24}-1"),
+        (server, journey.workspace_id, "%00"),
+        (server, rival.id, own),
+        (rival_server, journey.workspace_id, own),
+        (rival_server, rival.id, own),
+    ]:
+        refused(client.get(f"/api/v1/journeys/{workspace}/{kind}/{wanted}"), status=404, error=error)
+
+
+def test_look_ups_have_the_limits_headers_at_ten_times_the_trigger_s(server: ServerClient, journey: Journey) -> None:
+    server.key.rate_limit = "7/m"
+    server.key.save()
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    answer = server.get(f"/api/v1/journeys/{journey.workspace_id}/jobs/{answered['jobId']}")
+    assert answer["X-RateLimit-Limit"] == "70"
+    assert answer["RateLimit-Policy"] == '"lookup";q=70;w=60'

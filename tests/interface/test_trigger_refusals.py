@@ -1,0 +1,248 @@
+"""What the trigger refuses: the error cases of the interface, in the order in which they are checked."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from customers.models import Customer
+from engage.credentials import new_key
+from engage.models import ApiKey, Workspace
+from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
+from tests.calls import refused, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme)
+
+
+@pytest.fixture(autouse=True)
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind(acme: Workspace) -> Any:
+    yield
+    assert [model.objects.count() for model in (Trigger, EnrollmentJob, Chunk)] == [0, 0, 0]
+
+
+# The key ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ", "Basic abc", "Bearer not-a-key", f"Bearer {new_key().secret}", "Bearer é"],
+    ids=["none", "empty", "no secret", "blank secret", "another scheme", "no key", "an unknown key", "not ASCII"],
+)
+def test_without_a_known_key_nobody_is_served(server: ServerClient, journey: Journey, header: str | None) -> None:
+    answer = trigger(server, journey, {"external_id": "ada"}, headers={"Authorization": header})
+    refused(answer, status=401, error="Unauthorized")
+    assert answer["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
+def test_a_revoked_or_expired_key_is_refused(server: ServerClient, journey: Journey, field: str) -> None:
+    ApiKey.objects.update(**{field: datetime.now(UTC) - timedelta(seconds=1)})
+    refused(trigger(server, journey, {"external_id": "ada"}), status=401, error="Unauthorized")
+
+
+def test_the_key_is_checked_before_the_body_is_read(server: ServerClient, journey: Journey) -> None:
+    answer = trigger(server, journey, b"not json", headers={"Authorization": None})
+    refused(answer, status=401, error="Unauthorized")
+
+
+# The journey ------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_journey_is_not_found(server: ServerClient, journey: Journey, acme: Workspace) -> None:
+    for journey_id in ("f" * 24, "welcome", "%00", "é", "a" * 2000):
+        answer = server.post(f"/api/v1/journeys/{acme.id}/{journey_id}/trigger", {"external_id": "ada"})
+        assert "not found or not active" in refused(answer, status=404, error="Journey not found")
+
+
+def test_an_inactive_journey_is_not_found(server: ServerClient, acme: Workspace) -> None:
+    inactive = JourneyFactory.create(workspace=acme, active=False)
+    message = refused(trigger(server, inactive, {"external_id": "ada"}), status=404, error="Journey not found")
+    assert message == f"The journey '{inactive.id}' is not found or not active."
+
+
+def test_a_journey_of_another_type_tells_its_type(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought")
+    message = refused(trigger(server, journey, {"external_id": "ada"}), status=400, error="Invalid journey type")
+    assert message == "The journey is not configured for API triggering; its current trigger type is 'event'."
+
+
+def test_an_inactive_journey_of_another_type_is_not_found(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought", active=False)
+    refused(trigger(server, journey, {"external_id": "ada"}), status=404, error="Journey not found")
+
+
+def test_another_workspace_looks_like_a_missing_journey(
+    server: ServerClient, journey: Journey, rival: Workspace, acme: Workspace
+) -> None:
+    theirs = JourneyFactory.create(workspace=rival)
+    CustomerFactory.create(workspace=rival, external_id="ada")
+    answers = [
+        trigger(server, theirs, {"external_id": "ada"}),  # their workspace, their journey
+        server.post(f"/api/v1/journeys/{acme.id}/{theirs.id}/trigger", {"external_id": "ada"}),
+        server.post(f"/api/v1/journeys/{rival.id}/{journey.id}/trigger", {"external_id": "ada"}),
+        server.post(f"/api/v1/journeys/{'e' * 24}/{journey.id}/trigger", {"external_id": "ada"}),
+    ]
+    for answer in answers:
+        message = refused(answer, status=404, error="Journey not found")
+        assert message.endswith("is not found or not active.")
+
+
+def test_the_body_is_checked_before_the_journey(server: ServerClient, acme: Workspace) -> None:
+    answer = server.post(f"/api/v1/journeys/{acme.id}/{'f' * 24}/trigger", {})
+    refused(answer, status=400, error="Missing required parameter")
+
+
+def test_the_journey_is_checked_before_segments_and_customer(server: ServerClient, acme: Workspace) -> None:
+    for body in ({"segment_ids": ["nope"]}, {"external_id": "nobody"}):
+        answer = server.post(f"/api/v1/journeys/{acme.id}/{'f' * 24}/trigger", body)
+        refused(answer, status=404, error="Journey not found")
+
+
+# What is missing or too much --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"payload": {"a": 1}},
+        {"exclude_external_ids": ["ada"]},
+        {"external_id": ""},
+        {"external_id": "  ", "email": "\t", "customerId": ""},
+        {"external_id": None, "email": None},
+        {"external_ids": []},
+        {"segment_ids": []},
+        {"external_ids": [], "segment_ids": []},
+        {"phone": "+14155552671"},
+        {"userId": "u-1"},
+    ],
+)
+def test_without_an_identifier_the_error_lists_those_accepted(
+    server: ServerClient, journey: Journey, body: dict[str, Any]
+) -> None:
+    message = refused(trigger(server, journey, body), status=400, error="Missing required parameter")
+    assert message == "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical", "maximum"),
+    [
+        ("external_ids", "external_ids", 1000),
+        ("externalIds", "external_ids", 1000),
+        ("exclude_external_ids", "exclude_external_ids", 1000),
+        ("excludeExternalIds", "exclude_external_ids", 1000),
+        ("segment_ids", "segment_ids", 10),
+        ("segmentIds", "segment_ids", 10),
+    ],
+)
+def test_an_array_over_its_maximum_is_named_with_it(
+    server: ServerClient, journey: Journey, name: str, canonical: str, maximum: int
+) -> None:
+    body = {"email": "ada@example.com", name: ["x"] * (maximum + 1)}
+    message = refused(trigger(server, journey, body), status=400, error="Array size exceeded")
+    assert message == f"{canonical} holds {maximum + 1} items; its maximum is {maximum}."
+
+
+def test_segments_unknown_foreign_or_malformed_are_listed(
+    server: ServerClient, journey: Journey, acme: Workspace, rival: Workspace
+) -> None:
+    ours, theirs = SegmentFactory.create(workspace=acme), SegmentFactory.create(workspace=rival)
+    body = {"segment_ids": [ours.id, theirs.id, "f" * 24, "vip"]}
+    message = refused(trigger(server, journey, body), status=400, error="Error resolving segments")
+    assert message == f"These segments do not exist in this workspace: '{theirs.id}', '{'f' * 24}', 'vip'."
+
+
+@pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
+@pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
+def test_single_and_bulk_together_are_refused_rather_than_half_dropped(
+    server: ServerClient, journey: Journey, single: str, bulk: str
+) -> None:
+    message = refused(trigger(server, journey, {single: "ada", bulk: ["ada"]}), status=400, error="Invalid request")
+    assert single in message
+    assert bulk in message
+
+
+# Types and spellings ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"external_id": 7}, "external_id must be a string, but a number came."),
+        ({"externalId": True}, "external_id must be a string, but a boolean came."),
+        ({"email": ["a"]}, "email must be a string, but an array came."),
+        ({"customerId": {}}, "customerId must be a string, but an object came."),
+        ({"external_ids": "ada"}, "external_ids must be an array of strings, but a string came."),
+        ({"external_ids": ["ada", 7]}, "external_ids must be an array of strings, but item 1 is a number."),
+        ({"external_ids": [None]}, "external_ids must be an array of strings, but item 0 is null."),
+        ({"segment_ids": {"a": 1}}, "segment_ids must be an array of strings, but an object came."),
+        ({"external_id": "ada", "exclude_external_ids": "x"},
+         "exclude_external_ids must be an array of strings, but a string came."),
+        ({"external_id": "ada", "payload": []}, "payload must be an object, but an array came."),
+        ({"external_id": "ada", "properties": "x"}, "payload must be an object, but a string came."),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_names_the_field_what_it_must_be_and_what_came(
+    server: ServerClient, journey: Journey, body: dict[str, Any], message: str
+) -> None:
+    assert refused(trigger(server, journey, body), status=400, error="Invalid request") == message
+
+
+def test_several_wrong_types_are_all_told(server: ServerClient, journey: Journey) -> None:
+    answer = trigger(server, journey, {"external_id": 1, "payload": 2})
+    refused(answer, status=400, error="Invalid request")
+    assert answer.json()["details"] == [
+        {"field": "external_id", "message": "external_id must be a string, but a number came."},
+        {"field": "payload", "message": "payload must be an object, but a number came."},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "values"),
+    [
+        ("external_id", "externalId", ("ada", "grace")),
+        ("external_ids", "externalIds", (["ada"], ["grace"])),
+        ("segment_ids", "segmentIds", (["a"], ["b"])),
+        ("exclude_external_ids", "excludeExternalIds", (["a"], ["b"])),
+        ("payload", "properties", ({"a": 1}, {"a": True})),
+    ],
+)
+def test_two_spellings_with_different_values_are_refused(
+    server: ServerClient, journey: Journey, one: str, other: str, values: tuple[Any, Any]
+) -> None:
+    body = {"email": "ada@example.com", one: values[0], other: values[1]}
+    message = refused(trigger(server, journey, body), status=400, error="Invalid request")
+    assert one in message
+    assert other in message
+
+
+def test_a_payload_of_more_than_64_kib_is_refused(server: ServerClient, journey: Journey) -> None:
+    body = {"external_id": "ada", "payload": {"a": "x" * 65_536}}
+    message = refused(trigger(server, journey, body), status=400, error="Invalid request")
+    assert message == "payload is 65544 bytes of JSON; its maximum is 65536."
+
+
+def test_a_payload_nested_more_than_ten_deep_is_refused(server: ServerClient, journey: Journey) -> None:
+    payload: dict[str, Any] = {}
+    for _ in range(10):
+        payload = {"a": payload}
+    message = refused(
+        trigger(server, journey, {"external_id": "ada", "payload": payload}), status=400, error="Invalid request"
+    )
+    assert message == "payload is nested more than 10 deep."
+
+
+def test_only_post_is_allowed(server: ServerClient, journey: Journey) -> None:
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        answer = server.call(method, f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger")
+        refused(answer, status=405, error="Method not allowed")

@@ -1,0 +1,38 @@
+"""Both spellings together, where they agree, are one field."""
+
+from typing import Any
+
+import pytest
+
+from engage.models import Workspace
+from journeys.models import Trigger
+from tests.calls import data, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "value"),
+    [
+        ("external_id", "externalId", "ada"),
+        ("external_ids", "externalIds", ["ada"]),
+        ("exclude_external_ids", "excludeExternalIds", ["grace"]),
+        ("payload", "properties", {"a": 1}),
+    ],
+)
+def test_equal_values_in_both_spellings_are_fine(
+    server: ServerClient, acme: Workspace, one: str, other: str, value: Any
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+    body = {one: value, other: value}
+    if one in {"exclude_external_ids", "payload"}:
+        body["external_ids"] = ["ada"]
+    answered = data(trigger(server, JourneyFactory.create(workspace=acme), body))
+    assert answered["queued"] is True
+    assert Trigger.objects.get().customers == 1
+
+
+def test_both_spellings_of_segment_ids(server: ServerClient, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme, members=[CustomerFactory.create(workspace=acme)])
+    body = {"segment_ids": [segment.id], "segmentIds": [segment.id]}
+    assert data(trigger(server, JourneyFactory.create(workspace=acme), body))["customersEnrolled"] == 1

@@ -1,0 +1,111 @@
+"""Many workers, identical and overlapping triggers, redelivered messages: never one entry more than the rules allow."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.chunks import claim_next_chunks
+from journeys.enrollment import settle
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from tests.calls import data, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.simultaneous import all_at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMES = [f"person-{n}" for n in range(40)]
+WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
+
+
+@pytest.fixture
+def people(acme: Workspace) -> list[Customer]:
+    return [CustomerFactory.create(workspace=acme, external_id=name) for name in NAMES]
+
+
+def serve_until_empty() -> None:
+    """One worker: serves both lanes, also while others hold the locks, until nothing waits."""
+    while Chunk.objects.exists():
+        for lane in Chunk.Lane:
+            serve_lane(lane=lane, named=None, seconds=1)
+
+
+def calls_and_workers(server: ServerClient, journey: Journey) -> list[Callable[[], None]]:
+    """Identical, overlapping and single triggers, with four workers deciding meanwhile."""
+
+    def call(body: dict[str, object]) -> None:
+        data(trigger(server, journey, body))
+
+    calls: list[Callable[[], None]] = [partial(call, {"external_ids": NAMES}) for _ in range(4)]
+    calls += [partial(call, {"external_ids": NAMES[n:] + NAMES[:n]}) for n in (5, 15)]
+    calls += [partial(call, {"external_id": NAMES[n % 3]}) for n in range(6)]
+    return [*calls, *[serve_until_empty] * 4]
+
+
+def entries(journey: Journey) -> Counter[str | None]:
+    return Counter(Enrollment.objects.filter(journey=journey).values_list("customer__external_id", flat=True))
+
+
+def test_one_entry_allowed_and_completing_at_once_is_one_entry(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    all_at_once(calls_and_workers(server, journey))
+    serve_until_empty()
+    assert entries(journey) == dict.fromkeys(NAMES, 1)
+    assert EnrollmentJob.objects.filter(result="enrolled").count() == len(NAMES)
+    assert not EnrollmentJob.objects.exclude(status="decided").exists()
+
+
+def test_three_entries_allowed_and_completing_at_once_are_three(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
+    all_at_once(calls_and_workers(server, journey))
+    serve_until_empty()
+    assert entries(journey) == dict.fromkeys(NAMES, 3)
+
+
+def test_never_two_active_enrollments(server: ServerClient, acme: Workspace, people: list[Customer]) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=50)
+    all_at_once(calls_and_workers(server, journey))
+    serve_until_empty()
+    active = Enrollment.objects.filter(journey=journey, state="active").values_list("customer__external_id", flat=True)
+    assert Counter(active) == dict.fromkeys(NAMES, 1)
+    jobs = Counter(EnrollmentJob.objects.filter(result="enrolled").values_list("customer__external_id", flat=True))
+    assert entries(journey) == jobs  # one enrollment per job, each replacing the one before
+
+
+def test_a_message_delivered_many_times_is_worked_once(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
+    trigger_id = data(trigger(server, journey, {"external_ids": NAMES}))["triggerId"]
+    all_at_once([lambda: serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=1)] * 8)
+    serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=1)
+    assert entries(journey) == dict.fromkeys(NAMES, 1)
+
+
+def test_a_chunk_claimed_by_two_is_settled_by_one(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
+    data(trigger(server, journey, {"external_ids": NAMES}))
+    claimed = claim_next_chunks(lane=Chunk.Lane.BULK)
+    settled = all_at_once([lambda: settle(claimed)] * 6)
+    assert sorted(outcome.decided for outcome in settled) == [0, 0, 0, 0, 0, len(NAMES)]
+    assert entries(journey) == dict.fromkeys(NAMES, 1)
+
+
+def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    answers = all_at_once([lambda: data(trigger(server, journey, {"external_ids": NAMES}))] * 12)
+    job_ids = [job_id for answer in answers for job_id in answer["jobIds"]]
+    assert len(set(job_ids)) == len(job_ids) == 12 * len(NAMES)

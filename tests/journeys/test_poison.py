@@ -1,0 +1,109 @@
+"""A job that cannot be decided fails alone, with its error; its neighbours are decided."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.chunks import claim_next_chunks
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from tests.calls import data, job_of, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMES = [f"person-{n}" for n in range(100)]
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    for name in NAMES:
+        CustomerFactory.create(workspace=acme, external_id=name)
+    return JourneyFactory.create(workspace=acme)
+
+
+@pytest.fixture
+def poisonous(journey: Journey) -> Iterator[Customer]:
+    """Whoever tries to enroll this one meets an error in the database."""
+    customer = Customer.objects.get(external_id="person-42")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'poisoned' USING DETAIL = 'ada@example.com'; END $$"
+        )
+        cursor.execute(
+            "CREATE TRIGGER poison BEFORE INSERT ON journeys_enrollment FOR EACH ROW "
+            f"WHEN (NEW.customer_id = '{customer.id}') EXECUTE FUNCTION poison()"
+        )
+    yield customer
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER poison ON journeys_enrollment; DROP FUNCTION poison()")
+
+
+def serve_without_waiting(rounds: int = 20) -> int:
+    """Serves the lanes as time passes, without the waits between attempts; how many rounds it took."""
+    for number in range(rounds):
+        if not Chunk.objects.exists():
+            return number
+        Chunk.objects.update(due_at="2020-01-01T00:00Z")
+        for lane in Chunk.Lane:
+            serve_lane(lane=lane, named=None, seconds=20)
+    raise AssertionError("Something still waits.")
+
+
+def test_a_poisonous_job_fails_alone_with_its_error(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    answered = data(trigger(server, journey, {"external_ids": NAMES}))
+    serve_without_waiting()
+    assert Enrollment.objects.count() == 99
+    assert EnrollmentJob.objects.filter(status="decided", result="enrolled").count() == 99
+    job_id = next(job_id for job_id in answered["jobIds"] if poisonous.id in job_id)
+    job = job_of(server, journey.workspace_id, job_id)
+    assert (job["status"], job["result"], job["enrollmentId"]) == ("failed", "failed", None)
+    assert job["reason"] == "Given up after 5 attempts: ProgrammingError: poisoned"
+    counts = data(server.get(f"/api/v1/journeys/{journey.workspace_id}/triggers/{answered['triggerId']}"), status=200)
+    assert (counts["decided"], counts["failed"]) == (99, 1)
+
+
+def test_a_poisonous_single_does_not_spoil_the_burst_that_it_came_in(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    for name in NAMES[40:45]:
+        data(trigger(server, journey, {"external_id": name}))
+    serve_without_waiting()
+    assert EnrollmentJob.objects.filter(status="decided", result="enrolled").count() == 4
+    assert EnrollmentJob.objects.get(status="failed").customer_id == poisonous.id
+
+
+def test_one_job_alone_is_tried_ever_later(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
+    data(trigger(server, journey, {"external_id": poisonous.external_id}))
+    waits = []
+    for _ in range(5):
+        Chunk.objects.update(due_at="2020-01-01T00:00Z")
+        serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT extract(epoch FROM due_at - now()), attempts FROM journeys_chunk")
+            waits.append(cursor.fetchone())
+    assert [attempts for _, attempts in waits] == [1, 2, 3, 4, 5]
+    for (wait, _), expected in zip(waits, (1, 2, 4, 8, 16), strict=True):
+        assert expected - 1 < wait <= expected
+
+
+def test_work_that_a_dead_worker_claimed_is_split_and_at_last_given_up(server: ServerClient, journey: Journey) -> None:
+    """A worker that dies leaves nothing but the count of its claim."""
+    data(trigger(server, journey, {"external_ids": NAMES[:2]}))
+    assert [chunk.size for chunk in claim_next_chunks(lane=Chunk.Lane.BULK)] == [2]
+    Chunk.objects.update(due_at="2020-01-01T00:00Z")
+    serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)  # sees that it was tried before: splits it
+    assert list(Chunk.objects.order_by("start").values_list("start", "stop", "attempts")) == [(0, 1, 0), (1, 2, 0)]
+    Chunk.objects.filter(start=1).update(attempts=5)  # as if five workers had died with it
+    serve_without_waiting()
+    assert EnrollmentJob.objects.get(ordinal=0).result == "enrolled"
+    assert EnrollmentJob.objects.get(ordinal=1).reason == (
+        "Given up after 5 attempts: the worker died while deciding it."
+    )

@@ -1,0 +1,110 @@
+"""Real Celery processes over real Redis: what was answered 202 is decided, whatever dies on the way."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from tests.calls import data, job_of, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.processes import SCHEDULER, WORKER, celery, kill_group, pool_children, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMES = [f"person-{n}" for n in range(1000)]
+
+
+@pytest.fixture(autouse=True)
+def queue() -> redis.Redis:
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.flushdb()
+    return client
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    Customer.objects.bulk_create(Customer(workspace=acme, external_id=name) for name in NAMES)
+    return JourneyFactory.create(workspace=acme)
+
+
+def all_decided() -> bool:
+    return not EnrollmentJob.objects.filter(status="queued").exists()
+
+
+def lines(log: Path, event: str) -> list[dict[str, object]]:
+    found = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    return [line for line in found if line["event"] == event]
+
+
+def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
+    server: ServerClient, journey: Journey, tmp_path: Path
+) -> None:
+    with celery(*WORKER, log=tmp_path / "worker.log"):
+        single = data(trigger(server, journey, {"external_id": "person-7"}, headers={"X-Request-Id": "the-call"}))
+        wait_until(all_decided)
+        assert job_of(server, journey.workspace_id, single["jobId"])["result"] == "enrolled"
+        bulk = data(trigger(server, journey, {"external_ids": NAMES}))
+        wait_until(all_decided)
+    decided = lines(tmp_path / "worker.log", "jobs_decided")
+    assert (decided[0]["task_id"], decided[0]["request_id"]) == (single["jobId"], "the-call")
+    assert {line["task_id"] for line in decided[1:]} <= {bulk["jobIds"][0], bulk["jobIds"][500]}
+    assert Enrollment.objects.count() == 1000
+    assert not Chunk.objects.exists()
+
+
+def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp_path: Path) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    steps = [{"id": "one", "type": "delay", "for": "PT1S"}, {"id": "two", "type": "delay", "for": "PT0.5S"}]
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        data(trigger(server, journey, {"external_id": "ada"}))
+        wait_until(lambda: Enrollment.objects.filter(state="completed").exists())
+    enrollment = Enrollment.objects.get()
+    assert enrollment.ended_at is not None
+    assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 5
+
+
+def test_jobs_whose_messages_were_lost_are_decided(
+    server: ServerClient, journey: Journey, queue: redis.Redis, tmp_path: Path
+) -> None:
+    for body in ({"external_id": "person-1"}, {"external_ids": NAMES}):
+        data(trigger(server, journey, body))
+    queue.flushdb()
+    with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        wait_until(all_decided)
+    assert Enrollment.objects.count() == 1000
+
+
+def test_jobs_of_a_killed_worker_are_decided_by_another(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
+    with celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        with celery(*WORKER, log=tmp_path / "killed.log") as killed:
+            data(trigger(server, journey, {"external_id": "person-1"}))
+            wait_until(all_decided)  # it is up and at work
+            for _ in range(3):
+                data(trigger(server, journey, {"external_ids": NAMES}))
+            kill_group(killed)
+        assert not all_decided()
+        with celery(*WORKER, log=tmp_path / "worker.log"):
+            wait_until(all_decided)
+    assert Enrollment.objects.count() == 1000
+    assert EnrollmentJob.objects.filter(result="enrolled").count() == 1000
+
+
+def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
+    with celery(*SCHEDULER, log=tmp_path / "beat.log"), celery(*WORKER, log=tmp_path / "worker.log") as worker:
+        data(trigger(server, journey, {"external_id": "person-1"}))
+        wait_until(all_decided)
+        for _ in range(3):
+            data(trigger(server, journey, {"external_ids": NAMES}))
+        for child in pool_children(worker):
+            os.kill(child, signal.SIGKILL)
+        wait_until(all_decided)
+    assert Enrollment.objects.count() == 1000

@@ -1,0 +1,70 @@
+"""Real worker processes of the service, on the database and the Redis of the tests."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_SECONDS = 30.0
+
+
+def environment() -> dict[str, str]:
+    """What lets another process find the test's database and Redis."""
+    found = connection.settings_dict
+    where = f"{quote(found['HOST'] or 'localhost', safe='')}{':' + str(found['PORT']) if found['PORT'] else ''}"
+    who = quote(found["USER"]) + (":" + quote(found["PASSWORD"]) if found["PASSWORD"] else "")
+    return {
+        **os.environ,
+        "ENVIRONMENT": "development",
+        "DATABASE_URL": f"postgresql://{who}@{where}/{found['NAME']}",
+        "REDIS_URL": settings.REDIS_URL,
+        "LOG_FORMAT": "json",
+    }
+
+
+@contextmanager
+def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery process in a process group of its own; what is left of it at the end is killed."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "config", *arguments],
+            cwd=ROOT, env=environment(), stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            kill_group(process)
+
+
+WORKER = ("worker", "-Q", "single,bulk,walk", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")
+SCHEDULER = ("beat", "--scheduler", "celery.beat:Scheduler")
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """`kill -9` of the process and of all its children."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def pool_children(process: subprocess.Popen[bytes]) -> list[int]:
+    """The process ids of a worker's children, which run its tasks."""
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def wait_until(holds: Callable[[], bool], *, seconds: float = PATIENCE_SECONDS) -> None:
+    """Waits until the condition holds, or fails."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"It did not come to hold within {seconds} seconds.")
+        time.sleep(0.05)

@@ -1,0 +1,58 @@
+"""Calls that run at the same time, each with a database connection of its own."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+from django.db import connection, connections
+
+T = TypeVar("T")
+PATIENCE_SECONDS = 20
+
+
+def all_at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of the calls, in order; none begins before every thread has its connection."""
+    ready = Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        try:
+            connection.ensure_connection()
+            ready.wait(PATIENCE_SECONDS)
+            return call()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def made_to_wait(call: Callable[[], T]) -> "Future[T]":
+    """Starts the call in a thread, and comes back once it waits for a lock that the caller's transaction holds."""
+
+    def run() -> T:
+        try:
+            return call()
+        finally:
+            connections.close_all()
+
+    pool = ThreadPoolExecutor(1)
+    started = pool.submit(run)
+    pool.shutdown(wait=False)
+    _until_somebody_waits()
+    return started
+
+
+def _until_somebody_waits() -> None:
+    patience = time.monotonic() + PATIENCE_SECONDS
+    with connection.cursor() as cursor:
+        while time.monotonic() < patience:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # else a transaction sees the same activity for ever
+            cursor.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone():
+                return
+            time.sleep(0.005)
+    raise AssertionError("The call did not wait for any lock.")
