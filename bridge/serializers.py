@@ -36,7 +36,7 @@ class _CallBody(BodySerializer):
     phone = _identifier()
 
 
-class _ActionData(BodySerializer):
+class ActionDataBody(BodySerializer):
     eventName = _event_name()
     eventProperties = ObjectField(required=False)
     profileAttributes = ObjectField(required=False)
@@ -44,7 +44,7 @@ class _ActionData(BodySerializer):
 
 class ActionBody(_CallBody):
     actionType = TextField(blank_is_absent=True)
-    actionData = _ActionData(required=False)
+    actionData = ActionDataBody(required=False)
     formData = ObjectField(required=False)
 
     def validate_actionType(self, text: str) -> Interaction.Kind:  # noqa: N802 (DRF finds it by the field's name)
@@ -59,7 +59,7 @@ class ActionBody(_CallBody):
         return attrs
 
 
-class _SubmitAction(BodySerializer):
+class SubmitActionBody(BodySerializer):
     type = TextField(required=False, blank_is_absent=True)
     eventName = _event_name()
     eventProperties = ObjectField(required=False)
@@ -71,7 +71,7 @@ class _SubmitAction(BodySerializer):
 
 class CaptureBody(_CallBody):
     formData = ObjectField()
-    submitAction = _SubmitAction(required=False)
+    submitAction = SubmitActionBody(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         submit = attrs.setdefault("submitAction", {})

@@ -15,7 +15,7 @@ from engage.views import SdkView
 
 
 class ActionView(SdkView):
-    """A button in a message was clicked."""
+    """`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
 
     def post(self, request: Request) -> Response:
         call, action = read_action(request.data)
@@ -24,7 +24,7 @@ class ActionView(SdkView):
 
 
 class CaptureView(SdkView):
-    """A form in a message was submitted."""
+    """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
     def post(self, request: Request) -> Response:
         call, submit = read_capture(request.data)

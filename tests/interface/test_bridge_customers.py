@@ -17,7 +17,6 @@ from tests.simultaneous import all_at_once
 EVERYTHING = {"userId": "u-1", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}
 COLUMNS = {"userId": "user_id", "external_id": "external_id", "email": "email", "phone": "phone"}
 
-pytestmark = pytest.mark.django_db
 both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 
