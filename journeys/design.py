@@ -71,7 +71,7 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     with theirs. A new journey is named after its key until it is given a name.
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
-    journey, made = Journey.objects.select_for_update().get_or_create(
+    journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
         workspace=workspace, key=key, defaults={"name": key, "revision": 0}
     )
     stored_steps = _current_steps(journey)

@@ -1,15 +1,15 @@
 """The `apiKeys` and `apps` of a seed file."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engage.credentials import new_key
 from engage.documents import Part
 from engage.models import ApiKey, App, Workspace
+from engage.origins import is_origin, tidy_origin
 from journeys.seeding.reading import refuse_twins, text_for
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", re.IGNORECASE)
+_LONGEST_ORIGIN = 255
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +55,14 @@ def read_apps(part: Part) -> list[SeedApp]:
 
 
 def _origins(part: Part) -> list[str]:
-    for origin in part.items():
-        if not _ORIGIN.fullmatch(origin.text(at_most=255)):
-            origin.refuse("must be an origin such as https://shop.example, without a path.")
-    return [str(origin.value) for origin in part.items()]
+    return [_origin(item) for item in part.items()]
+
+
+def _origin(part: Part) -> str:
+    origin = tidy_origin(part.text(at_most=_LONGEST_ORIGIN))
+    if not is_origin(origin):
+        part.refuse("must be an origin such as https://shop.example, without a path.")
+    return origin
 
 
 def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bool) -> dict[str, str | None]:
@@ -66,7 +70,7 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
 
     Returns each key's secret by its name: it is known only where the key was made now, else None.
     """
-    stored = {row.name: row for row in ApiKey.objects.select_for_update().filter(workspace=workspace)}
+    stored = {row.name: row for row in ApiKey.objects.select_for_update(no_key=True).filter(workspace=workspace)}
     secrets: dict[str, str | None] = {}
     for key in keys:
         row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
@@ -91,7 +95,7 @@ def _renew(row: ApiKey) -> str:
 
 def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str]:
     """Makes the apps that are missing and sets the origins of the others. Returns each app's id by its name."""
-    stored = {row.name: row for row in App.objects.select_for_update().filter(workspace=workspace)}
+    stored = {row.name: row for row in App.objects.select_for_update(no_key=True).filter(workspace=workspace)}
     for app in apps:
         row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))
         row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins

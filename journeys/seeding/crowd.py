@@ -11,6 +11,7 @@ _MISSING = """
         SELECT FROM customers_customer WHERE workspace_id = %s AND external_id = 'user-' || number
     )
 """
+_COPY = "COPY customers_customer (id, workspace_id, external_id, attributes) FROM STDIN"
 
 
 def seed_crowd(*, workspace: Workspace, size: int) -> int:
@@ -21,7 +22,7 @@ def seed_crowd(*, workspace: Workspace, size: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, [size, workspace.id])
         missing = [number for (number,) in cursor]
-        with cursor.copy("COPY customers_customer (id, workspace_id, external_id, attributes) FROM STDIN") as copy:
+        with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
             for number in missing:
                 copy.write_row((new_object_id(), workspace.id, f"user-{number}", "{}"))
         if missing:

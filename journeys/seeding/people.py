@@ -21,13 +21,12 @@ from journeys.seeding.reading import InvalidSeed, text_for
 _COLUMNS = {"external_id": "external_id", "email": "email", "phone": "phone", "userId": "user_id"}
 _SPELLINGS = {column: spelling for spelling, column in _COLUMNS.items()}
 
-
 # = ANY has one parameter for all the values; IN has one for each, and PostgreSQL takes 65,535.
 _HAVING_ANY = """
     SELECT * FROM customers_customer
     WHERE workspace_id = %s
       AND (external_id = ANY(%s) OR email = ANY(%s) OR phone = ANY(%s) OR user_id = ANY(%s))
-    ORDER BY id FOR UPDATE
+    ORDER BY id FOR NO KEY UPDATE
 """
 _ROWS_IN_ONE_STATEMENT = 5_000  # of nine values each
 _RELEASE = """

@@ -3,15 +3,16 @@
 1. Everything that can be seen to be wrong in the description alone is refused before the database is touched.
 2. `key` and `name` identify, and of a customer the external id, else the first identifier: so the same description
    again makes nothing twice. What it does not name is left alone.
-3. One transaction holds it all, and a lock on the workspace keeps two seedings of it apart.
+3. One transaction holds it all, and a lock on the workspace keeps two seedings of it apart. It is a lock that lets
+   everybody else go on (FOR NO KEY UPDATE): a stronger one would hold up whoever makes a customer meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
-from psycopg.errors import UniqueViolation
+from django.db import IntegrityError, OperationalError, transaction
+from psycopg.errors import DeadlockDetected, UniqueViolation
 
 from engage.documents import Part
 from engage.errors import Refusal
@@ -87,8 +88,8 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
     try:
         with transaction.atomic():
             return _seed(seed, crowd_size=crowd_size, renew_keys=renew_keys, now=now)
-    except IntegrityError as error:
-        if not isinstance(error.__cause__, UniqueViolation):
+    except (IntegrityError, OperationalError) as error:
+        if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
             raise
         raise SeedingDisturbed(
             "Another program wrote the same things at the same moment. Nothing was changed; run it again."
@@ -96,7 +97,7 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
 
 
 def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
-    workspace = _seed_place(seed)
+    workspace = _locked_workspace(seed)
     api_keys = seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys)
     apps = seed_apps(workspace=workspace, apps=seed.apps)
     customers = seed_customers(workspace=workspace, customers=seed.customers, now=now)
@@ -112,9 +113,10 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
     )
 
 
-def _seed_place(seed: Seed) -> Workspace:
-    """The workspace, locked until the transaction ends."""
-    workspace, _ = Workspace.objects.select_for_update().get_or_create(key=seed.key, defaults={"name": seed.key})
+def _locked_workspace(seed: Seed) -> Workspace:
+    """The workspace, made or changed, and locked until the transaction ends."""
+    locked = Workspace.objects.select_for_update(no_key=True)
+    workspace, _ = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
     if seed.name not in {None, workspace.name}:
         workspace.name = str(seed.name)
         workspace.save(update_fields=["name"])

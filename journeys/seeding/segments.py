@@ -76,7 +76,7 @@ def seed_segments(
     customers by their names; other names are external ids. Raises InvalidSeed for a name that is nobody's.
     """
     keys = [segment.key for segment in segments]
-    locked = Segment.objects.select_for_update().filter(workspace=workspace, key__in=keys)
+    locked = Segment.objects.select_for_update(no_key=True).filter(workspace=workspace, key__in=keys)
     stored = {row.key: row for row in locked}
     for segment in segments:
         row = stored.setdefault(segment.key, Segment(workspace=workspace, key=segment.key, name=segment.key))

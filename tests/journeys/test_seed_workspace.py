@@ -6,14 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -22,6 +21,8 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, JourneyRevision
+from tests.factories import CustomerFactory
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
 ROOT = Path(__file__).parents[2]
 TABLES: list[type[Model]] = [
@@ -37,7 +38,7 @@ TABLES: list[type[Model]] = [
 DESCRIPTION: dict[str, Any] = {
     "workspace": {"key": "acme", "name": "Acme"},
     "apiKeys": [{"name": "server", "rateLimit": "100/m"}],
-    "apps": [{"name": "web", "allowedOrigins": ["https://shop.example"]}],
+    "apps": [{"name": "web", "allowedOrigins": ["https://Shop.example/"]}],
     "customers": [
         {
             "external_id": "ada",
@@ -190,7 +191,7 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
     }
     assert members_of("vip") == {"ada"}
     assert Segment.objects.get(key="vip").name == "Best"
-    assert Segment.objects.get(key="pro").conditions is None
+    assert Segment.objects.filter(key="pro", conditions__isnull=True).exists()
     journey = Journey.objects.get(key="welcome")
     assert (journey.name, journey.active, journey.max_entries_per_customer) == ("Welcome", False, 3)
     assert (journey.revision, journey.revisions.get(number=2).steps) == (2, steps)
@@ -415,9 +416,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_negative_number_of_customers_is_refused(seed: Seed) -> None:
-    with pytest.raises(CommandError, match="--customers must not be negative"):
-        seed(described(), "--customers", "-1")
+@pytest.mark.parametrize("number", ["-1", "10000001"])
+def test_a_number_of_customers_out_of_bounds_is_refused(seed: Seed, number: str) -> None:
+    with pytest.raises(CommandError, match=r"--customers must be from 0 to 10,000,000\."):
+        seed(described(), "--customers", number)
     assert not Workspace.objects.exists()
 
 
@@ -539,17 +541,30 @@ def test_the_program_leaves_standard_output_empty_where_the_file_is_bad() -> Non
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_workspace_seeded_by_many_at_once_is_seeded_once() -> None:
-    def one(_: int) -> dict[str, Any]:
+    def one() -> dict[str, Any]:
         printed = io.StringIO()
-        try:
-            call_command("seed_workspace", "--json", "--customers", "50", stdout=printed)
-        finally:
-            connection.close()
+        call_command("seed_workspace", "--json", "--customers", "50", stdout=printed)
         return dict(json.loads(printed.getvalue()))
 
-    with ThreadPoolExecutor(4) as threads:
-        printed = list(threads.map(one, range(4)))
-    keys = [one.pop("apiKeys")["server"] for one in printed]
+    printed = all_at_once([one] * 4)
+    keys = [seeded.pop("apiKeys")["server"] for seeded in printed]
     assert sorted(key is None for key in keys) == [False, True, True, True]
-    assert all(one == printed[0] for one in printed)
+    assert all(seeded == printed[0] for seeded in printed)
     assert Customer.objects.filter(workspace__key="demo").count() == 53
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("option", [[], ["--customers", "3"]], ids=["described", "of the crowd"])
+def test_a_customer_made_by_somebody_else_meanwhile_undoes_the_seeding_with_a_clear_word(
+    seed: Seed, option: list[str]
+) -> None:
+    description = described(apps=[{"name": "web"}], customers=[] if option else [{"external_id": "user-1"}])
+    workspace = Workspace.objects.get(id=seed(described())["workspaceId"])
+    with transaction.atomic():
+        CustomerFactory.create(workspace=workspace, external_id="user-1")
+        seeding = made_to_wait(lambda: seed(description, *option))
+    with pytest.raises(CommandError, match="Another program wrote the same things at the same moment"):
+        seeding.result(PATIENCE_SECONDS)
+    assert Customer.objects.count() == 1
+    assert not App.objects.exists()
+    assert seed(description, *option)["apps"].keys() == {"web"}

@@ -16,6 +16,7 @@ from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
 
 _DEMO = Path(__file__).parents[2] / "seeding" / "demo.json"
 _MOST_CUSTOMERS_LISTED = 20
+_MOST_CUSTOMERS_MADE = 10_000_000
 
 
 class Command(BaseCommand):
@@ -59,8 +60,8 @@ A bad file changes nothing; the error names the place.
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["customers"] < 0:
-            raise CommandError("--customers must not be negative.")
+        if not 0 <= options["customers"] <= _MOST_CUSTOMERS_MADE:
+            raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
         file = options["file"] or str(_DEMO)
         raw = _read(file)
         try:
