@@ -61,8 +61,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
     _refuse_a_busy_port(host, port)
     address = Address(host=ANY_ADDRESS.get(host, host), port=int(port))
     redis_url = _ensure_servers()
-    _manage("migrate", "--verbosity", "0")
-    _manage("ensure_demo")
+    _prepare_database()
     demo = read_demo()
     if demo is None:
         raise LaunchError("The demo's notes have vanished.")
@@ -75,12 +74,14 @@ def _launch(*, host: str, port: str) -> NoReturn:
 
 
 def _refuse_a_busy_port(host: str, port: str) -> None:
+    if not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise LaunchError(f"PORT must be a number from 1 to 65535, not {port!r}.")
     try:
         family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT=8001 make run") from error
 
 
@@ -94,11 +95,12 @@ def _ensure_servers() -> str:
     return os.environ.get("REDIS_URL") or embedded.redis_url()
 
 
-def _manage(*words: str) -> None:
-    _say(f"manage.py {words[0]} ...")
-    command = [sys.executable, "manage.py", *words]
+def _prepare_database() -> None:
+    """In a process of its own, so that this one need not carry Django."""
+    _say("Preparing the database ...")
+    command = [sys.executable, "manage.py", "prepare"]
     if subprocess.run(command, check=False, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
-        raise LaunchError(f"manage.py {words[0]} failed; what it had to say stands above.")
+        raise LaunchError("The database could not be prepared; what there is to say stands above.")
 
 
 @contextmanager

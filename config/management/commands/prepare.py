@@ -1,4 +1,4 @@
-"""`manage.py ensure_demo`: the demo workspace and an administrator, made where this database lacks them."""
+"""`manage.py prepare`: what a development set-up needs in its database, made where it is missing."""
 
 import json
 import secrets
@@ -14,9 +14,10 @@ from engage.models import Workspace
 
 
 class Command(BaseCommand):
-    help = "Make the demo workspace and an administrator where they are missing, and note their secrets in the data."
+    help = "Migrate; make the demo workspace and an administrator where they are missing, and note their secrets."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
+        call_command("migrate", verbosity=0)
         known = read_demo()
         workspace = known["workspace"] if known else None
         if workspace is None or not Workspace.objects.filter(id=workspace["workspaceId"]).exists():
