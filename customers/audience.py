@@ -6,7 +6,7 @@ from typing import Any
 
 from customers.fragment import Fragment
 from customers.models import Segment
-from customers.segments import members
+from customers.segments import belongs_to_any
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 
@@ -55,9 +55,9 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
         conditions.append("customer.external_id = ANY(%s::text[])")
         params.append(_not_blank(audience.external_ids))
     if audience.segment_ids is not None:
-        united = [members(segment) for segment in segments]
-        conditions.append(f"customer.id IN ({' UNION ALL '.join(f.sql for f in united)})" if united else "false")
-        params += [param for fragment in united for param in fragment.params]
+        belongs = belongs_to_any(segments)
+        conditions.append(belongs.sql)
+        params += belongs.params
     if audience.exclude_external_ids:
         # An anti-join, which is hashed; a prepared statement would compare `<> ALL(…)` item by item.
         conditions.append(
