@@ -1,3 +1,8 @@
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from bridge.views import ActionView, CaptureView
+
+urlpatterns = [
+    path("action", ActionView.as_view()),
+    path("capture", CaptureView.as_view()),
+]

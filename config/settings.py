@@ -12,8 +12,10 @@ from typing import Any
 import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
 from config import development, embedded
+from config.navigation import NAVIGATION
 
 django_stubs_ext.monkeypatch()
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,12 +70,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = (_required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")) or embedded.redis_url()
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
-    "default": {
+    # Nothing is kept: only the admin's search would, and what staff search for are people.
+    "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+    "counters": {
         "BACKEND": "engage.counters.CounterCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
-    }
+    },
 }
+RATELIMIT_USE_CACHE = "counters"
 # django-ratelimit's checks know the cache backends by name; ours is Redis, with a fallback inside the process.
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
@@ -81,6 +86,7 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -132,6 +138,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = False
+FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "/static/"
 if PRODUCTION:
@@ -155,11 +162,24 @@ if PRODUCTION:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
+UNFOLD = {
+    "SITE_TITLE": "Engage",
+    "SITE_HEADER": "Engage",
+    "SITE_SYMBOL": "route",
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+    "STYLES": [lambda request: static("engage/admin.css")],
+    "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
+    "COMMAND": {"search_callback": "engage.admin.anywhere.find_anywhere"},
+    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
+}
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["engage.parsing.StrictJsonParser"],
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
     "UNAUTHENTICATED_USER": None,
@@ -171,7 +191,16 @@ CORS_URLS_REGEX = r"^/api/v1/sdk/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
 CORS_ALLOW_HEADERS = ["accept", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
-CORS_EXPOSE_HEADERS = ["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]
+CORS_EXPOSE_HEADERS = [
+    "Idempotency-Replayed",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Request-Id",
+]
 CORS_PREFLIGHT_MAX_AGE = 86_400
 
 # What the service promises -------------------------------------------------------------------------------------------

@@ -14,12 +14,13 @@ _RESERVED_NAMES = frozenset({"__proto__", "constructor", "prototype"})
 _SHOWN_LENGTH = 80
 
 
-def check_attribute_names(names: Iterable[str]) -> None:
-    """Raises InvalidRequest for the first name that breaks a rule; the message names it."""
+def check_attribute_names(names: Iterable[str], *, field: str | None = None) -> None:
+    """Raises InvalidRequest for the first name that breaks a rule; the message names it, and the request's `field`."""
+    place = f" in {field}" if field else ""
     for name in names:
         problem = _problem_of(name)
         if problem:
-            raise InvalidRequest(f"The attribute name {name[:_SHOWN_LENGTH]!r} {problem}.")
+            raise InvalidRequest(f"The attribute name {name[:_SHOWN_LENGTH]!r}{place} {problem}.")
 
 
 def _problem_of(name: str) -> str | None:

@@ -52,7 +52,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
         params.append(list(audience.external_ids))
     if audience.segment_ids is not None:
         united = [members(segment) for segment in segments]
-        conditions.append(f"customer.id IN ({' UNION '.join(f.sql for f in united)})" if united else "false")
+        conditions.append(f"customer.id IN ({' UNION ALL '.join(f.sql for f in united)})" if united else "false")
         params += [param for fragment in united for param in fragment.params]
     if audience.exclude_external_ids:
         conditions.append("(customer.external_id IS NULL OR customer.external_id <> ALL(%s::text[]))")

@@ -11,3 +11,8 @@ class Fragment:
 
     sql: str
     params: Sequence[Any] = ()
+
+
+def compose(template: str, *parts: Fragment) -> Fragment:
+    """The template with a part for each `{}`, in order."""
+    return Fragment(template.format(*(part.sql for part in parts)), [param for part in parts for param in part.params])

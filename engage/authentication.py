@@ -107,5 +107,9 @@ def _require_allowed_origin(app: App, origin: str | None) -> None:
 
 
 def _origin(text: str) -> str:
-    parts = urlsplit(text.strip())
-    return f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else text.strip().lower()
+    origin = text.strip().lower()
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # half an IPv6 address
+        return origin
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else origin

@@ -5,7 +5,8 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import IO, Any, Never
+from dataclasses import dataclass
+from typing import IO, Any
 
 from rest_framework.parsers import BaseParser
 
@@ -19,6 +20,7 @@ _GREATEST_INTEGER_DIGITS = 20
 # Only a body with one of these can hold a NUL or half a surrogate pair: raw ones are no JSON and no UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SHOWN_LENGTH = 200
 
 
 class InvalidJson(Refusal):
@@ -62,28 +64,30 @@ def _require_plain_utf8(context: Mapping[str, Any]) -> None:
         raise UnsupportedMediaType("The body must be UTF-8.")
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object in `raw`, or InvalidJson with the reason."""
+def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
+    """The JSON object in `raw`, or InvalidJson with the place and the reason; `subject` is what it calls the whole."""
     if raw.startswith(codecs.BOM_UTF8):
-        raise InvalidJson("The body starts with a byte-order mark; send plain UTF-8.")
+        raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
+    numbers = _Numbers()
     try:
         value = json.loads(
             raw.decode("utf-8"),
             object_pairs_hook=_object,
-            parse_int=_integer,
-            parse_float=_number,
-            parse_constant=_refuse_constant,
+            parse_int=numbers.read_integer,
+            parse_float=numbers.read_float,
+            parse_constant=numbers.read_constant,
         )
     except UnicodeDecodeError as error:
-        raise InvalidJson(f"The body is not UTF-8: byte {error.start} does not fit.") from None
+        raise InvalidJson(f"{subject} is not UTF-8: byte {error.start} does not fit.") from None
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise InvalidJson(f"{subject} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
-        raise InvalidJson("The body is nested too deeply.") from None
+        raise InvalidJson(f"{subject} is nested too deeply.") from None
     if not isinstance(value, dict):
-        raise InvalidJson(f"The body must be a JSON object, but {describe(value)} came.")
-    if _SUSPECT_ESCAPE.search(raw):
-        _refuse_unstorable(value)
+        raise InvalidJson(f"{subject} must be a JSON object, but {describe(value)} came.")
+    if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
+        return value
+    _refuse_unstorable(value)
     return value
 
 
@@ -96,35 +100,86 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _integer(digits: str) -> int:
-    if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
-        return value
-    raise InvalidJson("A number is out of range: integers go from -2^63 to 2^64 - 1.")
+@dataclass(frozen=True)
+class _Unfit:
+    """Stands for a number that cannot be kept, until it is known where in the body it is."""
+
+    reason: str
 
 
-def _number(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise InvalidJson("A number is out of range: it must fit a 64-bit float.")
-    return value
+class _Numbers:
+    """Reads the numbers of one body."""
+
+    def __init__(self) -> None:
+        self.all_fit = True
+
+    def read_integer(self, digits: str) -> int | _Unfit:
+        if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
+            return value
+        return self._unfit("is a number out of range: integers go from -2^63 to 2^64 - 1")
+
+    def read_float(self, digits: str) -> float | _Unfit:
+        value = float(digits)
+        return value if math.isfinite(value) else self._unfit("is a number out of range: it must fit a 64-bit float")
+
+    def read_constant(self, name: str) -> _Unfit:
+        return self._unfit(f"is {name}, which is not JSON")
+
+    def _unfit(self, reason: str) -> _Unfit:
+        self.all_fit = False
+        return _Unfit(reason)
 
 
-def _refuse_constant(name: str) -> Never:
-    raise InvalidJson(f"{name} is not JSON.")
+def _refuse_unstorable(body: dict[str, Any]) -> None:
+    """Raises InvalidJson for a value that cannot be stored, and says where it stands: "formData.age"."""
+    pending: list[tuple[str, Any]] = [("", body)]
+    while pending:
+        place, value = pending.pop()
+        match value:
+            case _Unfit(reason):
+                raise InvalidJson(f"{place} {reason}.")
+            case str():
+                _require_storable_text(value, called=place)
+            case dict():
+                for key in value:
+                    _require_storable_text(key, called=f"A key of {place or 'the body'}")
+                pending += [(_shown(f"{place}.{key}" if place else key), item) for key, item in value.items()]
+            case list():
+                pending += [(_shown(f"{place}[{position}]"), item) for position, item in enumerate(value)]
 
 
-def _refuse_unstorable(value: dict[str, Any]) -> None:
+def _shown(place: str) -> str:
+    """Cut where it is made: below a long key, many whole places would fill the memory."""
+    return place[:_SHOWN_LENGTH]
+
+
+def _require_storable_text(text: str, *, called: str) -> None:
+    if what := _unstorable_in(text):
+        raise InvalidJson(f"{called} holds {what}, which cannot be stored.")
+
+
+def _unstorable_in(text: str) -> str | None:
+    found = _UNSTORABLE.search(text)
+    if found is None:
+        return None
+    return "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
+
+
+def unstorable(value: Any) -> str | None:
+    """What a JSON value from elsewhere than a body holds that PostgreSQL cannot keep, in words; None if nothing."""
     pending: list[Any] = [value]
     while pending:
         match pending.pop():
-            case str() as text if found := _UNSTORABLE.search(text):
-                what = "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
-                raise InvalidJson(f"A string holds {what}, which cannot be stored.")
+            case str() as text if what := _unstorable_in(text):
+                return what
+            case float() as number if not math.isfinite(number):
+                return "a number that is not finite"
             case dict() as members:
                 pending += members.keys()
                 pending += members.values()
             case list() as items:
                 pending += items
+    return None
 
 
 def depth(value: Any) -> int:
@@ -146,7 +201,7 @@ def describe(value: Any) -> str:
             return "null"
         case bool():
             return "a boolean"
-        case int() | float():
+        case int() | float() | _Unfit():
             return "a number"
         case str():
             return "a string"

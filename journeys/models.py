@@ -156,6 +156,10 @@ class EnrollmentJob(models.Model):
             models.UniqueConstraint(fields=["trigger", "ordinal"], name="job_in_trigger"),
             WorkspaceForeignKey(name="job_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
         ]
+        indexes: ClassVar = [
+            # Serves the admin's list of one workspace, newest first.
+            models.Index(fields=["workspace", "id"], name="job_by_workspace"),
+        ]
 
     def __str__(self) -> str:
         return self.job_id
@@ -246,6 +250,8 @@ class Enrollment(models.Model):
             models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
             # Serves the walker's claim.
             models.Index(fields=["due_at"], condition=Q(state="active"), name="enrollment_due"),
+            # Serves the admin's lists of one journey, newest first, and of one workspace.
+            models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
         ]
 
     def __str__(self) -> str:

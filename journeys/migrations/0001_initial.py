@@ -156,6 +156,10 @@ class Migration(migrations.Migration):
             model_name='enrollment',
             index=models.Index(condition=models.Q(('state', 'active')), fields=['due_at'], name='enrollment_due'),
         ),
+        migrations.AddIndex(
+            model_name='enrollment',
+            index=models.Index(fields=['workspace', 'journey', 'id'], name='enrollment_by_journey'),
+        ),
         migrations.AddConstraint(
             model_name='enrollment',
             constraint=models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('customer', 'journey'), name='enrollment_one_active'),
@@ -179,6 +183,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='trigger',
             constraint=engage.tenancy.WorkspaceForeignKey(field='journey', name='trigger_journey', on_delete='CASCADE', table='journeys_journey'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollmentjob',
+            index=models.Index(fields=['workspace', 'id'], name='job_by_workspace'),
         ),
         migrations.AddConstraint(
             model_name='enrollmentjob',

@@ -105,6 +105,14 @@ def test_a_journey_that_goes_over_to_the_api_loses_its_event(acme: Workspace) ->
     assert row_of(save(acme, trigger_type="api").journey)["event_name"] == ""
 
 
+def test_conditions_on_the_event_keep_a_journey_from_going_over_to_the_api(acme: Workspace) -> None:
+    on_event = {"field": "event.properties.plan", "op": "exists"}
+    save(acme, trigger_type="event", event_name="renewed", entry_conditions=on_event)
+    with pytest.raises(InvalidJourney, match=r"entryConditions\.field is 'event\.properties\.plan'"):
+        save(acme, trigger_type="api")
+    assert Journey.objects.get().trigger_type == "event"
+
+
 def test_null_takes_a_rule_away(acme: Workspace) -> None:
     save(acme, max_entries_per_customer=3, entry_conditions=CONDITIONS)
     row = row_of(save(acme, max_entries_per_customer=None, entry_conditions=None).journey)
@@ -140,6 +148,16 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "maxEntriesPerCustomer: Ensure this value is less than or equal to 2147483647.",
     ),
     ({"entry_conditions": 7}, "entry_conditions", "entryConditions must be an object, but a number came."),
+    (
+        {"entry_conditions": {"all": [CONDITIONS, {"field": "api.payload.n", "op": "is", "value": 1}]}},
+        "entry_conditions",
+        "entryConditions.all[1].op is 'is', which is none of ",
+    ),
+    (
+        {"entry_conditions": {"field": "event.properties.plan", "op": "exists"}},
+        "entry_conditions",
+        "entryConditions.field is 'event.properties.plan', which is no field here; ",
+    ),
     ({"steps": [{**A_DAY[0], "for": "P1M"}]}, "steps", "steps[0].for must not count in years or months, "),
     ({"steps": None}, "steps", "steps must be an array, but null came."),
 ]

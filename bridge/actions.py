@@ -1,0 +1,62 @@
+"""A button in a message was clicked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bridge.interactions import Call, NewAttributes, NewEvent, record_interaction
+from bridge.models import Interaction
+from customers.models import Event
+from engage.errors import Refusal
+from engage.models import App
+
+ACTION_TYPES = (
+    Interaction.Kind.CLOSE,
+    Interaction.Kind.TRACK_EVENT,
+    Interaction.Kind.UPDATE_PROFILE,
+    Interaction.Kind.LINK,
+)
+
+
+class InvalidActionType(Refusal):
+    """The action type is none of the four."""
+
+    error = "Invalid action type"
+    code = "invalid_action_type"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """What the button does. The event is for `track_event` alone, the attributes for `update_profile` alone."""
+
+    type: Interaction.Kind
+    event_name: str = ""
+    event_properties: Mapping[str, Any] = field(default_factory=dict)
+    profile_attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def action_type(text: str) -> Interaction.Kind:
+    """The type that the text names. Raises InvalidActionType."""
+    if text not in ACTION_TYPES:
+        raise InvalidActionType(f"actionType must be one of {', '.join(ACTION_TYPES)}.")
+    return Interaction.Kind(text)
+
+
+def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> Interaction:
+    """Does and records what the button does. Raises InvalidRequest for attributes that cannot be written.
+
+    `link` is recorded and nothing more: it is the SDK that opens the link.
+    """
+    event, attributes = None, None
+    if action.type is Interaction.Kind.TRACK_EVENT:
+        properties = _with_form_data(action.event_properties, call.form_data)
+        event = NewEvent(name=action.event_name, properties=properties, source=Event.Source.BRIDGE_ACTION)
+    elif action.type is Interaction.Kind.UPDATE_PROFILE:
+        attributes = NewAttributes(values=action.profile_attributes, field="actionData.profileAttributes")
+    return record_interaction(app=app, call=call, kind=action.type, event=event, attributes=attributes, now=now)
+
+
+def _with_form_data(properties: Mapping[str, Any], form_data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The configured properties, and the form as one more: its fields could have the names of properties."""
+    return {"formData": form_data, **properties} if form_data else properties

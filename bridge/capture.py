@@ -1,0 +1,74 @@
+"""A form in a message was submitted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from bridge.interactions import Call, NewAttributes, NewEvent, record_interaction
+from bridge.models import Interaction
+from customers.models import Event
+from engage.errors import Refusal
+from engage.models import App
+
+
+class SubmitType(StrEnum):
+    TRACK_EVENT = "track_event"
+    UPDATE_PROFILE = "update_profile"
+    BOTH = "both"
+
+
+class InvalidSubmitAction(Refusal):
+    """The type of the submit action is none of the three."""
+
+    error = "Invalid submit action"
+    code = "invalid_submit_action"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmitAction:
+    """What to do with a form. The maps lead from a name to a form field's name; None stands for every field."""
+
+    type: SubmitType
+    event_name: str = ""
+    event_properties: Mapping[str, Any] | None = None
+    profile_attributes: Mapping[str, Any] | None = None
+
+
+def submit_type(text: str) -> SubmitType:
+    """The type that the text names. Raises InvalidSubmitAction."""
+    try:
+        return SubmitType(text)
+    except ValueError:
+        raise InvalidSubmitAction(f"submitAction.type must be one of {', '.join(SubmitType)}.") from None
+
+
+def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> Interaction:
+    """Does and records what the submit action says; without one, every form field becomes a profile attribute.
+
+    Raises InvalidRequest for attributes that cannot be written.
+    """
+    event, attributes = None, None
+    if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
+        properties = mapped(submit.event_properties, form_data=call.form_data)
+        event = NewEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
+    if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
+        attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)
+    kind = Interaction.Kind.CAPTURE
+    return record_interaction(app=app, call=call, kind=kind, event=event, attributes=attributes, now=now)
+
+
+def _attributes(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any]) -> NewAttributes:
+    named_in = "formData" if fields is None else "submitAction.profileAttributes"
+    return NewAttributes(values=mapped(fields, form_data=form_data), field=named_in)
+
+
+def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any]) -> dict[str, Any]:
+    """Each name with the value of the form field that it is mapped to; every field under its own name without a map.
+
+    What names no form field, and what is no string, stands for itself.
+    """
+    if fields is None:
+        return dict(form_data)
+    return {name: form_data.get(field, field) if isinstance(field, str) else field for name, field in fields.items()}

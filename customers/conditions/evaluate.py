@@ -1,0 +1,131 @@
+"""A condition about one customer, evaluated in Python."""
+
+import operator
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+from customers.conditions.fields import Field, Source
+from customers.conditions.instants import parse_instant
+from customers.conditions.operands import Op
+from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomerFacts:
+    """A customer's identifiers and attributes, named as the model names them."""
+
+    id: str
+    external_id: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    user_id: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a condition may speak of: the customer, the payload of the trigger, and the event."""
+
+    customer: CustomerFacts
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    event_name: str | None = None
+    event_properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+def evaluate(condition: Condition, facts: Facts) -> bool:
+    """Whether the condition holds."""
+    match condition:
+        case AllOf(conditions):
+            return all(evaluate(inner, facts) for inner in conditions)
+        case AnyOf(conditions):
+            return any(evaluate(inner, facts) for inner in conditions)
+        case Not(inner):
+            return not evaluate(inner, facts)
+        case FieldTest():
+            value = _value(condition.field, facts)
+            return value is not None and _TESTS[condition.op](value, condition.operand)
+
+
+def _value(field: Field, facts: Facts) -> Any:
+    """The field's value; None where it is missing."""
+    match field.source:
+        case Source.CUSTOMER:
+            first, *rest = field.path
+            known = getattr(facts.customer, field.identifier_column) if field.identifier_column else None
+            return reduce(_member, rest, _member(facts.customer.attributes, first) if known is None else known)
+        case Source.ATTRIBUTES:
+            return reduce(_member, field.path, facts.customer.attributes)
+        case Source.PAYLOAD:
+            return reduce(_member, field.path, facts.payload)
+        case Source.EVENT_NAME:
+            return facts.event_name
+        case Source.EVENT_PROPERTIES:
+            return reduce(_member, field.path, facts.event_properties)
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _comparable(value: Any) -> Hashable:
+    """The JSON value with its type, such that values are equal where jsonb has them equal."""
+    match value:
+        case bool() | None | str():
+            return type(value).__name__, value
+        case list():
+            return "array", tuple(map(_comparable, value))
+        case Mapping():
+            return "object", frozenset((name, _comparable(item)) for name, item in value.items())
+        case _:
+            return "number", _decimal(value)
+
+
+def _decimal(number: float | Decimal) -> Decimal:
+    """The number as JSON writes it: 0.1 is a tenth, and not the float next to it."""
+    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def test(value: Any, operand: Any) -> bool:
+        if isinstance(value, str) and isinstance(operand, str):
+            return compare(value, operand)
+        return _is_number(value) and _is_number(operand) and compare(_decimal(value), _decimal(operand))
+
+    return test
+
+
+def _contains(value: Any, operand: Any) -> bool:
+    if isinstance(value, str):
+        return isinstance(operand, str) and operand in value
+    return isinstance(value, list) and _comparable(operand) in map(_comparable, value)
+
+
+def _of_instants(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def test(value: Any, operand: Any) -> bool:
+        instant = parse_instant(value) if isinstance(value, str) else None
+        return instant is not None and compare(instant, operand)
+
+    return test
+
+
+_TESTS: dict[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: lambda value, operand: _comparable(value) == _comparable(operand),
+    Op.GT: _ordered(operator.gt),
+    Op.GTE: _ordered(operator.ge),
+    Op.LT: _ordered(operator.lt),
+    Op.LTE: _ordered(operator.le),
+    Op.IN: lambda value, operand: _comparable(value) in map(_comparable, operand),
+    Op.CONTAINS: _contains,
+    Op.STARTS_WITH: lambda value, operand: isinstance(value, str) and value.startswith(operand),
+    Op.ENDS_WITH: lambda value, operand: isinstance(value, str) and value.endswith(operand),
+    Op.EXISTS: lambda _value, _operand: True,
+    Op.BEFORE: _of_instants(operator.lt),
+    Op.AFTER: _of_instants(operator.gt),
+}

@@ -1,0 +1,98 @@
+"""What a condition's field names: something known of the customer, of the trigger's payload, or of the event.
+
+Dots lead into objects, never into arrays. `customer.<field>` is the identifier if it is set, else the attribute of that
+name; `customer.attributes.<name>` is the attribute alone. `api.payload` and `api.properties` are the same.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engage.documents import Part
+from engage.parsing import STORED_DEPTH, unstorable
+
+MAX_FIELD_LENGTH = 512
+
+# The spellings of the identifiers, and the columns in which they stand.
+IDENTIFIER_COLUMNS = {
+    "external_id": "external_id",
+    "externalId": "external_id",
+    "email": "email",
+    "phone": "phone",
+    "user_id": "user_id",
+    "userId": "user_id",
+    "customerId": "id",
+    "id": "id",
+}
+
+
+class Root(StrEnum):
+    """The first name of a field. Which ones are known depends on where the condition stands."""
+
+    CUSTOMER = "customer"
+    API = "api"
+    EVENT = "event"
+
+
+class Source(StrEnum):
+    """Where a field's value is looked for."""
+
+    CUSTOMER = "customer"
+    ATTRIBUTES = "customer.attributes"
+    PAYLOAD = "api.payload"
+    EVENT_NAME = "event.name"
+    EVENT_PROPERTIES = "event.properties"
+
+
+_FORMS = {
+    Root.CUSTOMER: "customer.<field>",
+    Root.API: "api.payload.<key>",
+    Root.EVENT: "event.name or event.properties.<key>",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A source, and the names that lead to the value in it."""
+
+    source: Source
+    path: tuple[str, ...] = ()
+
+    @property
+    def identifier_column(self) -> str | None:
+        """The column of the identifier that comes before the attribute of the same name."""
+        return IDENTIFIER_COLUMNS.get(self.path[0]) if self.source is Source.CUSTOMER else None
+
+
+def parse_field(part: Part, *, roots: Collection[str]) -> Field:
+    """The field that a condition's `field` names. Refuses what is no field, or none of these roots."""
+    text = part.text(at_most=MAX_FIELD_LENGTH)
+    if problem := unstorable(text):
+        part.refuse(f"holds {problem}, which no name can hold.")
+    names = text.split(".")
+    if "" in names:
+        part.refuse(f"is {text!r}, where a name between the dots is empty.")
+    if len(names) > STORED_DEPTH + 2:
+        part.refuse(f"goes through {len(names)} names; values are nested at most {STORED_DEPTH} deep.")
+    field = _field(names) if names[0] in roots else None
+    if field is None:
+        known = ", ".join(form for root, form in _FORMS.items() if root in roots)
+        part.refuse(f"is {text!r}, which is no field here; a field is {known}.")
+    return field
+
+
+def _field(names: list[str]) -> Field | None:
+    match names:
+        case ["customer", "attributes"]:
+            return None
+        case ["customer", "attributes", *path]:
+            return Field(Source.ATTRIBUTES, tuple(path))
+        case ["customer", first, *rest]:
+            return Field(Source.CUSTOMER, (first, *rest))
+        case ["api", "payload" | "properties", first, *rest]:
+            return Field(Source.PAYLOAD, (first, *rest))
+        case ["event", "name"]:
+            return Field(Source.EVENT_NAME)
+        case ["event", "properties", first, *rest]:
+            return Field(Source.EVENT_PROPERTIES, (first, *rest))
+    return None

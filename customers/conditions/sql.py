@@ -1,0 +1,134 @@
+"""A condition about many customers, compiled to SQL.
+
+Every value and every key is a parameter, and has its type written beside it, for statements are prepared. No stored
+value makes the SQL raise: each cast stands behind a check of what it casts. A test of a missing or unfitting value is
+NULL and becomes false, so that `not` means in SQL what it means in Python.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from customers.conditions.fields import Field, Source
+from customers.conditions.instants import PATTERN
+from customers.conditions.operands import Op
+from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+from customers.fragment import Fragment, compose
+
+# The instant in `text`, NULL where it is none. PostgreSQL would round what is finer than microseconds, and reads a time
+# without an offset as one of the session's time zone.
+_INSTANT = Fragment(
+    """CASE WHEN text ~ %s::text AND pg_input_is_valid(left(text, 10), 'date') THEN (
+        regexp_replace(text, %s::text, '\\1') || CASE WHEN text ~ '(Z|T.*[+-].*)$' THEN '' ELSE 'Z' END
+    )::timestamptz END""",
+    [PATTERN, "([.][0-9]{6})[0-9]+"],
+)
+_SIGNS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<=", Op.BEFORE: "<", Op.AFTER: ">"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """SQL expressions of the statement around the condition, in which `customer` is a row of customers_customer.
+
+    `payload` and `event_properties` are of the type jsonb, `event_name` is a string; what is not there is missing.
+    """
+
+    payload: str = "NULL::jsonb"
+    event_name: str = "NULL::text"
+    event_properties: str = "NULL::jsonb"
+
+
+def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
+    """An SQL expression that is true where the condition holds and false where not, never NULL."""
+    match condition:
+        case AllOf(conditions):
+            return _joined(" AND ", conditions, columns)
+        case AnyOf(conditions):
+            return _joined(" OR ", conditions, columns)
+        case Not(inner):
+            return compose("(NOT {})", compile_condition(inner, columns=columns))
+        case FieldTest():
+            return compose("coalesce({}, false)", _test(condition, _value(condition.field, columns)))
+
+
+def _joined(word: str, conditions: tuple[Condition, ...], columns: Columns) -> Fragment:
+    parts = [compile_condition(condition, columns=columns) for condition in conditions]
+    return compose(f"({word.join(['{}'] * len(parts))})", *parts)
+
+
+def _value(field: Field, columns: Columns) -> Fragment:
+    """The field's value, of the type jsonb; SQL's or JSON's NULL where it is missing."""
+    match field.source:
+        case Source.CUSTOMER if field.identifier_column:
+            attribute = _within("customer.attributes", field.path[:1])
+            known = compose(f"coalesce(to_jsonb(customer.{field.identifier_column}), {{}})", attribute)
+            return compose("{}{}", known, _within("", field.path[1:]))
+        case Source.CUSTOMER | Source.ATTRIBUTES:
+            return _within("customer.attributes", field.path)
+        case Source.PAYLOAD:
+            return _within(f"({columns.payload})", field.path)
+        case Source.EVENT_NAME:
+            return Fragment(f"to_jsonb({columns.event_name})")
+        case Source.EVENT_PROPERTIES:
+            return _within(f"({columns.event_properties})", field.path)
+
+
+def _within(start: str, path: tuple[str, ...]) -> Fragment:
+    """`->` with a text goes into objects only, as the path of a field does; `#>` would go into arrays, too."""
+    return Fragment(start + " -> %s::text" * len(path), path)
+
+
+def _test(test: FieldTest, value: Fragment) -> Fragment:
+    match test.op:
+        case Op.EQ:
+            return compose("({}) = {}", value, _json(test.operand))
+        case Op.IN:
+            return compose("({}) IN (SELECT jsonb_array_elements({}))", value, _json(test.operand))
+        case Op.GT | Op.GTE | Op.LT | Op.LTE:
+            return _ordered(_SIGNS[test.op], value, test.operand)
+        case Op.CONTAINS:
+            return _contains(value, test.operand)
+        case Op.STARTS_WITH:
+            return compose("starts_with({}, {})", _text_of(value), _text(test.operand))
+        case Op.ENDS_WITH:
+            return compose("right({}, length({})) = {}", _text_of(value), _text(test.operand), _text(test.operand))
+        case Op.EXISTS:
+            return compose("jsonb_typeof({}) <> 'null'", value)
+        case Op.BEFORE | Op.AFTER:
+            return _of_instants(_SIGNS[test.op], value, test.operand)
+
+
+def _ordered(sign: str, value: Fragment, operand: Any) -> Fragment:
+    if isinstance(operand, str):
+        return compose(f'{{}} COLLATE "C" {sign} {{}}', _text_of(value), _text(operand))
+    return compose(f"(jsonb_typeof({{}}) = 'number' AND ({{}}) {sign} {{}})", value, value, _json(operand))
+
+
+def _contains(value: Fragment, operand: Any) -> Fragment:
+    member = compose("({}) @> {}", value, _json([operand]))
+    if not isinstance(operand, str):
+        return member
+    return compose("coalesce(strpos({}, {}) > 0, {})", _text_of(value), _text(operand), member)
+
+
+def _of_instants(sign: str, value: Fragment, operand: datetime) -> Fragment:
+    return compose(
+        f"(SELECT {{}} {sign} {{}} FROM (SELECT {{}}) AS found (text))",
+        _INSTANT,
+        Fragment("%s::timestamptz", [operand.isoformat()]),
+        _text_of(value),
+    )
+
+
+def _text_of(value: Fragment) -> Fragment:
+    """The string in a jsonb value; NULL where it is none."""
+    return compose("CASE jsonb_typeof({}) WHEN 'string' THEN ({}) #>> '{{}}' END", value, value)
+
+
+def _text(text: str) -> Fragment:
+    return Fragment("%s::text", [text])
+
+
+def _json(value: Any) -> Fragment:
+    return Fragment("%s::jsonb", [json.dumps(value)])

@@ -1,0 +1,108 @@
+"""A condition, from the JSON in which it is written to a tree that can be evaluated."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from customers.conditions.fields import Field, parse_field
+from customers.conditions.operands import Op, parse_operand
+from engage.documents import Part
+from engage.errors import Refusal
+
+MAX_DEPTH = 10
+MAX_TESTS = 100
+_MAX_OP_LENGTH = 40
+_NEGATIONS = {"ne": Op.EQ, "not_in": Op.IN, "not_exists": Op.EXISTS}
+_OPS = [*Op, *_NEGATIONS]
+
+
+class InvalidCondition(Refusal):
+    """This is no condition; the message begins with the place: `all[1].not.op is …`."""
+
+    error = "Invalid condition"
+    code = "invalid_condition"
+
+
+@dataclass(frozen=True)
+class AllOf:
+    conditions: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    conditions: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    condition: "Condition"
+
+
+@dataclass(frozen=True)
+class FieldTest:
+    """`operand` is JSON; for `in` a list of it, for `before` and `after` a datetime, for `exists` None."""
+
+    field: Field
+    op: Op
+    operand: Any = None
+
+
+Condition = AllOf | AnyOf | Not | FieldTest
+
+
+def parse_condition(value: object, *, roots: Collection[str], place: str = "") -> Condition:
+    """The tree of a condition that is written as JSON.
+
+    `roots` are the fields' first names that mean something where the condition stands (see `Root`); `place` is where
+    that is, to begin the message with. Raises InvalidCondition.
+    """
+    part = Part(value, place, InvalidCondition)
+    condition = _parse(part, roots, depth=1)
+    tests = _count_tests(condition)
+    if tests > MAX_TESTS:
+        part.refuse(f"holds {tests} tests; its maximum is {MAX_TESTS}.")
+    return condition
+
+
+def _parse(part: Part, roots: Collection[str], *, depth: int) -> Condition:
+    if depth > MAX_DEPTH:
+        part.refuse(f"is nested too deeply; conditions go at most {MAX_DEPTH} deep.")
+    names = part.members().keys()
+    if "all" in names:
+        return AllOf(_parse_list(part.fields(required=["all"])["all"], roots, depth=depth + 1))
+    if "any" in names:
+        return AnyOf(_parse_list(part.fields(required=["any"])["any"], roots, depth=depth + 1))
+    if "not" in names:
+        return Not(_parse(part.fields(required=["not"])["not"], roots, depth=depth + 1))
+    if not names & {"field", "op"}:
+        part.refuse("must hold all, any or not, or field and op.")
+    return _parse_test(part, roots)
+
+
+def _parse_list(part: Part, roots: Collection[str], *, depth: int) -> tuple[Condition, ...]:
+    conditions = tuple(_parse(item, roots, depth=depth) for item in part.items(at_most=MAX_TESTS))
+    if not conditions:
+        part.refuse("must hold at least one condition.")
+    return conditions
+
+
+def _parse_test(part: Part, roots: Collection[str]) -> Condition:
+    written = part.field("op")
+    name = written.text(at_most=_MAX_OP_LENGTH)
+    if name not in _OPS:
+        written.refuse(f"is {name!r}, which is none of {', '.join(_OPS)}.")
+    op = _NEGATIONS.get(name) or Op(name)
+    parts = part.fields(required=["field", "op"] if op is Op.EXISTS else ["field", "op", "value"])
+    field = parse_field(parts["field"], roots=roots)
+    test = FieldTest(field, op) if op is Op.EXISTS else FieldTest(field, op, parse_operand(parts["value"], op))
+    return Not(test) if name in _NEGATIONS else test
+
+
+def _count_tests(condition: Condition) -> int:
+    match condition:
+        case AllOf(conditions) | AnyOf(conditions):
+            return sum(map(_count_tests, conditions))
+        case Not(inner):
+            return _count_tests(inner)
+        case FieldTest():
+            return 1

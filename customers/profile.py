@@ -1,0 +1,45 @@
+"""Write what is known of a customer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connection, transaction
+
+from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.models import Customer
+
+# Merged in the database and not in here: two calls that write different attributes at once must both survive.
+_MERGE = """
+    UPDATE customers_customer
+    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[], updated_at = now()
+    WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
+    RETURNING attributes
+"""
+
+
+def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
+    """Merges the attributes into the customer's, key by key (None deletes one), and gives the names written.
+
+    Gives no names where the customer has been erased. Raises InvalidRequest for a name that no attribute may have (the
+    message then names the request's `field`), and where the profile would grow too big; then nothing is written.
+    The `customer` in memory stays as it was.
+    """
+    check_attribute_names(attributes, field=field)
+    if not attributes:
+        return []
+    # Without a savepoint: who is refused gives up the whole transaction.
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute(
+            _MERGE,
+            {
+                "workspace_id": customer.workspace_id,
+                "customer_id": customer.id,
+                "written": json.dumps(dict(attributes)),
+                "deleted": [name for name, value in attributes.items() if value is None],
+            },
+        )
+        if (merged := cursor.fetchone()) is None:
+            return []
+        check_attributes_size(json.loads(merged[0]))
+    return list(attributes)

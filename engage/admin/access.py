@@ -1,0 +1,104 @@
+"""Who may speak for a workspace: API keys and apps."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.decorators import action, display
+
+from engage.admin.columns import badge
+from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter
+from engage.admin.origins import OriginsField
+from engage.admin.panels import Panel, show_on
+from engage.admin.records import RecordAdmin
+from engage.credentials import new_key
+from engage.models import ApiKey, App, Workspace
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(RecordAdmin):
+    """A key is shown whole once, on the answer that made it; then it can be revoked, but not deleted."""
+
+    list_display = ("name", "workspace", "prefix", "validity", "rate_limit", "last_used_at", "expires_at")
+    list_filter = (("workspace", AutocompleteSelectFilter),)
+    search_fields = ("name", "prefix", "=id")
+    search_help_text = "Name, first characters or id"
+    autocomplete_fields = ("workspace",)
+    fields = (
+        "workspace",
+        "name",
+        "rate_limit",
+        "expires_at",
+        ("prefix", "validity"),
+        ("created_at", "last_used_at", "revoked_at"),
+    )
+    written_once = ("workspace",)
+    actions_submit_line: Any = ("revoke",)
+
+    @display(description="status")
+    def validity(self, key: ApiKey) -> SafeString:
+        """Whether the key opens anything now, and if not, why."""
+        if key.revoked_at is not None:
+            return badge("revoked", "danger")
+        return badge("valid", "success") if key.is_valid_at(timezone.now()) else badge("expired", "warning")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        if not change:
+            fresh = new_key()
+            obj.prefix, obj.digest = fresh.prefix, fresh.digest
+            vars(obj)["secret"] = fresh.secret
+        super().save_model(request, obj, form, change)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """Shows the secret on this very answer: a message would leave it in a cookie or in the database."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "The new API key",
+            "key": obj,
+            "secret": vars(obj)["secret"],
+        }
+        return TemplateResponse(request, "engage/admin/new_key.html", context)
+
+    @action(  # type: ignore[operator]
+        description="Revoke",
+        permissions=["change"],
+        attrs={"onclick": "return confirm('Calls with this key will be refused from now on, for good. Revoke it?')"},
+    )
+    def revoke(self, request: HttpRequest, obj: ApiKey) -> None:
+        if ApiKey.objects.filter(id=obj.id, revoked_at=None).update(revoked_at=timezone.now()):
+            self.message_user(request, f"{obj} is revoked.")
+
+
+@admin.register(App)
+class AppAdmin(RecordAdmin):
+    """An app is switched off rather than deleted: what people did in it refers to it."""
+
+    list_display = ("name", "workspace", "enabled", "id", "created_at")
+    list_filter = (("workspace", AutocompleteSelectFilter), ("enabled", BooleanRadioFilter))
+    search_fields = ("name", "=id")
+    search_help_text = "Name or app id"
+    autocomplete_fields = ("workspace",)
+    fields = ("workspace", "name", "enabled", "allowed_origins", "id", "created_at")
+    written_once = ("workspace",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "allowed_origins":
+            return OriginsField(label="Allowed origins", required=False)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+show_on(
+    Workspace,
+    Panel(model=ApiKey, by="workspace", columns=("__str__", "validity", "last_used_at"), title="API keys"),
+    Panel(model=App, by="workspace", columns=("__str__", "id", "enabled")),
+)

@@ -1,0 +1,41 @@
+"""One box that finds any record (Ctrl + K): by an id, a job id, an external id, an e-mail address."""
+
+from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
+from unfold.dataclasses import SearchResult
+
+from engage.admin.columns import page_url
+from engage.admin.records import RecordAdmin
+
+_OF_EACH = 5
+
+
+def find_anywhere(request: HttpRequest, _lowered: str) -> list[SearchResult]:
+    """The latest few records of every kind that the searched text names and this member of staff may see."""
+    text = request.GET.get("s", "").strip()  # as typed: an external id may have capitals
+    if not text or "\x00" in text:
+        return []
+    return [
+        result
+        for model_admin in map(admin.site.get_model_admin, filter(admin.site.is_registered, apps.get_models()))
+        if isinstance(model_admin, RecordAdmin) and model_admin.has_view_permission(request)
+        for result in _found(model_admin, request, text)
+    ]
+
+
+def _found(model_admin: RecordAdmin, request: HttpRequest, text: str) -> list[SearchResult]:
+    meta = model_admin.model._meta
+    everything = model_admin.get_queryset(request).prefetch_related(None).order_by("-pk")
+    records, _ = model_admin.get_search_results(request, everything, text)
+    if hasattr(model_admin.model, "workspace"):
+        records = records.prefetch_related("workspace")
+    return [
+        SearchResult(
+            title=str(record),
+            description=f"{meta.verbose_name} of {getattr(record, 'workspace', 'Engage')}",
+            link=page_url(record),
+            icon="data_object",
+        )
+        for record in records[:_OF_EACH]
+    ]

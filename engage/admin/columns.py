@@ -1,0 +1,110 @@
+"""How a record's fields are shown in the admin: in a list, on the record's page, in a panel."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.admin.utils import quote
+from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import ForeignKey, JSONField, Model
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+Colours = Mapping[str, Mapping[str, str]]
+
+
+def page_url(record: Model) -> str:
+    """The address of the record's page."""
+    meta = record._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(record.pk)])
+
+
+def list_url(model: type[Model], **narrowed_to: str) -> str:
+    """The address of the model's list, narrowed to the records that refer to these ids."""
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{url}?{urlencode({f'{field}__id__exact': pk for field, pk in narrowed_to.items()})}"
+
+
+def link(record: Model) -> SafeString:
+    """A link to the record's page."""
+    return format_html('<a href="{}" class="text-link">{}</a>', page_url(record), record)
+
+
+def badge(text: str, colour: str) -> SafeString:
+    """The text as a label in a colour of the theme: success, info, warning, danger, or "" for grey."""
+    return render_to_string("unfold/helpers/label.html", {"text": text.replace("_", " "), "type": colour})
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A field in a form of its own. The admin calls it with the record, and compares it with others."""
+
+    field: str
+
+    @property
+    def __name__(self) -> str:
+        return self.field
+
+    @property
+    def short_description(self) -> str:
+        return self.field.replace("_", " ")
+
+
+class Linked(_Column):
+    """A link to the record that the field refers to, or its bare id where that record is gone.
+
+    A list fetches the records of all its rows at once. No join: one on a record that is gone would hide the row.
+    """
+
+    def __call__(self, record: Model) -> SafeString | None:
+        key = getattr(record, f"{self.field}_id")
+        if key is None:
+            return None
+        try:
+            return link(getattr(record, self.field))
+        except ObjectDoesNotExist:
+            return format_html('{} <span class="text-subtle">(gone)</span>', key)
+
+
+@dataclass(frozen=True)
+class Badge(_Column):
+    """A choice as a label, in the colour that its value has."""
+
+    colours: tuple[tuple[str, str], ...]
+
+    def __call__(self, record: Model) -> SafeString | None:
+        value = getattr(record, self.field)
+        return badge(value, dict(self.colours).get(value, "")) if value else None
+
+
+class Json(_Column):
+    """A JSON value, indented."""
+
+    def __call__(self, record: Model) -> SafeString:
+        text = json.dumps(getattr(record, self.field), indent=2, ensure_ascii=False, cls=DjangoJSONEncoder)
+        return format_html('<pre class="engage-json">{}</pre>', text)
+
+
+class Id(_Column):
+    """An id that one click selects whole, to be copied."""
+
+    def __call__(self, record: Model) -> SafeString:
+        return format_html('<code class="engage-copy">{}</code>', getattr(record, self.field))
+
+
+def shown(model: type[Model], name: str, colours: Colours) -> Any:
+    """What the admin takes as a column for the field: in a form of its own where there is one, else the name."""
+    if name in colours:
+        return Badge(name, tuple(colours[name].items()))
+    try:
+        field = model._meta.get_field(name)
+    except FieldDoesNotExist:
+        return name
+    if isinstance(field, ForeignKey):
+        return Linked(name)
+    return Json(name) if isinstance(field, JSONField) else name

@@ -1,0 +1,59 @@
+"""Filters of the admin's lists. None asks a table for its distinct values, lists its rows or counts them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib.admin import FieldListFilter
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.forms import SearchForm
+
+__all__ = ["AutocompleteSelectFilter", "BooleanRadioFilter", "ChoicesDropdownFilter", "ExactFilter", "SelectFilter"]
+
+
+class ExactFilter(FieldListFilter):
+    """A box for the whole value of a field: a name, or the id of the record that it refers to."""
+
+    template = "unfold/filters/filters_field.html"
+
+    @property
+    def parameter(self) -> str:
+        """The same as that of Django's own filters, so that a link need not know which kind a list has."""
+        return f"{self.field_path}__id__exact" if self.field.is_relation else self.field_path
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.parameter]
+
+    def value(self) -> str:
+        sent: Any = self.used_parameters.get(self.parameter) or [""]
+        return str(sent[-1]).strip()
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        if not value:
+            return queryset
+        narrowed = queryset.filter(**{self.field_path: value})
+        return in_workspace_of(narrowed, self.field.related_model, value) if self.field.is_relation else narrowed
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        label = f"By {self.title} id" if self.field.is_relation else f"By {self.title}"
+        yield {"form": SearchForm(self.parameter, label, data={self.parameter: self.value()})}
+
+
+class SelectFilter(AutocompleteSelectFilter):
+    """A choice among the records of a small table, by their name."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        narrowed = super().queryset(request, queryset)
+        value = self.value()
+        return (
+            in_workspace_of(narrowed, self.field.related_model, value) if narrowed is not None and value else narrowed
+        )
+
+
+def in_workspace_of(records: QuerySet[Any], model: Any, pk: str) -> QuerySet[Any]:
+    """Names also the workspace of the record that all of them refer to, because it leads some of the indexes."""
+    found = model.objects.filter(pk=pk).values_list("workspace_id", flat=True).first()
+    return records.filter(workspace=found) if found else records

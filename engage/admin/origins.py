@@ -1,0 +1,41 @@
+"""The form field for the origins that an app allows: one per line."""
+
+import re
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.forms import CharField
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+")
+
+
+class OriginsField(CharField):
+    """Text with an origin per line, as a list of origins in lower case; a closing slash is dropped."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "placeholder": "https://shop.example"}),
+            help_text="Origins that may call, one per line; empty allows every origin.",
+            **kwargs,
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        lines = [line.strip().lower().removesuffix("/") for line in str(value or "").splitlines()]
+        return list(dict.fromkeys(line for line in lines if line))
+
+    def validate(self, value: Any) -> None:
+        for origin in value:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValidationError(
+                    f"{origin} is no origin: write scheme, host and port only, as https://shop.example"
+                )
+
+    def run_validators(self, value: Any) -> None:
+        """Those of a text field do not fit a list."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.to_python(data) != (initial or []))

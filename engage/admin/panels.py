@@ -1,0 +1,84 @@
+"""Panels: below a record's fields, the latest records that refer to it.
+
+A panel is declared beside the admin of the records that it shows, because an app knows the records of the apps below
+it and never those above: journeys put their jobs on the customer's page.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.sites import AdminSite
+from django.contrib.admin.utils import label_for_field, lookup_field
+from django.db.models import Model
+from django.http import HttpRequest
+from unfold.utils import display_for_field, display_for_value
+
+from engage.admin.columns import Linked, link, list_url, shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """The latest records of `model` whose field `by` refers to the record of the page.
+
+    The column `__str__` links to them. `order` is served by an index that begins with `by`, or the workspace and `by`.
+    """
+
+    model: type[Model]
+    by: str
+    columns: tuple[str, ...]
+    order: tuple[str, ...] = ("-pk",)
+    title: str = ""
+    rows: int = 20
+
+
+@dataclass(frozen=True)
+class Table:
+    """A panel with its rows, ready for the template."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[Any]]
+    more: str
+    is_complete: bool
+
+
+_panels: dict[type[Model], list[Panel]] = defaultdict(list)
+
+
+def show_on(page: type[Model], *panels: Panel) -> None:
+    """Puts the panels on the pages of the model's records."""
+    _panels[page] += panels
+
+
+def tables_for(record: Model, *, request: HttpRequest, site: AdminSite) -> list[Table]:
+    """The panels of the record's page that this member of staff may see."""
+    return [
+        _table(panel, record, request=request, site=site)
+        for panel in _panels[type(record)]
+        if site.get_model_admin(panel.model).has_view_permission(request)
+    ]
+
+
+def _table(panel: Panel, record: Any, *, request: HttpRequest, site: AdminSite) -> Table:
+    model_admin: Any = site.get_model_admin(panel.model)
+    columns = [shown(panel.model, name, model_admin.colours) for name in panel.columns]
+    belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
+    if panel.by != "workspace":  # which leads some of the indexes
+        belonging = belonging.filter(workspace=record.workspace_id)
+    links = [column.field for column in columns if isinstance(column, Linked)]
+    found = list(belonging.order_by(*panel.order).prefetch_related(*links)[: panel.rows + 1])
+    return Table(
+        title=panel.title or str(panel.model._meta.verbose_name_plural),
+        headers=[str(label_for_field(column, panel.model, model_admin)) for column in columns],
+        rows=[[_cell(column, row, model_admin) for column in columns] for row in found[: panel.rows]],
+        more=list_url(panel.model, **{panel.by: record.pk}),
+        is_complete=len(found) <= panel.rows,
+    )
+
+
+def _cell(column: Any, row: Model, model_admin: Any) -> Any:
+    if column == "__str__":
+        return link(row)
+    field, _, value = lookup_field(column, row, model_admin)
+    return display_for_field(value, field, "-") if field is not None else display_for_value(value, "-")

@@ -1,0 +1,127 @@
+"""What every list and every page of the admin shares.
+
+1. No list counts its table: "next" goes on until a page is empty.
+2. Lists run newest first along an index, and no column sorts them otherwise.
+3. What the rows link to is fetched once per page, and may be gone (see Linked).
+4. A search is for a whole value, such as an id, and finds it through an index.
+
+`fields` and `fieldsets` name all that a page shows: what can be edited gets an input, the rest is only shown, and the
+page that makes a record has the inputs alone.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+from unfold.paginator import InfinitePaginator
+
+from engage.admin.columns import Colours, Id, Linked, shown
+from engage.admin.panels import tables_for
+from engage.object_ids import ObjectIdField, is_object_id
+
+
+class RecordAdmin(ModelAdmin):
+    """A record that staff may make and edit.
+
+    `written_once` names the fields that an existing record keeps; `colours` those that are shown as labels.
+    """
+
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER
+    list_per_page = 50
+    ordering = ("-pk",)
+    sortable_by = ()
+    actions = None
+    list_filter_submit = True
+    change_form_outer_after_template: Any = "engage/admin/panels.html"
+    written_once: ClassVar[tuple[str, ...]] = ()
+    colours: ClassVar[Colours] = {}
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return [shown(self.model, name, self.colours) for name in super().get_list_display(request)]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        links = [column.field for column in self.get_list_display(request) if isinstance(column, Linked)]
+        return super().get_queryset(request).prefetch_related(*links)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
+
+        def arranged(name: str) -> Any:
+            if may_edit and self._has_input(name, obj):
+                return name
+            return self._on_page(name) if obj is not None else None
+
+        return [
+            (title, {**options, "fields": fields})
+            for title, options in super().get_fieldsets(request, obj)
+            if (fields := _replaced(options["fields"], arranged))
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        names = flatten_fieldsets(super().get_fieldsets(request, obj))
+        return [self._on_page(name) for name in names if not self._has_input(name, obj)]
+
+    def _has_input(self, name: str, obj: Any) -> bool:
+        if obj is not None and name in self.written_once:
+            return False
+        if name in self.form.base_fields:
+            return True
+        try:
+            return bool(getattr(self.opts.get_field(name), "editable", False))
+        except FieldDoesNotExist:
+            return False
+
+    def _on_page(self, name: str) -> Any:
+        return Id(name) if name == "id" else shown(self.model, name, self.colours)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        record = context["original"]
+        if record is not None:
+            context["panels"] = tables_for(record, request=request, site=self.admin_site)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+class ReadOnlyAdmin(RecordAdmin):
+    """A record that the service wrote: to be looked at, found by a whole id, and never changed here."""
+
+    search_fields = ("pk",)  # shows the box; what it finds says matching()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def matching(self, text: str) -> Q:
+        """Which records the text names, where it is not the id of one: trimmed, and not empty."""
+        return Q(pk__in=[])
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Asks for the id first: one condition over two indexes would tempt PostgreSQL to walk the table instead."""
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        if isinstance(self.opts.pk, ObjectIdField) and is_object_id(text):
+            by_id = queryset.filter(pk=text)
+            if by_id.exists():
+                return by_id, False
+        return queryset.filter(self.matching(text)), False
+
+
+def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:
+    """The rows of fields of a page, every name replaced; what is replaced by None is left out."""
+    rows = [[entry] if isinstance(entry, str) else entry for entry in fields]
+    replaced = [[new for name in row if (new := replace(name)) is not None] for row in rows]
+    return [row[0] if len(row) == 1 else row for row in replaced if row]

@@ -1,0 +1,95 @@
+"""The first page: what waits, for how long, and what was decided lately. Every figure is read from a bounded set."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+from engage.admin.columns import link, list_url
+from journeys.admin.results import counted_results
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
+
+admin.site.index_template = "journeys/admin/dashboard.html"
+admin.site.index_title = "Overview"
+
+COUNTED_AT_MOST = 1_000
+LATEST_JOBS = 10_000
+LATEST_TRIGGERS = 10
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the page, with what it means and where it is listed."""
+
+    title: str
+    value: str
+    note: str
+    href: str
+
+
+def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Adds what this member of staff may see of it (UNFOLD["DASHBOARD_CALLBACK"])."""
+    now, may = timezone.now(), request.user.has_perm
+    figures: list[Figure] = []
+    if may("journeys.view_chunk"):
+        figures += [waiting_work(now=now), failing_work()]
+    if may("journeys.view_enrollment"):
+        figures += [due_enrollments(now=now)]
+    return {
+        **context,
+        "figures": figures,
+        "latest_jobs": LATEST_JOBS,
+        "latest_results": latest_results() if may("journeys.view_enrollmentjob") else "",
+        "latest_triggers": latest_triggers() if may("journeys.view_trigger") else None,
+    }
+
+
+def waiting_work(*, now: datetime) -> Figure:
+    """How many chunks wait, and since when the oldest does."""
+    oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
+    note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
+    return Figure("Chunks of jobs that wait", _count(Chunk.objects.all()), note, list_url(Chunk))
+
+
+def failing_work() -> Figure:
+    """How many chunks failed in their last attempt and will be tried again."""
+    failing = Chunk.objects.exclude(error="")
+    return Figure("Chunks that failed", _count(failing), "tried again when they are due", list_url(Chunk))
+
+
+def due_enrollments(*, now: datetime) -> Figure:
+    """How many enrollments could take their next step now, and since when the first could."""
+    due = Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=now)
+    first = due.order_by("due_at").values_list("due_at", flat=True).first()
+    note = f"the first for {timesince(first, now)}" if first else "nobody waits for the walker"
+    return Figure("Enrollments due for a step", _count(due), note, list_url(Enrollment))
+
+
+def latest_triggers() -> dict[str, Any]:
+    """The latest triggers of all workspaces, as the template's table takes them."""
+    triggers = Trigger.objects.order_by("-pk").prefetch_related("journey")[:LATEST_TRIGGERS]
+    return {
+        "headers": ["Trigger", "Journey", "Form", "Customers", "Queued at"],
+        "rows": [
+            [link(trigger), link(trigger.journey), trigger.get_form_display(), trigger.customers, trigger.queued_at]
+            for trigger in triggers
+        ],
+    }
+
+
+def latest_results() -> SafeString:
+    """What the latest jobs came to; they are a range of the primary key, so never all of them."""
+    newest = EnrollmentJob.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return counted_results(EnrollmentJob.objects.filter(pk__gt=newest - LATEST_JOBS))
+
+
+def _count(records: QuerySet[Any]) -> str:
+    """How many there are, as far as it is worth counting."""
+    counted = records.order_by()[: COUNTED_AT_MOST + 1].count()
+    return f"{COUNTED_AT_MOST:,}+" if counted > COUNTED_AT_MOST else f"{counted:,}"

@@ -1,0 +1,65 @@
+"""Jobs: what became of each customer that a trigger named, and why."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from customers.admin.search import customers_known_as
+from engage.admin.columns import link
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
+from engage.admin.records import ReadOnlyAdmin
+from journeys.admin.results import JOB_RESULT, JOB_STATUS
+from journeys.job_ids import parse_job_id
+from journeys.models import EnrollmentJob
+
+
+@admin.register(EnrollmentJob)
+class EnrollmentJobAdmin(ReadOnlyAdmin):
+    list_display = (
+        "job_id",
+        "workspace",
+        "journey",
+        "customer",
+        "trigger",
+        "status",
+        "result",
+        "decided_at",
+    )
+    colours: ClassVar = {"status": JOB_STATUS, "result": JOB_RESULT}
+    list_filter = (
+        ("workspace", AutocompleteSelectFilter),
+        ("trigger", ExactFilter),
+        ("customer", ExactFilter),
+        ("status", ChoicesDropdownFilter),
+        ("result", ChoicesDropdownFilter),
+    )
+    search_help_text = "Job id, or a customer's id, external id, e-mail, phone"
+    fieldsets = (
+        (None, {"fields": ("job_id", ("status", "result"), "reason", "decided_at")}),
+        (None, {"fields": ("journey", "customer", "trigger", "made")}),
+        (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
+    )
+
+    @display(description="enrollment")
+    def made(self, job: EnrollmentJob) -> SafeString | None:
+        """The enrollment that the job made."""
+        try:
+            return link(job.enrollment)
+        except ObjectDoesNotExist:
+            return None
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """One trigger's jobs run along its own index, however many there are."""
+        return ("trigger_id", "ordinal") if "trigger__id__exact" in request.GET else super().get_ordering(request)
+
+    def matching(self, text: str) -> Q:
+        parts = parse_job_id(text)
+        if parts is not None:
+            return Q(**parts._asdict())
+        # The id itself, too: an erased customer's jobs are all that is left of them.
+        return Q(customer__in={text, *(customer.pk for customer in customers_known_as(text))})

@@ -1,0 +1,54 @@
+"""Journeys and their revisions."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
+from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from journeys.admin.journey_form import JourneyForm
+from journeys.design import save_journey
+from journeys.models import Journey, JourneyRevision
+
+
+@admin.register(Journey)
+class JourneyAdmin(RecordAdmin):
+    form = JourneyForm
+    list_display = ("name", "key", "workspace", "trigger_type", "active", "revision", "id", "updated_at")
+    list_filter = (
+        ("workspace", AutocompleteSelectFilter),
+        ("trigger_type", ChoicesDropdownFilter),
+        ("active", BooleanRadioFilter),
+    )
+    search_fields = ("name", "key", "=id")
+    search_help_text = "Name, key or id"
+    autocomplete_fields = ("workspace",)
+    fieldsets = (
+        (None, {"fields": ("workspace", ("name", "key"), ("trigger_type", "event_name"), "active")}),
+        ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
+        ("Way", {"fields": ("steps",)}),
+        (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
+    )
+    written_once = ("workspace", "key")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A journey is switched off: its triggers, jobs and enrollments would go with it."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        saved = save_journey(workspace=obj.workspace, key=obj.key, now=timezone.now(), **form.changes())
+        obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
+
+
+@admin.register(JourneyRevision)
+class JourneyRevisionAdmin(ReadOnlyAdmin):
+    list_display = ("id", "journey", "number", "workspace", "created_at")
+    list_filter = (("workspace", AutocompleteSelectFilter), ("journey", SelectFilter))
+    fields = (("journey", "workspace"), ("number", "created_at"), "steps")
+    search_help_text = "Journey id"
+
+    def matching(self, text: str) -> Q:
+        return Q(journey=text)

@@ -1,0 +1,41 @@
+"""What jobs and enrollments came to, and in which colour that is shown."""
+
+from django.db.models import Count, QuerySet
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from engage.admin.columns import badge
+from journeys.models import Enrollment, EnrollmentJob
+
+JOB_STATUS: dict[str, str] = {
+    EnrollmentJob.Status.QUEUED: "info",
+    EnrollmentJob.Status.DECIDED: "success",
+    EnrollmentJob.Status.FAILED: "danger",
+}
+JOB_RESULT: dict[str, str] = {
+    EnrollmentJob.Result.ENROLLED: "success",
+    EnrollmentJob.Result.ALREADY_ENROLLED: "warning",
+    EnrollmentJob.Result.MAX_ENTRIES_REACHED: "warning",
+    EnrollmentJob.Result.CONDITIONS_NOT_MET: "warning",
+    EnrollmentJob.Result.JOURNEY_INACTIVE: "warning",
+    EnrollmentJob.Result.CUSTOMER_DELETED: "warning",
+    EnrollmentJob.Result.FAILED: "danger",
+}
+ENROLLMENT_STATE: dict[str, str] = {
+    Enrollment.State.ACTIVE: "info",
+    Enrollment.State.COMPLETED: "success",
+    Enrollment.State.EXITED: "warning",
+}
+
+
+def counted_results(jobs: QuerySet[EnrollmentJob]) -> SafeString:
+    """How many of the jobs came to what, most first: one grouped query, as labels.
+
+    A job without a result is counted under its status. The jobs must be bounded: all of them are read.
+    """
+    counted = jobs.order_by().values_list("status", "result").annotate(jobs=Count("pk")).order_by("-jobs")
+    labels = [
+        badge(f"{count:,} {result or status}", JOB_RESULT.get(result) or JOB_STATUS[status])
+        for status, result, count in counted
+    ]
+    return format_html_join(" ", "{}", ((label,) for label in labels))

@@ -1,0 +1,64 @@
+"""What a bridge call costs the database, whatever the number of fields and attributes."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from customers.models import Customer
+from engage.models import Workspace
+from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.clients import SdkClient
+from tests.factories import CustomerFactory
+
+# Finding the app, and the two ends of the transaction.
+EVERY_CALL = 3
+FIND, CREATE_AND_FIND_AGAIN, WRITE_ATTRIBUTES, RECORD_EVENT, RECORD_INTERACTION = 1, 2, 1, 1, 1
+
+CLOSE: dict[str, Any] = {}
+TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen", "eventProperties": {"a": 1}}}
+UPDATE = {"actionType": "update_profile", "actionData": {"profileAttributes": {f"a{n}": n for n in range(50)}}}
+CAPTURED = {"formData": {f"field-{n}": n for n in range(50)}}
+BOTH = {**CAPTURED, "submitAction": {"type": "both", "eventName": "seen"}}
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, user_id="u-1")
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize(
+    ("path", "fields", "queries"),
+    [
+        (ACTION, CLOSE, 0),
+        (ACTION, TRACK, RECORD_EVENT),
+        (ACTION, UPDATE, WRITE_ATTRIBUTES),
+        (CAPTURE, CAPTURED, WRITE_ATTRIBUTES),
+        (CAPTURE, BOTH, WRITE_ATTRIBUTES + RECORD_EVENT),
+    ],
+)
+def test_a_call_for_a_known_customer(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, path: str, fields: dict[str, Any], queries: int
+) -> None:
+    with django_assert_num_queries(EVERY_CALL + FIND + queries + RECORD_INTERACTION):
+        assert call(sdk, path, fields).status_code == 200
+
+
+def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(EVERY_CALL + FIND + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION):
+        assert call(sdk, ACTION, TRACK).status_code == 200
+
+
+def test_a_call_without_an_app_id_asks_nothing(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(0):
+        assert call(sdk, ACTION, {}, headers={"X-App-Id": None}).status_code == 401
+
+
+def test_a_malformed_body_costs_no_more_than_finding_the_app(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        assert call(sdk, ACTION, {"messageId": 7}).status_code == 400

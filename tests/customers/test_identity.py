@@ -1,0 +1,235 @@
+"""By what customers are found, and how one person becomes one customer."""
+
+from functools import partial
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from customers.identity import Identifiers, Resolution, find_customer, find_or_create_customer, identifiers
+from customers.models import Customer
+from engage.errors import InvalidRequest
+from engage.models import Workspace
+from tests.factories import CustomerFactory
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+
+NOBODY = "f" * 24
+
+
+@pytest.fixture
+def people(acme: Workspace) -> dict[str, Customer]:
+    """One customer per identifier, each named after the identifier that they alone are known by."""
+    known_by = {
+        "user_id": {"user_id": "u-1"},
+        "external_id": {"external_id": "x-1"},
+        "email": {"email": "ada@example.com"},
+        "phone": {"phone": "+4915112345678"},
+    }
+    blank = {"external_id": None}
+    return {name: CustomerFactory.create(workspace=acme, **{**blank, **fields}) for name, fields in known_by.items()}
+
+
+# The stored form -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"user_id": "u-1", "external_id": "X 1"}, {"user_id": "u-1", "external_id": "X 1"}),
+        ({"user_id": " ", "external_id": "", "email": "\t", "phone": " "}, {}),
+        ({"email": "  Ada@Example.COM\n"}, {"email": "ada@example.com"}),
+        ({"phone": " +49 (151) 123-456 78 "}, {"phone": "+4915112345678"}),
+        ({"phone": " 0151 12345678 "}, {"phone": "0151 12345678"}),
+        ({"external_id": "x" * 255}, {"external_id": "x" * 255}),
+    ],
+)
+def test_identifiers_are_brought_into_their_stored_form(sent: dict[str, str], stored: dict[str, str]) -> None:
+    assert identifiers(**sent).present() == stored
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"user_id": "x" * 256}, "userId must be at most 255 characters long, not 256."),
+        ({"external_id": "x" * 256}, "external_id must be at most 255 characters long, not 256."),
+        ({"phone": "1" * 65}, "phone must be at most 64 characters long, not 65."),
+        # Lower-casing makes two characters of every İ.
+        ({"email": "a@" + ("İ" * 30 + ".") * 5 + "example"}, "email must be at most 254 characters long, not 314."),
+        ({"email": "ada"}, "email must be an e-mail address."),
+        ({"email": "a" * 400 + "@example.com"}, "email must be an e-mail address."),
+    ],
+)
+def test_an_identifier_that_cannot_be_stored_is_refused(sent: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        identifiers(**sent)
+    assert refused.value.message == message
+
+
+# Finding -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ({"user_id": "u-1"}, "user_id"),
+        ({"external_id": "x-1"}, "external_id"),
+        ({"email": "ada@example.com"}, "email"),
+        ({"phone": "+4915112345678"}, "phone"),
+        ({"user_id": "u-1", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}, "user_id"),
+        ({"external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}, "external_id"),
+        ({"email": "ada@example.com", "phone": "+4915112345678"}, "email"),
+        ({"user_id": "?", "external_id": "?", "email": "ada@example.com", "phone": "+4915112345678"}, "email"),
+        ({"user_id": NOBODY, "external_id": "?", "email": "?@example.com", "phone": "+4915112345678"}, "phone"),
+        ({"user_id": "x-1", "external_id": "u-1", "email": "?", "phone": "?"}, None),
+    ],
+)
+def test_the_first_identifier_that_matches_somebody_wins(
+    people: dict[str, Customer], acme: Workspace, sent: dict[str, str], found: str | None
+) -> None:
+    customer = find_customer(workspace_id=acme.id, known_by=Identifiers(**sent))
+    assert customer == (people[found] if found else None)
+
+
+def test_a_user_id_may_be_a_customer_id_and_a_stored_user_id_comes_first(
+    people: dict[str, Customer], acme: Workspace
+) -> None:
+    wanted = people["phone"]
+    known_by = Identifiers(user_id=wanted.id, external_id="x-1")
+    assert find_customer(workspace_id=acme.id, known_by=known_by) == wanted
+    namesake = CustomerFactory.create(workspace=acme, user_id=wanted.id)
+    assert find_customer(workspace_id=acme.id, known_by=known_by) == namesake
+
+
+def test_a_customer_of_another_workspace_is_never_found(people: dict[str, Customer], rival: Workspace) -> None:
+    everything = {"external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}
+    for user_id in ("u-1", people["user_id"].id):
+        assert find_customer(workspace_id=rival.id, known_by=Identifiers(user_id=user_id, **everything)) is None
+
+
+def test_nobody_is_found_or_created_without_an_identifier(acme: Workspace) -> None:
+    for call in (find_customer, find_or_create_customer):
+        with pytest.raises(ValueError, match="without an identifier"):
+            call(workspace_id=acme.id, known_by=Identifiers())
+    assert not Customer.objects.exists()
+
+
+def test_finding_is_one_query_that_uses_the_index_of_each_identifier(
+    acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    Customer.objects.bulk_create(
+        Customer(workspace=acme, external_id=f"x-{n}", email=f"{n}@example.com", phone=f"+{n}", user_id=f"u-{n}")
+        for n in range(2000)
+    )
+    known_by = Identifiers(user_id=NOBODY, external_id="x-7", email="8@example.com", phone="+9")
+    with django_assert_num_queries(1) as queries:
+        find_customer(workspace_id=acme.id, known_by=known_by)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE customers_customer")
+        cursor.execute("EXPLAIN " + queries.captured_queries[0]["sql"])
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    for index in ("customer_user_id", "customer_external_id", "customer_email", "customer_phone"):
+        assert f"Index Scan on {index}" in plan
+
+
+# Finding or creating -------------------------------------------------------------------------------------------------
+
+EVERYTHING = Identifiers(user_id="u-1", external_id="x-1", email="ada@example.com", phone="+4915112345678")
+
+
+def _resolve(workspace: Workspace, known_by: Identifiers) -> Resolution:
+    with transaction.atomic():
+        return find_or_create_customer(workspace_id=workspace.id, known_by=known_by)
+
+
+def test_somebody_new_is_created_with_all_the_identifiers(acme: Workspace) -> None:
+    resolution = _resolve(acme, EVERYTHING)
+    assert resolution.created
+    stored = Customer.objects.get()
+    assert resolution.customer == stored
+    assert (stored.user_id, stored.external_id, stored.email, stored.phone) == tuple(EVERYTHING.present().values())
+    assert (stored.workspace, stored.attributes) == (acme, {})
+
+
+def test_somebody_known_is_found_and_stays_as_they_are(people: dict[str, Customer], acme: Workspace) -> None:
+    before = list(Customer.objects.order_by("id").values())
+    resolution = _resolve(acme, Identifiers(user_id="new", email="ada@example.com", phone="+4915199999999"))
+    assert (resolution.customer, resolution.created) == (people["email"], False)
+    assert list(Customer.objects.order_by("id").values()) == before
+
+
+def test_the_same_person_is_another_customer_in_each_workspace(acme: Workspace, rival: Workspace) -> None:
+    ours, theirs = _resolve(acme, EVERYTHING), _resolve(rival, EVERYTHING)
+    assert ours.created
+    assert theirs.created
+    assert ours.customer != theirs.customer
+
+
+# While others write --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_is_found_cannot_be_erased_before_the_transaction_ends(acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    with transaction.atomic():
+        find_or_create_customer(workspace_id=acme.id, known_by=Identifiers(external_id=ada.external_id))
+        erasing = made_to_wait(lambda: Customer.objects.filter(id=ada.id).delete())
+    assert erasing.result(PATIENCE_SECONDS)[0] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_is_being_created_elsewhere_is_found(acme: Workspace) -> None:
+    with transaction.atomic():
+        ada = CustomerFactory.create(workspace=acme, email="ada@example.com")
+        resolving = made_to_wait(lambda: _resolve(acme, EVERYTHING))
+    assert resolving.result(PATIENCE_SECONDS) == Resolution(customer=ada, created=False)
+    assert Customer.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_whose_creation_elsewhere_is_taken_back_is_created(acme: Workspace) -> None:
+    with transaction.atomic():
+        CustomerFactory.create(workspace=acme, email="ada@example.com")
+        resolving = made_to_wait(lambda: _resolve(acme, EVERYTHING))
+        transaction.set_rollback(True)
+    assert resolving.result(PATIENCE_SECONDS).created
+    assert Customer.objects.get().user_id == "u-1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_is_being_erased_is_created_anew(acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme, email="ada@example.com")
+    with transaction.atomic():
+        Customer.objects.filter(id=ada.id).delete()
+        resolving = made_to_wait(lambda: _resolve(acme, EVERYTHING))
+    resolution = resolving.result(PATIENCE_SECONDS)
+    assert resolution.created
+    assert resolution.customer.id != ada.id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_identifier_that_is_being_moved_leads_to_its_new_owner(acme: Workspace) -> None:
+    former = CustomerFactory.create(workspace=acme, email="ada@example.com")
+    owner = CustomerFactory.create(workspace=acme)
+    with transaction.atomic():
+        Customer.objects.filter(id=former.id).update(email=None)
+        Customer.objects.filter(id=owner.id).update(email="ada@example.com")
+        resolving = made_to_wait(lambda: _resolve(acme, EVERYTHING))
+    assert resolving.result(PATIENCE_SECONDS) == Resolution(customer=owner, created=False)
+    assert Customer.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_with_partly_the_same_identifiers_become_one_customer(acme: Workspace) -> None:
+    """All have the e-mail address; the other identifiers are shared by some, or are one's own."""
+    everybody = [
+        Identifiers(
+            user_id=f"u-{number % 4}" if number % 2 else None,
+            external_id=f"x-{number}" if number % 3 else None,
+            email="ada@example.com",
+            phone="+4915112345678" if number % 5 else None,
+        )
+        for number in range(16)
+    ]
+    resolutions = all_at_once([partial(_resolve, acme, known_by) for known_by in everybody])
+    assert {resolution.customer for resolution in resolutions} == {Customer.objects.get()}
+    assert [resolution.created for resolution in resolutions].count(True) == 1

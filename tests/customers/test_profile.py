@@ -1,0 +1,107 @@
+"""Attributes are merged key by key, whoever else writes."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
+
+from customers.models import Customer
+from customers.profile import write_attributes
+from engage.errors import InvalidRequest
+from engage.models import Workspace
+from tests.factories import CustomerFactory
+from tests.simultaneous import all_at_once
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(
+        workspace=acme, email="ada@example.com", attributes={"plan": "free", "address": {"city": "Berlin"}}
+    )
+
+
+def attributes_of(customer: Customer) -> Any:
+    return Customer.objects.get(id=customer.id).attributes
+
+
+def test_attributes_are_merged_key_by_key_in_one_statement(
+    ada: Customer, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        written = write_attributes(customer=ada, attributes={"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]})
+    assert written == ["plan", "address", "tags"]
+    assert attributes_of(ada) == {"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]}
+
+
+def test_none_deletes_an_attribute_and_nothing_inside_of_one(ada: Customer) -> None:
+    assert write_attributes(customer=ada, attributes={"plan": None, "address": {"city": None}, "no": None}) == [
+        "plan",
+        "address",
+        "no",
+    ]
+    assert attributes_of(ada) == {"address": {"city": None}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writing_notes_when_and_touches_no_identifier(ada: Customer) -> None:
+    ada.refresh_from_db()
+    write_attributes(customer=ada, attributes={"email": "eve@example.com", "id": "x", "external_id": None})
+    stored = Customer.objects.get(id=ada.id)
+    assert (stored.email, stored.external_id) == ("ada@example.com", ada.external_id)
+    assert stored.attributes["email"] == "eve@example.com"
+    assert stored.updated_at > ada.updated_at
+
+
+def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0):
+        assert write_attributes(customer=ada, attributes={}) == []
+
+
+def test_an_erased_customer_gets_none(ada: Customer) -> None:
+    Customer.objects.filter(id=ada.id).delete()
+    assert write_attributes(customer=ada, attributes={"plan": "pro"}) == []
+
+
+def test_only_the_one_customer_is_written(ada: Customer, rival: Workspace) -> None:
+    theirs = CustomerFactory.create(workspace=rival, external_id=ada.external_id, email=ada.email)
+    ours = CustomerFactory.create(workspace=ada.workspace)
+    write_attributes(customer=ada, attributes={"plan": "pro"})
+    assert (attributes_of(theirs), attributes_of(ours)) == ({}, {})
+
+
+@pytest.mark.parametrize("name", ["", "$set", "$", "__proto__", "constructor", "prototype", "x" * 256])
+def test_a_name_that_no_attribute_may_have_is_refused(ada: Customer, name: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        write_attributes(customer=ada, attributes={"plan": "pro", name: 1}, field="formData")
+    assert refused.value.message.startswith(f"The attribute name {name[:80]!r} in formData ")
+    assert attributes_of(ada)["plan"] == "free"
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "email", "a$b", " ", "Größe", "customer.plan", "toString"])
+def test_any_other_name_may_be_an_attribute_s(ada: Customer, name: str) -> None:
+    write_attributes(customer=ada, attributes={name: 1})
+    assert attributes_of(ada)[name] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_profile_that_would_grow_too_big_stays_as_it_was(ada: Customer) -> None:
+    for number in range(4):
+        write_attributes(customer=ada, attributes={f"text-{number}": "x" * 60_000})
+    with pytest.raises(InvalidRequest) as refused:
+        write_attributes(customer=ada, attributes={"last": "x" * 60_000})
+    assert "the maximum is 262144" in refused.value.message
+    assert "last" not in attributes_of(ada)
+    write_attributes(customer=ada, attributes={"text-0": None, "last": "x" * 60_000})
+    assert "last" in attributes_of(ada)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_write_different_attributes_at_once_both_survive(ada: Customer) -> None:
+    def write(number: int) -> list[str]:
+        with transaction.atomic():
+            return write_attributes(customer=ada, attributes={f"attribute-{number}": number})
+
+    all_at_once([partial(write, number) for number in range(16)])
+    assert attributes_of(ada) == ada.attributes | {f"attribute-{number}": number for number in range(16)}

@@ -1,0 +1,174 @@
+"""What people are or send never stands in a log; ids do."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from customers.models import Customer
+from engage.models import Workspace
+from engage.request_log import configure_logging
+from journeys.models import Chunk, Journey
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import SdkClient, ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+PRIVATE = {
+    "e-mail": "ada.lovelace@example.com",
+    "phone": "+14155552671",
+    "payload": "a-payload-nobody-may-read",
+    "form data": "a-form-nobody-may-read",
+    "attribute": "an-attribute-nobody-may-read",
+    "event property": "a-property-nobody-may-read",
+}
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """All that the service logs, of every level, as it would be written."""
+    root = logging.getLogger()
+    written, level = io.StringIO(), root.level
+    ours = next(handler for handler in root.handlers if type(handler) is logging.StreamHandler)
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(ours.formatter)
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield written
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    CustomerFactory.create(
+        workspace=acme,
+        external_id="ada",
+        email=PRIVATE["e-mail"],
+        phone=PRIVATE["phone"],
+        attributes={"secret": PRIVATE["attribute"]},
+    )
+    return JourneyFactory.create(workspace=acme)
+
+
+def assert_discreet(log: io.StringIO, *secrets: str) -> None:
+    written = log.getvalue()
+    assert written
+    found = [name for name, value in PRIVATE.items() if value in written]
+    assert not found
+    assert not any(secret in written for secret in secrets)
+
+
+def key_of(server: ServerClient) -> str:
+    return str(vars(server.key)["secret"])
+
+
+def test_a_trigger_s_way_is_logged_with_ids_alone(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
+    payload = {"note": PRIVATE["payload"]}
+    data(trigger(server, journey, {"email": PRIVATE["e-mail"], "payload": payload}, headers={"X-Request-Id": "call-1"}))
+    many = data(trigger(server, journey, {"external_ids": ["ada"], "properties": payload}))
+    let_workers_decide()
+    written = log.getvalue()
+    for wanted in ("call-1", journey.workspace_id, many["triggerId"], "jobs_decided"):
+        assert wanted in written
+    assert_discreet(log, key_of(server))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"email": "grace." + PRIVATE["e-mail"], "payload": {"a": PRIVATE["payload"]}},
+        {"email": [PRIVATE["e-mail"]]},
+        {"external_ids": [PRIVATE["e-mail"], 7]},
+        {"payload": {"a": PRIVATE["payload"]}},
+        {"external_id": "ada", "payload": PRIVATE["payload"]},
+        b'{"email": "' + PRIVATE["e-mail"].encode(),
+        b'{"email": "\\u0000' + PRIVATE["e-mail"].encode() + b'"}',
+    ],
+)
+def test_a_refused_trigger_is_logged_without_what_it_held(
+    server: ServerClient, journey: Journey, log: io.StringIO, body: Any
+) -> None:
+    assert trigger(server, journey, body).status_code >= 400
+    assert_discreet(log, key_of(server))
+
+
+def test_a_refused_key_is_not_logged(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
+    wrong = key_of(server)[:-1] + "x"
+    trigger(server, journey, {"external_id": "ada"}, headers={"Authorization": f"Bearer {wrong}"})
+    assert_discreet(log, wrong, key_of(server))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_of_the_database_is_logged_without_the_row_that_it_quotes(
+    server: ServerClient, journey: Journey, log: io.StringIO
+) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION spill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+            f"'it was {PRIVATE['e-mail']}' USING DETAIL = '{PRIVATE['phone']}'; END $$; "
+            "CREATE TRIGGER spill BEFORE INSERT ON journeys_enrollment FOR EACH ROW EXECUTE FUNCTION spill()"
+        )
+    try:
+        let_workers_decide()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER spill ON journeys_enrollment; DROP FUNCTION spill()")
+    assert Chunk.objects.get().attempts == 1
+    assert "chunk_failed" in log.getvalue()
+    assert_discreet(log)
+
+
+@pytest.mark.parametrize("call", ["action", "capture"])
+def test_a_bridge_call_is_logged_with_ids_alone(sdk: SdkClient, log: io.StringIO, call: str) -> None:
+    body = {
+        "messageId": "m-1",
+        "email": PRIVATE["e-mail"],
+        "phone": PRIVATE["phone"],
+        "formData": {"answer": PRIVATE["form data"]},
+        "actionType": "track_event",
+        "actionData": {"eventName": "clicked", "eventProperties": {"p": PRIVATE["event property"]}},
+        "submitAction": {"type": "both", "eventName": "sent"},
+    }
+    data(sdk.post(f"/api/v1/sdk/bridge/{call}", body), status=200)
+    assert sdk.app.id in log.getvalue()
+    assert_discreet(log)
+    refused = sdk.post(f"/api/v1/sdk/bridge/{call}", {**body, "messageId": 7, "email": PRIVATE["e-mail"] + "@"})
+    assert refused.status_code == 400
+    assert_discreet(log)
+
+
+def test_a_key_that_leaked_to_the_bridge_is_flagged_but_not_repeated(
+    sdk: SdkClient, server: ServerClient, log: io.StringIO
+) -> None:
+    headers = {"Authorization": f"Bearer {key_of(server)}"}
+    answer = sdk.post("/api/v1/sdk/bridge/action", {"messageId": "m"}, headers=headers)
+    assert answer.status_code == 400
+    assert "api_key_in_browser" in log.getvalue()
+    assert_discreet(log, key_of(server))
+
+
+def test_a_query_string_is_not_logged(
+    server: ServerClient, acme: Workspace, journey: Journey, log: io.StringIO
+) -> None:
+    server.get(f"/api/v1/customers/{acme.id}?email={PRIVATE['e-mail']}")
+    assert_discreet(log)
+    assert Customer.objects.filter(email=PRIVATE["e-mail"]).exists()
+
+
+def test_in_production_a_line_is_one_json_object(settings: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    settings.LOG_FORMAT = "json"
+    kept = logging.getLogger().handlers
+    try:
+        configure_logging()
+        logging.getLogger("somebody.else").warning("It took %d ms.", 7)
+        line = json.loads(capfd.readouterr().err)
+    finally:
+        settings.LOG_FORMAT = "console"
+        configure_logging()
+        logging.getLogger().handlers = kept
+    assert (line["event"], line["level"], line["logger"]) == ("It took 7 ms.", "warning", "somebody.else")

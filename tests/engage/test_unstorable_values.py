@@ -1,0 +1,38 @@
+import pytest
+
+from engage.parsing import InvalidJson, parse_object
+
+LONG_KEY = b"k" * 1000
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (rb'{"a": "x\u0000"}', "a holds a NUL character, which cannot be stored."),
+        (rb'{"a": {"b": [1, "\ud800"]}}', "a.b[1] holds half of a surrogate pair, which cannot be stored."),
+        (rb'{"a": {"\u0000": 1}}', "A key of a holds a NUL character, which cannot be stored."),
+        (rb'{"\udfff": 1}', "A key of the body holds half of a surrogate pair, which cannot be stored."),
+        (b'{"a": {"b": 1e400}}', "a.b is a number out of range: it must fit a 64-bit float."),
+        (
+            b'{"a": [18446744073709551616]}',
+            "a[0] is a number out of range: integers go from -2^63 to 2^64 - 1.",
+        ),
+        (
+            b'{"a": -9223372036854775809}',
+            "a is a number out of range: integers go from -2^63 to 2^64 - 1.",
+        ),
+        (b'{"a": NaN}', "a is NaN, which is not JSON."),
+        (b'{"a": {"b": -Infinity}}', "a.b is -Infinity, which is not JSON."),
+        (b"1e400", "The body must be a JSON object, but a number came."),
+        (b'{"%s": [1e400]}' % LONG_KEY, "k" * 200 + " is a number out of range: it must fit a 64-bit float."),
+    ],
+)
+def test_a_value_that_cannot_be_stored_is_refused_by_its_place(body: bytes, message: str) -> None:
+    with pytest.raises(InvalidJson) as refused:
+        parse_object(body)
+    assert refused.value.message == message
+
+
+def test_the_greatest_numbers_and_whole_surrogate_pairs_are_kept() -> None:
+    body = rb'{"a": [18446744073709551615, -9223372036854775808, 1.7976931348623157e308, "\ud83d\ude00"]}'
+    assert parse_object(body) == {"a": [2**64 - 1, -(2**63), 1.7976931348623157e308, "😀"]}

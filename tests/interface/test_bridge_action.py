@@ -1,0 +1,263 @@
+"""`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
+
+import re
+from typing import Any
+
+import pytest
+
+from bridge.models import Interaction
+from customers.models import Customer, Event
+from engage.models import Workspace
+from tests.bridge_calls import click, refused_without_a_trace
+from tests.clients import SdkClient
+from tests.factories import CustomerFactory
+
+TRACKED = {"actionType": "track_event", "actionData": {"eventName": "offer_seen"}}
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
+
+
+# close and link ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("action_type", "message", "result"),
+    [("close", "Message closed.", {"closed": True}), ("link", "Link recorded.", {"opened": True})],
+)
+def test_closing_a_message_and_opening_a_link_are_recorded_and_nothing_else(
+    sdk: SdkClient, ada: Customer, action_type: str, message: str, result: dict[str, bool]
+) -> None:
+    answer = click(sdk, actionType=action_type, actionData={"url": "https://shop.example", "eventName": "unasked"})
+    assert (answer.status_code, answer.json()) == (200, {"success": True, "message": message, "data": result})
+    interaction = Interaction.objects.get()
+    assert (interaction.kind, interaction.message_id, interaction.app) == (action_type, "welcome", sdk.app)
+    assert interaction.customer == ada
+    assert interaction.event_id is None
+    assert interaction.attributes_written == []
+    assert not Event.objects.exists()
+    assert Customer.objects.get().attributes == {"plan": "free"}
+
+
+@pytest.mark.parametrize("action_type", ["close", "link"])
+def test_closing_and_opening_create_whom_nobody_knows_like_every_call(sdk: SdkClient, action_type: str) -> None:
+    assert click(sdk, actionType=action_type, userId="anonymous-7").status_code == 200
+    interaction = Interaction.objects.get()
+    assert interaction.created_customer
+    assert interaction.customer.user_id == "anonymous-7"
+
+
+# track_event ---------------------------------------------------------------------------------------------------------
+
+
+def test_track_event_creates_an_event_and_answers_its_id(sdk: SdkClient, ada: Customer) -> None:
+    answer = click(
+        sdk,
+        actionType="track_event",
+        actionData={"eventName": "offer_seen", "eventProperties": {"offer": "spring", "position": 2}},
+    )
+    body, event = answer.json(), Event.objects.get()
+    assert answer.status_code == 200
+    assert body == {"success": True, "message": "Event tracked.", "data": {"eventId": event.id}}
+    assert re.fullmatch(r"[0-9a-f]{24}", event.id)
+    assert (event.workspace, event.customer, event.name) == (ada.workspace, ada, "offer_seen")
+    assert (event.properties, event.source) == ({"offer": "spring", "position": 2}, "bridge_action")
+    assert Interaction.objects.get().event == event
+
+
+def test_event_properties_are_literal_values_of_every_kind(sdk: SdkClient, ada: Customer) -> None:
+    properties = {"text": "email", "number": 1.5, "true": True, "nothing": None, "list": [1, {}], "": {"deep": {}}}
+    click(sdk, actionType="track_event", actionData={"eventName": "e", "eventProperties": properties})
+    assert Event.objects.get().properties == properties
+
+
+def test_event_properties_are_optional(sdk: SdkClient, ada: Customer) -> None:
+    click(sdk, **TRACKED)
+    assert Event.objects.get().properties == {}
+
+
+def test_the_form_around_a_button_is_stored_with_the_interaction_and_with_the_event(
+    sdk: SdkClient, ada: Customer
+) -> None:
+    form = {"answer": "yes", "offer": "of the form"}
+    data = {"eventName": "answered", "eventProperties": {"offer": "spring"}}
+    click(sdk, actionType="track_event", actionData=data, formData=form)
+    assert Event.objects.get().properties == {"offer": "spring", "formData": form}
+    assert Interaction.objects.get().form_data == form
+    click(sdk, formData={"only": "closed"})
+    assert Interaction.objects.latest("id").form_data == {"only": "closed"}
+
+
+def test_an_event_may_have_a_property_that_is_called_form_data(sdk: SdkClient, ada: Customer) -> None:
+    data = {"eventName": "answered", "eventProperties": {"formData": "mine"}}
+    click(sdk, actionType="track_event", actionData=data, formData={"answer": "yes"})
+    assert Event.objects.get().properties == {"formData": "mine"}
+
+
+# update_profile ------------------------------------------------------------------------------------------------------
+
+
+def test_update_profile_writes_the_attributes_and_answers_their_names(sdk: SdkClient, ada: Customer) -> None:
+    attributes = {"plan": "pro", "visits": 3, "tags": ["a", "b"]}
+    answer = click(sdk, actionType="update_profile", actionData={"profileAttributes": attributes})
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {
+            "success": True,
+            "message": "Profile updated.",
+            "data": {"updated": True, "attributes": ["plan", "visits", "tags"]},
+        },
+    )
+    assert Customer.objects.get().attributes == attributes
+    assert Interaction.objects.get().attributes_written == ["plan", "visits", "tags"]
+    assert not Event.objects.exists()
+
+
+def test_other_attributes_stay_and_null_deletes_one(sdk: SdkClient, acme: Workspace) -> None:
+    CustomerFactory.create(workspace=acme, user_id="u-1", attributes={"plan": "free", "city": "Berlin", "age": 30})
+    answer = click(sdk, actionType="update_profile", actionData={"profileAttributes": {"plan": "pro", "age": None}})
+    assert answer.json()["data"] == {"updated": True, "attributes": ["plan", "age"]}
+    assert Customer.objects.get().attributes == {"plan": "pro", "city": "Berlin"}
+
+
+def test_an_attribute_called_email_leaves_the_identifier_alone(sdk: SdkClient, ada: Customer) -> None:
+    click(sdk, actionType="update_profile", actionData={"profileAttributes": {"email": "eve@example.com"}})
+    stored = Customer.objects.get()
+    assert (stored.email, stored.attributes["email"]) == ("ada@example.com", "eve@example.com")
+
+
+def test_no_attributes_at_all_are_written_without_complaint(sdk: SdkClient, ada: Customer) -> None:
+    answer = click(sdk, actionType="update_profile", actionData={"profileAttributes": {}})
+    assert answer.json()["data"] == {"updated": True, "attributes": []}
+
+
+def test_the_form_around_a_button_never_becomes_attributes(sdk: SdkClient, ada: Customer) -> None:
+    click(
+        sdk,
+        actionType="update_profile",
+        actionData={"profileAttributes": {"answer": "answer"}},
+        formData={"answer": "yes"},
+    )
+    assert Customer.objects.get().attributes == {"plan": "free", "answer": "answer"}
+
+
+# What is missing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  "])
+@pytest.mark.parametrize("field", ["messageId", "actionType"])
+def test_a_call_without_message_or_type_is_refused(sdk: SdkClient, field: str, nothing: str | None) -> None:
+    message = refused_without_a_trace(click(sdk, **{field: nothing}), error="Missing required parameter")
+    assert message == f"{field} is required."
+
+
+@pytest.mark.parametrize("data", [None, {}, {"eventName": None}, {"eventName": " "}, {"eventProperties": {}}])
+def test_track_event_needs_an_event_name(sdk: SdkClient, data: dict[str, Any] | None) -> None:
+    answer = click(sdk, actionType="track_event", actionData=data)
+    message = refused_without_a_trace(answer, error="Missing required parameter")
+    assert message == "actionData.eventName is required."
+
+
+@pytest.mark.parametrize("data", [None, {}, {"profileAttributes": None}, {"eventName": "e"}])
+def test_update_profile_needs_attributes(sdk: SdkClient, data: dict[str, Any] | None) -> None:
+    answer = click(sdk, actionType="update_profile", actionData=data)
+    message = refused_without_a_trace(answer, error="Missing required parameter")
+    assert message == "actionData.profileAttributes is required."
+
+
+def test_all_that_is_missing_is_told_at_once(sdk: SdkClient) -> None:
+    answer = click(sdk, messageId=None, actionType=None)
+    refused_without_a_trace(answer, error="Missing required parameter")
+    assert answer.json() == {
+        "success": False,
+        "error": "Missing required parameter",
+        "message": "messageId is required. actionType is required.",
+        "code": "missing_required_parameter",
+        "requestId": answer["X-Request-Id"],
+        "details": [
+            {"field": "messageId", "message": "messageId is required."},
+            {"field": "actionType", "message": "actionType is required."},
+        ],
+    }
+
+
+# What is wrong -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action_type", ["open", "CLOSE", " close", "capture"])
+def test_an_unknown_action_type_is_refused_with_the_four(sdk: SdkClient, action_type: str) -> None:
+    answer = click(sdk, actionType=action_type)
+    refused_without_a_trace(answer, error="Invalid action type")
+    assert answer.json() == {
+        "success": False,
+        "error": "Invalid action type",
+        "message": "actionType must be one of close, track_event, update_profile, link.",
+        "code": "invalid_action_type",
+        "requestId": answer["X-Request-Id"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"messageId": 7}, "messageId must be a string, but a number came."),
+        ({"messageId": "m" * 256}, "messageId must be at most 255 characters long, not 256."),
+        ({"actionType": ["close"]}, "actionType must be a string, but an array came."),
+        ({"actionData": "close"}, "actionData must be an object, but a string came."),
+        ({"actionData": []}, "actionData must be an object, but an array came."),
+        ({"formData": "a=b"}, "formData must be an object, but a string came."),
+        (
+            {"actionType": "track_event", "actionData": {"eventName": True}},
+            "actionData.eventName must be a string, but a boolean came.",
+        ),
+        (
+            {"actionType": "track_event", "actionData": {"eventName": "e" * 256}},
+            "actionData.eventName must be at most 255 characters long, not 256.",
+        ),
+        (
+            {"actionType": "track_event", "actionData": {"eventName": "e", "eventProperties": ["a"]}},
+            "actionData.eventProperties must be an object, but an array came.",
+        ),
+        (
+            {"actionType": "update_profile", "actionData": {"profileAttributes": "plan"}},
+            "actionData.profileAttributes must be an object, but a string came.",
+        ),
+        (
+            {"actionType": "update_profile", "actionData": {"profileAttributes": {"ok": 1, "$set": 2}}},
+            (
+                "The attribute name '$set' in actionData.profileAttributes starts with $, "
+                "which is kept for the service's own names."
+            ),
+        ),
+        (
+            {"actionType": "update_profile", "actionData": {"profileAttributes": {"__proto__": {}}}},
+            "The attribute name '__proto__' in actionData.profileAttributes is reserved.",
+        ),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_field(sdk: SdkClient, fields: dict[str, Any], message: str) -> None:
+    assert refused_without_a_trace(click(sdk, **fields)) == message
+
+
+def test_a_profile_that_would_grow_too_big_is_refused(sdk: SdkClient, acme: Workspace) -> None:
+    before = {f"text-{number}": "x" * 60_000 for number in range(4)}
+    CustomerFactory.create(workspace=acme, user_id="u-1", attributes=before)
+    answer = click(sdk, actionType="update_profile", actionData={"profileAttributes": {"one-more": "x" * 60_000}})
+    assert answer.status_code == 400
+    assert answer.json()["message"].endswith("bytes of JSON; the maximum is 262144.")
+    assert Customer.objects.get().attributes == before
+    assert not Interaction.objects.exists()
+
+
+def test_the_longest_message_id_and_event_name_are_kept(sdk: SdkClient) -> None:
+    answer = click(sdk, messageId="m" * 255, actionType="track_event", actionData={"eventName": "e" * 255})
+    assert answer.status_code == 200
+    assert (Interaction.objects.get().message_id, Event.objects.get().name) == ("m" * 255, "e" * 255)
+
+
+def test_unknown_fields_are_ignored(sdk: SdkClient) -> None:
+    answer = click(sdk, sdkVersion="1.2", actionType="track_event", actionData={"eventName": "e", "color": "red"})
+    assert answer.status_code == 200
+    assert Event.objects.get().properties == {}

@@ -1,0 +1,113 @@
+"""`X-App-Id` identifies the application; no secret is sent with the bridge's calls."""
+
+import logging
+
+import pytest
+
+from engage.models import App, Workspace
+from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
+from tests.calls import refused
+from tests.clients import SdkClient, ServerClient
+from tests.factories import AppFactory
+
+both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
+
+
+@both_calls
+@pytest.mark.parametrize("app_id", [None, "", "acme", "f" * 24, "F" * 24, "é", "' OR 1=1 --"])
+def test_a_missing_or_unknown_app_id_is_refused(sdk: SdkClient, path: str, app_id: str | None) -> None:
+    answer = call(sdk, path, {}, headers={"X-App-Id": app_id})
+    refused_without_a_trace(answer, status=401, error="Invalid app id")
+    assert answer.json() == {
+        "success": False,
+        "error": "Invalid app id",
+        "message": "The header X-App-Id must hold the id of an enabled app.",
+        "code": "invalid_app_id",
+        "requestId": answer["X-Request-Id"],
+    }
+
+
+@both_calls
+def test_an_app_that_is_switched_off_is_refused(sdk: SdkClient, path: str) -> None:
+    App.objects.filter(id=sdk.app.id).update(enabled=False)
+    refused_without_a_trace(call(sdk, path, {}), status=401, error="Invalid app id")
+
+
+@both_calls
+def test_the_app_is_checked_before_the_body_is_read(sdk: SdkClient, path: str) -> None:
+    answer = sdk.post(path, b"no json", headers={"X-App-Id": None})
+    refused_without_a_trace(answer, status=401, error="Invalid app id")
+
+
+@both_calls
+@pytest.mark.parametrize("header", ["Authorization", "X-App-Id"])
+def test_an_api_key_sent_to_the_bridge_is_refused_and_flagged(
+    sdk: SdkClient, server: ServerClient, path: str, header: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = server.headers["Authorization"].removeprefix("Bearer ")
+    value = {"Authorization": f"Bearer {secret}", "X-App-Id": secret}[header]
+    with caplog.at_level(logging.INFO):
+        message = refused_without_a_trace(call(sdk, path, {}, headers={header: value}))
+    assert message == (
+        "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
+    )
+    lines = [str(vars(record)) for record in caplog.records]
+    assert any("api_key_in_browser" in line for line in lines)
+    assert not any(secret in line for line in lines)
+
+
+# Origins -------------------------------------------------------------------------------------------------------------
+
+
+@both_calls
+@pytest.mark.parametrize("origin", ["https://shop.example", "HTTPS://SHOP.EXAMPLE", "null", "http://[", None])
+def test_without_a_list_an_app_allows_every_origin(sdk: SdkClient, path: str, origin: str | None) -> None:
+    assert call(sdk, path, {}, headers={"Origin": origin}).status_code == 200
+
+
+@both_calls
+@pytest.mark.parametrize("origin", ["https://shop.example", "https://Shop.Example", "http://localhost:3000", None])
+def test_an_origin_on_the_list_of_the_app_is_allowed(acme: Workspace, path: str, origin: str | None) -> None:
+    sdk = SdkClient(
+        AppFactory.create(workspace=acme, allowed_origins=["https://shop.example/", "http://localhost:3000"])
+    )
+    assert call(sdk, path, {}, headers={"Origin": origin}).status_code == 200
+
+
+@both_calls
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "http://shop.example",
+        "https://shop.example:8443",
+        "https://shop.example.evil.example",
+        "null",
+        "http://[",
+        "",
+    ],
+)
+def test_an_origin_that_is_not_on_the_list_is_refused(acme: Workspace, path: str, origin: str) -> None:
+    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"]))
+    answer = call(sdk, path, {}, headers={"Origin": origin})
+    refused_without_a_trace(answer, status=403, error="Origin not allowed")
+
+
+def test_pages_without_an_origin_of_their_own_may_be_on_the_list(acme: Workspace) -> None:
+    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["null"]))
+    assert call(sdk, ACTION, {}, headers={"Origin": "null"}).status_code == 200
+
+
+def test_the_list_of_one_app_says_nothing_about_another(acme: Workspace, rival_sdk: SdkClient) -> None:
+    AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"])
+    assert call(rival_sdk, ACTION, {}, headers={"Origin": "https://elsewhere.example"}).status_code == 200
+
+
+@both_calls
+def test_only_post_is_served(sdk: SdkClient, path: str) -> None:
+    for method in ("GET", "PUT", "DELETE", "OPTIONS"):
+        refused(sdk.call(method, path), status=405, error="Method not allowed")
+
+
+def test_a_trailing_slash_leads_nowhere(sdk: SdkClient) -> None:
+    refused(sdk.post(ACTION + "/", {}), status=404, error="Not found")
