@@ -19,7 +19,7 @@ def redis_is_away(settings: Any) -> None:
     """Nobody listens where Redis should be."""
     nowhere = "redis://127.0.0.1:1/0"
     settings.REDIS_URL = nowhere
-    settings.CACHES = {"default": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
+    settings.CACHES = {"counters": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
 
 
 @pytest.fixture
