@@ -1,5 +1,6 @@
 """The first page says what waits and what was decided lately."""
 
+from contextlib import closing
 from datetime import timedelta
 
 from django.contrib.auth.models import Permission, User
@@ -85,4 +86,5 @@ def test_its_style_and_icons_come_from_the_service_itself(staff: Client) -> None
     assert "//cdn" not in page
     for style in ("/static/engage/admin.css", "/static/unfold/css/styles.css"):
         assert style in page
-        assert staff.get(style).status_code == 200
+        with closing(staff.get(style)) as answer:
+            assert answer.status_code == 200
