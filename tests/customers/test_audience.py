@@ -141,13 +141,7 @@ def test_conditions_that_cannot_be_understood_name_the_place(acme: Workspace, pe
 
     with pytest.raises(InvalidCondition) as refusal:
         named(people, acme, segment)
-<<<<<<< HEAD
     assert refusal.value.message == "segment vip: conditions.all[1].any must be an array, but an object came."
-=======
-    assert refusal.value.message == (
-        f"segment {segment.key}: conditions.all[1].any must be an array, but an object came."
-    )
->>>>>>> main
 
 
 @pytest.mark.parametrize("count", [1, 300])
