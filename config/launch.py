@@ -1,8 +1,4 @@
-"""`make run`: from nothing to a running service, and back on Ctrl-C.
-
-The Procfile's processes run under honcho in a session of their own, so that a Ctrl-C in the terminal reaches only this
-process, which then stops one thing after the other.
-"""
+"""`make run`: from nothing to a running service, and on Ctrl-C back again, one thing after the other."""
 
 import os
 import signal
@@ -10,8 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -22,10 +17,12 @@ import redis
 from config import embedded
 from config.demo import read_demo
 from config.first_screen import Address, first_screen
+from config.processes import ProcessEnded, Processes
 from config.servers import ROOT, EmbeddedServerError
 
-START = 60.0  # seconds until the web server and the workers have to be there
+START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
 STOP = 10.0  # seconds for the processes, and for the servers after them
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WORKERS = 2  # of the Procfile
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
@@ -41,17 +38,18 @@ class LaunchError(Exception):
 
 def main() -> int:
     """The exit code: 0 where somebody asked for the end, 1 where it did not start or go on."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDINGS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # that is nohup's wish
             signal.signal(number, _raise_stopped)
     try:
         _launch(host=os.environ.get("HOST") or "127.0.0.1", port=os.environ.get("PORT") or "8000")
     except Stopped:
         return 0
-    except (LaunchError, EmbeddedServerError) as error:
+    except (LaunchError, ProcessEnded, EmbeddedServerError) as error:
         _say(f"\n{error}\n")
         return 1
     finally:
+        _ignore_signals()
         embedded.stop_unless_used(within=STOP)
 
 
@@ -65,12 +63,19 @@ def _launch(*, host: str, port: str) -> NoReturn:
     demo = read_demo()
     if demo is None:
         raise LaunchError("The demo's notes have vanished.")
-    with _processes({"HOST": host, "PORT": port}) as processes:
+    processes = Processes()
+    try:
+        processes.start(procfile=ROOT / "Procfile", environment=_environment(host, port))
         _wait_until(lambda: _is_ready(address), processes, what="the web server")
         _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
         _say(first_screen(address=address, demo=demo))
-        processes.wait()
-        raise LaunchError("A process ended by itself, so all were stopped; what it had to say stands above.")
+        while True:
+            processes.check()
+            time.sleep(0.2)
+    finally:
+        _ignore_signals()
+        _say("Stopping ...")
+        processes.stop(within=STOP)
 
 
 def _refuse_a_busy_port(host: str, port: str) -> None:
@@ -103,28 +108,16 @@ def _prepare_database() -> None:
         raise LaunchError("The database could not be prepared; what there is to say stands above.")
 
 
-@contextmanager
-def _processes(settings: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """The Procfile's processes, until the block is left."""
+def _environment(host: str, port: str) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    environment = {"PYTHONWARNINGS": NO_ADVICE, **os.environ, **settings, "PATH": path}
-    command = [sys.executable, "-m", "honcho", "--env", os.devnull, "start"]
-    honcho = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        yield honcho
-    finally:
-        honcho.terminate()
-        try:
-            honcho.wait(STOP)
-        except subprocess.TimeoutExpired:
-            honcho.kill()
+    at_once = {"PYTHONUNBUFFERED": "1"}
+    return {"PYTHONWARNINGS": NO_ADVICE, **os.environ, **at_once, "HOST": host, "PORT": port, "PATH": path}
 
 
-def _wait_until(condition: Callable[[], bool], processes: "subprocess.Popen[bytes]", *, what: str) -> None:
+def _wait_until(condition: Callable[[], bool], processes: Processes, *, what: str) -> None:
     deadline = time.monotonic() + START
     while not condition():
-        if processes.poll() is not None:
-            raise LaunchError(f"A process ended before {what} was ready; what it had to say stands above.")
+        processes.check()
         if time.monotonic() > deadline:
             raise LaunchError(f"Gave up on {what} after {START:.0f} s.")
         time.sleep(0.1)
@@ -151,9 +144,14 @@ def _workers_wait(redis_url: str) -> bool:
 
 
 def _raise_stopped(*_: object) -> NoReturn:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the end takes its time, whoever asks again
+    _ignore_signals()
     raise Stopped
+
+
+def _ignore_signals() -> None:
+    """The end takes its time, whoever asks again."""
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _say(text: str) -> None:

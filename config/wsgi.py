@@ -1,8 +1,21 @@
 """What the web server serves."""
 
 import os
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Django, which reads no body without a length: one that is sent in chunks is read here, as far as any may go."""
+    if not environ.get("CONTENT_LENGTH") and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked":
+        body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+        environ |= {"CONTENT_LENGTH": str(len(body)), "wsgi.input": BytesIO(body)}
+    return _django(environ, start_response)

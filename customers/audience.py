@@ -6,7 +6,7 @@ from typing import Any
 
 from customers.fragment import Fragment
 from customers.models import Segment
-from customers.segments import members
+from customers.segments import belongs_to_any
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 
@@ -25,6 +25,10 @@ class Audience:
     external_ids: tuple[str, ...] | None = None
     segment_ids: tuple[str, ...] | None = None
     exclude_external_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.external_ids is None and self.segment_ids is None:
+            raise ValueError("An audience names external ids, segments or both; it is never the whole workspace.")
 
 
 def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[Segment]:
@@ -49,12 +53,20 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
     params: list[Any] = [workspace_id]
     if audience.external_ids is not None:
         conditions.append("customer.external_id = ANY(%s::text[])")
-        params.append(list(audience.external_ids))
+        params.append(_not_blank(audience.external_ids))
     if audience.segment_ids is not None:
-        united = [members(segment) for segment in segments]
-        conditions.append(f"customer.id IN ({' UNION ALL '.join(f.sql for f in united)})" if united else "false")
-        params += [param for fragment in united for param in fragment.params]
+        belongs = belongs_to_any(segments)
+        conditions.append(belongs.sql)
+        params += belongs.params
     if audience.exclude_external_ids:
-        conditions.append("(customer.external_id IS NULL OR customer.external_id <> ALL(%s::text[]))")
-        params.append(list(audience.exclude_external_ids))
+        # An anti-join, which is hashed; a prepared statement would compare `<> ALL(…)` item by item.
+        conditions.append(
+            "NOT EXISTS (SELECT FROM unnest(%s::text[]) AS excluded (external_id)"
+            " WHERE excluded.external_id = customer.external_id)"
+        )
+        params.append(_not_blank(audience.exclude_external_ids))
     return Fragment(f"SELECT customer.id FROM customers_customer customer WHERE {' AND '.join(conditions)}", params)
+
+
+def _not_blank(external_ids: Sequence[str]) -> list[str]:
+    return [external_id for external_id in external_ids if external_id.strip()]

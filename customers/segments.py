@@ -1,5 +1,6 @@
 """Who belongs to a segment: those put into it, and those who meet its conditions."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -18,20 +19,25 @@ def check_segment_conditions(conditions: object, *, place: str = "conditions") -
         parse_condition(conditions, roots={Root.CUSTOMER}, place=place)
 
 
-def members(segment: Segment) -> Fragment:
-    """The ids of the segment's customers (column `id`), some of them twice."""
+def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
+    """An SQL expression: does the customer in the row `customer` belong to one of the segments, all of its workspace?
+
+    An expression and no list of members: with it a call that names customers looks at these alone.
+    """
     put_in = Fragment(
-        "SELECT customer_id AS id FROM customers_segmentmembership WHERE segment_id = %s::text", [segment.id]
+        "EXISTS (SELECT FROM customers_segmentmembership membership"
+        " WHERE membership.segment_id = ANY(%s::text[]) AND membership.customer_id = customer.id)",
+        [[segment.id for segment in segments]],
     )
-    if segment.conditions is None:
+    conditions = [_condition(segment) for segment in segments if segment.conditions is not None]
+    if not conditions:
         return put_in
-    condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place="conditions")
-    return compose(
-        "{} UNION ALL SELECT customer.id FROM customers_customer customer WHERE customer.workspace_id = {} AND {}",
-        put_in,
-        Fragment("%s::text", [segment.workspace_id]),
-        compile_condition(condition, columns=Columns()),
-    )
+    return compose(f"({{}}{' OR {}' * len(conditions)})", put_in, *conditions)
+
+
+def _condition(segment: Segment) -> Fragment:
+    condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place=f"segment {segment.key}: conditions")
+    return compile_condition(condition, columns=Columns())
 
 
 class Trial(NamedTuple):
@@ -46,11 +52,10 @@ def try_conditions(*, segment: Segment, customers: int) -> Trial:
 
     An impression of its size that costs the same whatever the workspace's size is.
     """
-    condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place="conditions")
     query = compose(
         "SELECT count(*) FILTER (WHERE {}), count(*) FROM (SELECT * FROM customers_customer WHERE workspace_id = {}"
         " ORDER BY id DESC LIMIT {}) customer",
-        compile_condition(condition, columns=Columns()),
+        _condition(segment),
         Fragment("%s::text", [segment.workspace_id]),
         Fragment("%s::bigint", [customers]),
     )

@@ -1,3 +1,12 @@
-from django.urls import URLPattern
+"""Paths below /api/v1/customers/. Ids are plain strings, so that a malformed one is answered like an unknown one."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import path
+
+from customers.views import CustomerBatchView, CustomersView, CustomerView, SegmentMembersView
+
+urlpatterns = [
+    path("<str:workspace_id>", CustomersView.as_view()),
+    path("<str:workspace_id>/batch", CustomerBatchView.as_view()),
+    path("<str:workspace_id>/<str:customer_id>", CustomerView.as_view()),
+    path("<str:workspace_id>/segments/<str:segment_id>/members", SegmentMembersView.as_view()),
+]

@@ -1,16 +1,31 @@
 """The address of who calls, as far as it can be trusted."""
 
+from ipaddress import IPv6Address, ip_address, ip_network
+
 from django.conf import settings
 from django.http import HttpRequest
+
+_ONE_CALLERS_BITS = 64
 
 
 def client_address(request: HttpRequest) -> str:
     """The peer's address, or the one that the outermost of TRUSTED_PROXIES proxies saw.
 
-    Whatever stands further left in X-Forwarded-For was written by the caller and is not believed.
+    Whatever stands further left in X-Forwarded-For was written by the caller and is not believed. Of an IPv6 address
+    it is the network of 64 bits, which is what one caller commonly has.
     """
     peer: str = request.META.get("REMOTE_ADDR", "")
     if settings.TRUSTED_PROXIES == 0:
-        return peer
+        return _callers_network(peer)
     seen = [address.strip() for address in request.headers.get("X-Forwarded-For", "").split(",") if address.strip()]
-    return seen[-settings.TRUSTED_PROXIES] if len(seen) >= settings.TRUSTED_PROXIES else peer
+    return _callers_network(seen[-settings.TRUSTED_PROXIES] if len(seen) >= settings.TRUSTED_PROXIES else peer)
+
+
+def _callers_network(text: str) -> str:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return text
+    if not isinstance(address, IPv6Address):
+        return text
+    return str(address.ipv4_mapped or ip_network((address, _ONE_CALLERS_BITS), strict=False))

@@ -1,7 +1,7 @@
 """Reading a JSON document strictly: what is wrong, missing or unknown is refused, and the refusal names the place."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Never
 
 from engage.errors import Refusal
@@ -51,15 +51,15 @@ class Part:
             self._refuse_type("an array")
         if at_most is not None and len(self.value) > at_most:
             self.refuse(f"holds {len(self.value)} items; its maximum is {at_most}.")
-        return [replace(self, value=value, place=f"{self.place}[{index}]") for index, value in enumerate(self.value)]
+        return [Part(value, f"{self.place}[{index}]", self.refusal) for index, value in enumerate(self.value)]
 
-    def text(self, *, at_most: int) -> str:
-        """A string that is not blank, of at most so many characters."""
+    def text(self, *, at_most: int | None = None) -> str:
+        """A string that is not blank."""
         if not isinstance(self.value, str):
             self._refuse_type("a string")
         if not self.value.strip():
             self.refuse("must not be blank.")
-        if len(self.value) > at_most:
+        if at_most is not None and len(self.value) > at_most:
             self.refuse(f"must be at most {at_most} characters long, not {len(self.value)}.")
         return self.value
 
@@ -76,7 +76,7 @@ class Part:
         return self.value
 
     def _at(self, value: object, name: str) -> "Part":
-        return replace(self, value=value, place=f"{self.place}.{name}" if self.place else name)
+        return Part(value, f"{self.place}.{name}" if self.place else name, self.refusal)
 
     def _refuse_type(self, expected: str) -> Never:
         self.refuse(f"must be {expected}, but {describe(self.value)} came.")

@@ -116,26 +116,36 @@ class TextField(_StrictField):
         return data
 
 
-class TextArrayField(_StrictField):
-    """An array of at most `max_items` strings. Raises ArraySizeExceeded."""
+class ArrayField(_StrictField):
+    """An array of at most `max_items`, whatever they are. Raises ArraySizeExceeded."""
 
-    expected = "an array of strings"
+    expected = "an array"
 
     def __init__(self, *, max_items: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.max_items = max_items
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
             self.refuse(data)
         if len(data) > self.max_items:
             raise ArraySizeExceeded(f"{self.field_name} holds {len(data)} items; its maximum is {self.max_items}.")
-        for position, item in enumerate(data):
+        return data
+
+
+class TextArrayField(ArrayField):
+    """An array of at most `max_items` strings. Raises ArraySizeExceeded."""
+
+    expected = "an array of strings"
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        items: list[str] = super().to_internal_value(data)
+        for position, item in enumerate(items):
             if not isinstance(item, str):
                 raise serializers.ValidationError(
                     f"must be an array of strings, but item {position} is {describe(item)}.", code="wrong_type"
                 )
-        return data
+        return items
 
 
 class ObjectField(_StrictField):

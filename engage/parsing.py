@@ -64,10 +64,10 @@ def _require_plain_utf8(context: Mapping[str, Any]) -> None:
         raise UnsupportedMediaType("The body must be UTF-8.")
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object in `raw`, or InvalidJson with the place and the reason."""
+def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
+    """The JSON object in `raw`, or InvalidJson with the place and the reason; `subject` is what it calls the whole."""
     if raw.startswith(codecs.BOM_UTF8):
-        raise InvalidJson("The body starts with a byte-order mark; send plain UTF-8.")
+        raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
     numbers = _Numbers()
     try:
         value = json.loads(
@@ -78,13 +78,13 @@ def parse_object(raw: bytes) -> dict[str, Any]:
             parse_constant=numbers.read_constant,
         )
     except UnicodeDecodeError as error:
-        raise InvalidJson(f"The body is not UTF-8: byte {error.start} does not fit.") from None
+        raise InvalidJson(f"{subject} is not UTF-8: byte {error.start} does not fit.") from None
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise InvalidJson(f"{subject} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
-        raise InvalidJson("The body is nested too deeply.") from None
+        raise InvalidJson(f"{subject} is nested too deeply.") from None
     if not isinstance(value, dict):
-        raise InvalidJson(f"The body must be a JSON object, but {describe(value)} came.")
+        raise InvalidJson(f"{subject} must be a JSON object, but {describe(value)} came.")
     if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
         return value
     _refuse_unstorable(value)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -42,7 +43,8 @@ class _LimitedView(APIView):
 class ServerView(_LimitedView):
     """Called by a server with its API key. Each policy counts for itself, under the key's own limit.
 
-    `limit_factor` widens the limit for calls that only read: who waits for a job asks more than once.
+    `limit_factor` widens the limit for calls that only read: who waits for a job asks more than once. They count
+    apart from those that write.
     """
 
     authentication_classes = (ApiKeyAuthentication,)
@@ -52,11 +54,12 @@ class ServerView(_LimitedView):
     def count(self, request: Request) -> Usage:
         key = self.api_key
         limit, seconds = parse_rate(key.rate_limit)
+        factor = self.limit_factor if request.method in SAFE_METHODS else 1
         return count_call(
             request._request,
             policy=self.policy,
             caller=key.id,
-            limit=limit * self.limit_factor,
+            limit=limit * factor,
             window_seconds=seconds,
         )
 

@@ -6,25 +6,26 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from customers.conditions import InvalidCondition
 from engage.errors import Refusal
 from engage.fields import same_json
 from engage.models import Workspace
-from engage.parsing import describe
+from journeys.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.definition import parse_steps
 from journeys.steps.written import InvalidSteps
 
-_SPELLINGS = {
+# How seed files and messages spell what may be said of a journey.
+SPELLINGS = {
+    "key": "key",
+    "name": "name",
     "trigger_type": "trigger",
     "event_name": "eventName",
+    "active": "active",
     "max_entries_per_customer": "maxEntriesPerCustomer",
     "allow_reenrollment": "allowReenrollment",
     "entry_conditions": "entryConditions",
-}
-# What entry conditions may speak of: the customer, and what came with the trigger.
-_CONDITION_ROOTS = {
-    Journey.TriggerType.API: ("customer", "api.payload", "api.properties"),
-    Journey.TriggerType.EVENT: ("customer", "event.properties"),
+    "steps": "steps",
 }
 
 
@@ -70,7 +71,7 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     with theirs. A new journey is named after its key until it is given a name.
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
-    journey, made = Journey.objects.select_for_update().get_or_create(
+    journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
         workspace=workspace, key=key, defaults={"name": key, "revision": 0}
     )
     stored_steps = _current_steps(journey)
@@ -121,7 +122,7 @@ def _check_fields(journey: Journey) -> None:
         journey.clean_fields(exclude={"workspace"})
     except ValidationError as invalid:
         field, (message, *_) = next(iter(invalid.message_dict.items()))
-        raise InvalidJourney(field, f"{_SPELLINGS.get(field, field)}: {message}") from None
+        raise InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}") from None
 
 
 def _check_trigger(journey: Journey) -> None:
@@ -132,7 +133,7 @@ def _check_trigger(journey: Journey) -> None:
 
 
 def _check_entry_conditions(journey: Journey) -> None:
-    if not isinstance(journey.entry_conditions, dict | None):
-        raise InvalidJourney(
-            "entry_conditions", f"entryConditions must be an object, but {describe(journey.entry_conditions)} came."
-        )
+    try:
+        check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
+    except InvalidCondition as refusal:
+        raise InvalidJourney("entry_conditions", refusal.message) from None

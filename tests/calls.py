@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engage.models import Workspace
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Journey
 from tests.clients import Answer, ServerClient
@@ -39,3 +40,8 @@ def let_workers_decide() -> None:
     """Does in this process what the workers would do, until nothing waits."""
     for lane in Chunk.Lane:
         serve_lane(lane=lane, named=None, seconds=60)
+
+
+def customers_path(workspace: Workspace, *below: str) -> str:
+    """`/api/v1/customers/{workspaceId}`, and what stands below it."""
+    return "/".join(["/api/v1/customers", workspace.id, *below])

@@ -1,13 +1,12 @@
 """The form field for the origins that an app allows: one per line."""
 
-import re
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.forms import CharField
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+")
+from engage.origins import is_origin, tidy_origin
 
 
 class OriginsField(CharField):
@@ -24,12 +23,12 @@ class OriginsField(CharField):
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        lines = [line.strip().lower().removesuffix("/") for line in str(value or "").splitlines()]
+        lines = [tidy_origin(line) for line in str(value or "").splitlines()]
         return list(dict.fromkeys(line for line in lines if line))
 
     def validate(self, value: Any) -> None:
         for origin in value:
-            if not _ORIGIN.fullmatch(origin):
+            if not is_origin(origin):
                 raise ValidationError(
                     f"{origin} is no origin: write scheme, host and port only, as https://shop.example"
                 )

@@ -19,7 +19,8 @@ def redis_is_away(settings: Any) -> None:
     """Nobody listens where Redis should be."""
     nowhere = "redis://127.0.0.1:1/0"
     settings.REDIS_URL = nowhere
-    settings.CACHES = {"counters": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
+    counters = {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}
+    settings.CACHES = {**settings.CACHES, "counters": counters}
 
 
 @pytest.fixture

@@ -1,16 +1,16 @@
 """Making and changing journeys."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from engage.models import Workspace
 from journeys.design import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.factories import JourneyFactory, WorkspaceFactory
+from tests.simultaneous import all_at_once
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -105,6 +105,14 @@ def test_a_journey_that_goes_over_to_the_api_loses_its_event(acme: Workspace) ->
     assert row_of(save(acme, trigger_type="api").journey)["event_name"] == ""
 
 
+def test_conditions_on_the_event_keep_a_journey_from_going_over_to_the_api(acme: Workspace) -> None:
+    on_event = {"field": "event.properties.plan", "op": "exists"}
+    save(acme, trigger_type="event", event_name="renewed", entry_conditions=on_event)
+    with pytest.raises(InvalidJourney, match=r"entryConditions\.field is 'event\.properties\.plan'"):
+        save(acme, trigger_type="api")
+    assert Journey.objects.get().trigger_type == "event"
+
+
 def test_null_takes_a_rule_away(acme: Workspace) -> None:
     save(acme, max_entries_per_customer=3, entry_conditions=CONDITIONS)
     row = row_of(save(acme, max_entries_per_customer=None, entry_conditions=None).journey)
@@ -140,6 +148,16 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "maxEntriesPerCustomer: Ensure this value is less than or equal to 2147483647.",
     ),
     ({"entry_conditions": 7}, "entry_conditions", "entryConditions must be an object, but a number came."),
+    (
+        {"entry_conditions": {"all": [CONDITIONS, {"field": "api.payload.n", "op": "is", "value": 1}]}},
+        "entry_conditions",
+        "entryConditions.all[1].op is 'is', which is none of ",
+    ),
+    (
+        {"entry_conditions": {"field": "event.properties.plan", "op": "exists"}},
+        "entry_conditions",
+        "entryConditions.field is 'event.properties.plan', which is no field here; ",
+    ),
     ({"steps": [{**A_DAY[0], "for": "P1M"}]}, "steps", "steps[0].for must not count in years or months, "),
     ({"steps": None}, "steps", "steps must be an array, but null came."),
 ]
@@ -177,20 +195,10 @@ def test_two_workspaces_have_journeys_of_one_key(acme: Workspace, rival: Workspa
     assert (row_of(theirs), revisions_of(theirs)) == (before, [(1, TWO_DAYS)])
 
 
-def at_once(calls: int, workspace: Workspace, **changes_of: Any) -> list[SavedJourney]:
-    def one(number: int) -> SavedJourney:
-        try:
-            return save(workspace, **{name: make(number) for name, make in changes_of.items()})
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(calls) as threads:
-        return list(threads.map(one, range(calls)))
-
-
 @pytest.mark.django_db(transaction=True)
 def test_the_same_journey_made_by_many_at_once_is_made_once() -> None:
-    saved = at_once(8, WorkspaceFactory.create(), steps=lambda _: A_DAY)
+    workspace = WorkspaceFactory.create()
+    saved = all_at_once([lambda: save(workspace, steps=A_DAY)] * 8)
     assert sorted(one.outcome for one in saved) == ["created", *["unchanged"] * 7]
     assert revisions_of(Journey.objects.get()) == [(1, A_DAY)]
 
@@ -199,6 +207,6 @@ def test_the_same_journey_made_by_many_at_once_is_made_once() -> None:
 def test_steps_changed_by_many_at_once_make_a_revision_each() -> None:
     workspace = WorkspaceFactory.create()
     journey = save(workspace).journey
-    at_once(8, workspace, steps=lambda number: [{**A_DAY[0], "for": f"PT{number}S"}])
+    all_at_once([partial(save, workspace, steps=[{**A_DAY[0], "for": f"PT{number}S"}]) for number in range(8)])
     assert [number for number, _ in revisions_of(journey)] == list(range(1, 10))
     assert row_of(journey)["revision"] == 9

@@ -1,0 +1,70 @@
+"""The Procfile's processes, as one thing: started together, shown together, stopped together.
+
+Each gets a session of its own, so a Ctrl-C in the terminal does not reach it. To stop one, only its first process is
+asked: that one knows how to end its own children, where a signal to all of them would tear tasks out of their hands.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+_LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
+
+
+class ProcessEnded(Exception):
+    """All of them should go on until they are stopped, and one did not."""
+
+
+class Processes:
+    def __init__(self) -> None:
+        self._running: dict[str, subprocess.Popen[str]] = {}
+
+    def start(self, *, procfile: Path, environment: Mapping[str, str]) -> None:
+        commands = dict(_LINE.findall(procfile.read_text()))
+        width = max(map(len, commands))
+        for name, command in commands.items():
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", f"exec {command}"],  # so that a signal reaches the program, not a shell
+                cwd=procfile.parent,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            self._running[name] = process
+            Thread(target=_show, args=(process, name.ljust(width)), daemon=True).start()
+
+    def check(self) -> None:
+        """Raises ProcessEnded."""
+        for name, process in self._running.items():
+            if process.poll() is not None:
+                raise ProcessEnded(f"{name} ended (exit code {process.returncode}); what it said stands above.")
+
+    def stop(self, *, within: float) -> None:
+        """Ask all, wait for all, and kill what is left then."""
+        deadline = time.monotonic() + within
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0, deadline - time.monotonic()))
+        for process in self._running.values():
+            with suppress(ProcessLookupError):  # the usual case: its whole session has ended
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _show(process: "subprocess.Popen[str]", prefix: str) -> None:
+    for line in process.stdout or ():
+        sys.stdout.write(f"{prefix} | {line.rstrip()}\n")
+        sys.stdout.flush()

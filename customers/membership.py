@@ -1,0 +1,82 @@
+"""Putting customers into a segment, and taking them out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from customers.models import Customer, Segment, SegmentMembership
+from engage.errors import InvalidRequest, Refusal
+from engage.object_ids import is_object_id
+
+_ADD = """
+    INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
+    SELECT %(workspace_id)s, %(segment_id)s, unnest(%(customer_ids)s::text[])
+    ON CONFLICT (segment_id, customer_id) DO NOTHING
+"""
+
+
+class SegmentNotFound(Refusal):
+    """The segment is missing, or of another workspace."""
+
+    status = 404
+    error = "Segment not found"
+    code = "segment_not_found"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipChange:
+    """How many customers were put in and taken out, and the external ids that nobody has, in the order sent."""
+
+    added: int
+    removed: int
+    unknown: list[str]
+
+
+def change_members(
+    *, workspace_id: str, segment_id: str, add: Sequence[str], remove: Sequence[str]
+) -> MembershipChange:
+    """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
+
+    Who is in already is not added again, and who is not in is not removed. Raises InvalidRequest for an id that stands
+    in both lists, and SegmentNotFound.
+    """
+    in_both = set(add) & set(remove)
+    if in_both:
+        raise InvalidRequest(f"{min(in_both)[:255]!r} stands in both add and remove.")
+    with transaction.atomic():
+        _lock_segment(workspace_id, segment_id)
+        ids = _locked_customers(workspace_id, [*add, *remove])
+        removed = _take_out(workspace_id, segment_id, [ids[known] for known in remove if known in ids])
+        added = _put_in(workspace_id, segment_id, [ids[known] for known in add if known in ids])
+    unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
+    return MembershipChange(added=added, removed=removed, unknown=unknown)
+
+
+def _lock_segment(workspace_id: str, segment_id: str) -> None:
+    """Locked, so that it is not deleted before its members are in. Changes to one segment happen one by one."""
+    in_workspace = Segment.objects.filter(workspace_id=workspace_id)
+    if not (is_object_id(segment_id) and in_workspace.select_for_update(no_key=True).filter(id=segment_id).first()):
+        raise SegmentNotFound("This workspace has no segment with this id.")
+
+
+def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
+    """External id to customer id. Locked, so that nobody is erased before they are in; in order, as everywhere."""
+    known = Customer.objects.filter(workspace_id=workspace_id, external_id__in=external_ids)
+    rows = known.order_by("id").select_for_update(no_key=True).values_list("external_id", "id")
+    return {external_id: customer_id for external_id, customer_id in rows if external_id}
+
+
+def _put_in(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ADD, {"workspace_id": workspace_id, "segment_id": segment_id, "customer_ids": sorted(customer_ids)}
+        )
+        added: int = cursor.rowcount
+    return added
+
+
+def _take_out(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    members = SegmentMembership.objects.filter(workspace_id=workspace_id, segment_id=segment_id)
+    removed, _ = members.filter(customer_id__in=customer_ids).delete()
+    return removed

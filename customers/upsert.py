@@ -1,0 +1,126 @@
+"""Creating and updating customers by what they are known by: one, or a thousand with the same number of queries.
+
+1. The customers whom the items can mean are locked in the order of their ids, so that calls that overlap wait for each
+   other instead of locking each other out.
+2. The items are applied in memory, in their order; an item that is refused changes nothing and stops nobody.
+3. What is new is written with one statement, in a fixed order, and what changed with another.
+4. Identifiers that nobody has cannot be locked. Where another call takes one of them first, its unique index refuses
+   ours, and the whole call is done again; it then finds the customer that the other has made.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import Q
+from psycopg.errors import DeadlockDetected, UniqueViolation
+
+from customers.models import Customer
+from customers.roster import CustomerData, Roster, Upserted
+from engage.errors import Refusal
+
+_ATTEMPTS = 20
+_IDENTIFIERS = ("external_id", "email", "phone", "user_id")
+# bulk_update() would write a CASE with a branch per row for every field.
+_UPDATE = """
+    UPDATE customers_customer AS customer
+    SET external_id = written.external_id, email = written.email, phone = written.phone, user_id = written.user_id,
+        attributes = written.attributes, updated_at = %(now)s
+    FROM jsonb_to_recordset(%(rows)s::jsonb)
+        AS written (id text, external_id text, email text, phone text, user_id text, attributes jsonb)
+    WHERE customer.workspace_id = %(workspace_id)s AND customer.id = written.id
+"""
+
+
+class TooManyAtOnce(Refusal):
+    """Other calls took the same identifiers first, again and again."""
+
+    status = 503
+    error = "Service unavailable"
+    code = "too_many_at_once"
+
+
+def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> Upserted:
+    """Creates or updates the customer whom the identifiers mean.
+
+    Raises MissingParameter, CustomerNotFound, IdentifierConflict, InvalidRequest or TooManyAtOnce; nothing is then
+    written.
+    """
+    (outcome,) = upsert_customers(workspace_id=workspace_id, items=[data], now=now)
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return outcome
+
+
+def upsert_customers(
+    *, workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime
+) -> list[Upserted | Refusal]:
+    """The same for many, as if they came one after the other: a result per item, in order.
+
+    An item that was refused when it was read keeps its place and its refusal. Raises TooManyAtOnce.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            with transaction.atomic():
+                return _apply(workspace_id, items, now)
+        except (IntegrityError, OperationalError) as error:
+            if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
+                raise
+    raise TooManyAtOnce(
+        "Other calls are changing the same customers at this moment. Nothing was done; try again.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _apply(workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime) -> list[Upserted | Refusal]:
+    accepted = [item for item in items if isinstance(item, CustomerData)]
+    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, accepted), now=now)
+    outcomes = [_outcome(roster, item) for item in items]
+    _write(workspace_id, roster, now)
+    return outcomes
+
+
+def _locked(workspace_id: str, items: Sequence[CustomerData]) -> list[Customer]:
+    """Every customer who has one of the identifiers sent."""
+    values: dict[str, set[str]] = {}
+    for item in items:
+        for field, value in item.sent().items():
+            values.setdefault(field, set()).add(value)
+    if not values:
+        return []
+    has_one = Q(*((f"{field}__in", sorted(sent)) for field, sent in values.items()), _connector=Q.OR)
+    reachable = Customer.objects.filter(has_one, workspace_id=workspace_id)
+    return list(reachable.order_by("id").select_for_update(no_key=True))
+
+
+def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:
+    if isinstance(item, Refusal):
+        return item
+    try:
+        return roster.apply(item)
+    except Refusal as refusal:
+        return refusal
+
+
+def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
+    if roster.renamed:
+        # Let go first: another customer of this call may take what this one had.
+        nothing = dict.fromkeys(_IDENTIFIERS)
+        Customer.objects.filter(workspace_id=workspace_id, id__in=roster.renamed).update(**nothing)
+    if roster.changed:
+        rows = json.dumps([_row(customer) for customer in roster.changed.values()])
+        with connection.cursor() as cursor:
+            cursor.execute(_UPDATE, {"rows": rows, "workspace_id": workspace_id, "now": now})
+    if roster.created:
+        # In a fixed order, so that calls that make the same people wait for each other at the first of them.
+        Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers))
+
+
+def _row(customer: Customer) -> dict[str, Any]:
+    return {field: getattr(customer, field) for field in ("id", *_IDENTIFIERS, "attributes")}
+
+
+def _identifiers(customer: Customer) -> list[str]:
+    return [getattr(customer, field) or "" for field in _IDENTIFIERS]

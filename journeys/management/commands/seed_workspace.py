@@ -1,0 +1,117 @@
+"""`manage.py seed_workspace`: a workspace from a file, or the built-in demo."""
+
+import json
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from engage.errors import Refusal
+from engage.parsing import parse_object
+from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
+
+_DEMO = Path(__file__).parents[2] / "seeding" / "demo.json"
+_MOST_CUSTOMERS_LISTED = 20
+_MOST_CUSTOMERS_MADE = 10_000_000
+
+
+class Command(BaseCommand):
+    help = """\
+Make a workspace as a JSON file describes it, or the demo where no file is given.
+
+  {
+    "workspace": {"key": "acme", "name": "Acme"},
+    "apiKeys":   [{"name": "server", "rateLimit": "100/m"}],
+    "apps":      [{"name": "web", "allowedOrigins": []}],
+    "customers": [{"external_id": "ada", "email": "ada@example.com", "phone": "+14155550101", "userId": null,
+                   "attributes": {"plan": "pro"}}],
+    "segments":  [{"key": "vip", "name": "VIP", "members": ["ada"]},
+                  {"key": "pro", "name": "Pro plan",
+                   "conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}}],
+    "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "eventName": null, "active": true,
+                   "maxEntriesPerCustomer": null, "allowReenrollment": false, "entryConditions": null,
+                   "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]}]
+  }
+
+Everything is optional but the workspace's key, the keys and names that identify a thing, and an identifier for each
+customer. The same file again changes what differs and makes nothing twice: keys and names identify; a customer goes
+by the external_id, else by the first of email, phone and userId.
+
+What the file does not name stays as it is, be it a customer, a journey or a single field of one; null empties a
+field. Attributes are set one by one and others kept (null takes one away). Members, where given, are exactly those
+listed: by the name that a customer of the file goes by, or by the external_id of one who is there already.
+
+A bad file changes nothing; the error names the place.
+"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("file", nargs="?", metavar="FILE", help="The description; - is standard input.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object with the ids and new keys.")
+        parser.add_argument(
+            "--customers", type=int, default=0, metavar="N", help="Make the customers user-0 to user-<N-1> as well."
+        )
+        parser.add_argument(
+            "--new-keys", action="store_true", help="Replace the file's API keys by fresh ones; the old ones stop."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not 0 <= options["customers"] <= _MOST_CUSTOMERS_MADE:
+            raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
+        file = options["file"] or str(_DEMO)
+        raw = _read(file)
+        try:
+            seeded = seed_workspace(
+                seed=read_seed(parse_object(raw, subject="Standard input" if file == "-" else file)),
+                crowd_size=options["customers"],
+                renew_keys=options["new_keys"],
+                now=timezone.now(),
+            )
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        self.stdout.write(_as_json(seeded) if options["json"] else _in_words(seeded, crowd_size=options["customers"]))
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _as_json(seeded: SeededWorkspace) -> str:
+    return json.dumps(
+        {
+            "workspaceId": seeded.workspace.id,
+            "apiKeys": seeded.api_keys,
+            "apps": seeded.apps,
+            "customers": seeded.customers,
+            "segments": seeded.segments,
+            "journeys": seeded.journeys,
+        }
+    )
+
+
+def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> str:
+    lines = [f"Workspace {seeded.workspace.key}: {seeded.workspace.id}"]
+    for name, secret in seeded.api_keys.items():
+        lines.append(f"API key {name}: {secret or 'was there already; --new-keys replaces it'}")
+    if any(seeded.api_keys.values()):
+        lines.append("Keep the new API keys: they are shown this once.")
+    lines += _ids("App", seeded.apps)
+    if len(seeded.customers) <= _MOST_CUSTOMERS_LISTED:
+        lines += _ids("Customer", seeded.customers)
+    else:
+        lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
+    lines += _ids("Segment", seeded.segments) + _ids("Journey", seeded.journeys)
+    if crowd_size:
+        lines.append(f"{crowd_size:,} customers from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now")
+    return "\n".join(lines)
+
+
+def _ids(kind: str, ids: Mapping[str, str]) -> list[str]:
+    return [f"{kind} {name}: {id_}" for name, id_ in ids.items()]

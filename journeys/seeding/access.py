@@ -1,0 +1,108 @@
+"""The `apiKeys` and `apps` of a seed file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engage.credentials import new_key
+from engage.documents import Part
+from engage.models import ApiKey, App, Workspace
+from engage.origins import is_origin, tidy_origin
+from journeys.seeding.reading import refuse_twins, text_for
+
+_LONGEST_ORIGIN = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedApiKey:
+    """`rate_limit` None: as it is, or the default."""
+
+    name: str
+    rate_limit: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedApp:
+    """`allowed_origins` None: as they are, or every origin."""
+
+    name: str
+    allowed_origins: list[str] | None
+
+
+def read_api_keys(part: Part) -> list[SeedApiKey]:
+    """`[{"name": "server", "rateLimit": "100/m"}]`. Raises InvalidSeed."""
+    keys = [item.fields(required=["name"], optional=["rateLimit"]) for item in part.items()]
+    refuse_twins(fields["name"] for fields in keys)
+    return [
+        SeedApiKey(
+            name=text_for(fields["name"], ApiKey, "name"),
+            rate_limit=text_for(fields["rateLimit"], ApiKey, "rate_limit") if "rateLimit" in fields else None,
+        )
+        for fields in keys
+    ]
+
+
+def read_apps(part: Part) -> list[SeedApp]:
+    """`[{"name": "web", "allowedOrigins": []}]`. Raises InvalidSeed."""
+    apps = [item.fields(required=["name"], optional=["allowedOrigins"]) for item in part.items()]
+    refuse_twins(fields["name"] for fields in apps)
+    return [
+        SeedApp(
+            name=text_for(fields["name"], App, "name"),
+            allowed_origins=_origins(fields["allowedOrigins"]) if "allowedOrigins" in fields else None,
+        )
+        for fields in apps
+    ]
+
+
+def _origins(part: Part) -> list[str]:
+    return [_origin(item) for item in part.items()]
+
+
+def _origin(part: Part) -> str:
+    origin = tidy_origin(part.text(at_most=_LONGEST_ORIGIN))
+    if not is_origin(origin):
+        part.refuse("must be an origin such as https://shop.example, without a path.")
+    return origin
+
+
+def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bool) -> dict[str, str | None]:
+    """Makes the keys that are missing and sets the limits of the others; `renew` makes all of them anew.
+
+    Returns each key's secret by its name: it is known only where the key was made now, else None.
+    """
+    stored = {row.name: row for row in ApiKey.objects.select_for_update(no_key=True).filter(workspace=workspace)}
+    secrets: dict[str, str | None] = {}
+    for key in keys:
+        row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
+        row.rate_limit = key.rate_limit or row.rate_limit
+        secrets[key.name] = _renew(row) if renew or key.name not in stored else None
+        stored[key.name] = row
+    ApiKey.objects.bulk_create(
+        [stored[key.name] for key in keys],
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["prefix", "digest", "rate_limit", "expires_at", "revoked_at", "last_used_at"],
+    )
+    return secrets
+
+
+def _renew(row: ApiKey) -> str:
+    fresh = new_key()
+    row.prefix, row.digest = fresh.prefix, fresh.digest
+    row.expires_at = row.revoked_at = row.last_used_at = None
+    return fresh.secret
+
+
+def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str]:
+    """Makes the apps that are missing and sets the origins of the others. Returns each app's id by its name."""
+    stored = {row.name: row for row in App.objects.select_for_update(no_key=True).filter(workspace=workspace)}
+    for app in apps:
+        row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))
+        row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins
+    App.objects.bulk_create(
+        [stored[app.name] for app in apps],
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["allowed_origins"],
+    )
+    return {app.name: stored[app.name].id for app in apps}

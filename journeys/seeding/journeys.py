@@ -1,0 +1,64 @@
+"""The `journeys` of a seed file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from engage.documents import Part
+from engage.models import Workspace
+from journeys.design import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
+from journeys.seeding.reading import InvalidSeed, refuse_twins
+
+# Types only: what the values may be is checked where journeys are made.
+_READERS: Mapping[str, Callable[[Part], object]] = {
+    "name": Part.text,
+    "trigger_type": Part.text,
+    "event_name": lambda part: "" if part.is_null else part.text(),
+    "active": Part.flag,
+    "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
+    "allow_reenrollment": Part.flag,
+    "entry_conditions": lambda part: part.value,
+    "steps": lambda part: part.value,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedJourney:
+    """A journey as described at `place`."""
+
+    place: str
+    key: str
+    changes: JourneyChanges
+
+
+def read_journeys(part: Part) -> list[SeedJourney]:
+    """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`. Raises InvalidSeed."""
+    items = part.items()
+    journeys = [item.fields(required=["key"], optional=[SPELLINGS[name] for name in _READERS]) for item in items]
+    refuse_twins(fields["key"] for fields in journeys)
+    return [
+        SeedJourney(place=item.place, key=fields["key"].text(), changes=_changes(fields))
+        for item, fields in zip(items, journeys, strict=True)
+    ]
+
+
+def _changes(fields: Mapping[str, Part]) -> JourneyChanges:
+    read = {name: reader(fields[SPELLINGS[name]]) for name, reader in _READERS.items() if SPELLINGS[name] in fields}
+    return cast("JourneyChanges", read)
+
+
+def seed_journeys(*, workspace: Workspace, journeys: Sequence[SeedJourney], now: datetime) -> dict[str, str]:
+    """Makes or changes the journeys one by one, as staff would; returns each one's id by its key.
+
+    Raises InvalidSeed.
+    """
+    return {one.key: _seed_journey(workspace, one, now) for one in journeys}
+
+
+def _seed_journey(workspace: Workspace, described: SeedJourney, now: datetime) -> str:
+    try:
+        saved = save_journey(workspace=workspace, key=described.key, now=now, **described.changes)
+    except InvalidJourney as refusal:
+        raise InvalidSeed(f"{described.place}.{refusal.message}") from None
+    return saved.journey.id

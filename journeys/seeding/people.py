@@ -1,0 +1,173 @@
+"""The `customers` of a seed file: found by the identifier that they go by, made where they are missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.identity import identifiers
+from customers.models import Customer
+from engage.documents import Part
+from engage.errors import InvalidRequest
+from engage.fields import same_json
+from engage.models import Workspace
+from engage.parsing import STORED_DEPTH, depth
+from journeys.seeding.reading import InvalidSeed, text_for
+
+# The spelling of an identifier in the file, and its column; a customer goes by the first one that it has.
+_COLUMNS = {"external_id": "external_id", "email": "email", "phone": "phone", "userId": "user_id"}
+_SPELLINGS = {column: spelling for spelling, column in _COLUMNS.items()}
+
+# = ANY has one parameter for all the values; IN has one for each, and PostgreSQL takes 65,535.
+_HAVING_ANY = """
+    SELECT * FROM customers_customer
+    WHERE workspace_id = %s
+      AND (external_id = ANY(%s) OR email = ANY(%s) OR phone = ANY(%s) OR user_id = ANY(%s))
+    ORDER BY id FOR NO KEY UPDATE
+"""
+_ROWS_IN_ONE_STATEMENT = 5_000  # of nine values each
+_RELEASE = """
+    UPDATE customers_customer SET external_id = NULL, email = NULL, phone = NULL, user_id = NULL WHERE id = ANY(%s)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedCustomer:
+    """A customer as described at `place`. It goes by `column`, whose value as written is `name`.
+
+    `identifiers` holds column to stored form, None where it shall have none; of `attributes` None takes one away.
+    """
+
+    place: str
+    name: str
+    column: str
+    identifiers: Mapping[str, str | None]
+    attributes: Mapping[str, Any]
+
+
+def read_customers(part: Part) -> list[SeedCustomer]:
+    """`[{"external_id": "ada", "email": …, "phone": …, "userId": …, "attributes": {…}}]`. Raises InvalidSeed."""
+    customers = [_read(item) for item in part.items()]
+    places: dict[str, str] = {}
+    for one in customers:
+        if places.setdefault(one.name, one.place) != one.place:
+            raise InvalidSeed(f"{one.place}.{_SPELLINGS[one.column]} is what {places[one.name]} goes by already.")
+    return customers
+
+
+def _read(part: Part) -> SeedCustomer:
+    fields = part.fields(optional=[*_COLUMNS, "attributes"])
+    written = {
+        column: None if fields[spelling].is_null else text_for(fields[spelling], Customer, column)
+        for spelling, column in _COLUMNS.items()
+        if spelling in fields
+    }
+    column = next((column for column, text in written.items() if text is not None), None)
+    if column is None:
+        part.refuse(f"needs an identifier: {', '.join(_COLUMNS)}.")
+    try:
+        stored = identifiers(**written)
+    except InvalidRequest as refusal:
+        raise InvalidSeed(f"{part.place}.{refusal.message}") from None
+    return SeedCustomer(
+        place=part.place,
+        name=str(written[column]),
+        column=column,
+        identifiers={column: getattr(stored, column) for column in written},
+        attributes=_attributes(fields["attributes"]) if "attributes" in fields else {},
+    )
+
+
+def _attributes(part: Part) -> dict[str, Any]:
+    attributes = {name: value.value for name, value in part.members().items()}
+    if depth(attributes) > STORED_DEPTH:
+        part.refuse(f"is nested more than {STORED_DEPTH} deep.")
+    try:
+        check_attribute_names(attributes)
+    except InvalidRequest as refusal:
+        raise InvalidSeed(f"{part.place}: {refusal.message}") from None
+    return attributes
+
+
+def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], now: datetime) -> dict[str, str]:
+    """Makes the customers that are missing and changes those that differ; returns each one's id by its name.
+
+    Attributes are set one by one, and others kept. Raises InvalidSeed where two would share an identifier.
+    """
+    stored = _lock_all_who_share(workspace, customers)
+    owners = {column: {getattr(one, column): one for one in stored} for column in _SPELLINGS}
+    targets = [
+        owners[one.column].get(one.identifiers[one.column]) or Customer(workspace=workspace) for one in customers
+    ]
+    differing = [target for one, target in zip(customers, targets, strict=True) if _apply(one, target, now)]
+    _refuse_shared_identifiers(customers, targets, stored)
+    _release_identifiers(owners)
+    Customer.objects.bulk_create(
+        differing,
+        batch_size=_ROWS_IN_ONE_STATEMENT,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=[*_SPELLINGS, "attributes", "updated_at"],
+    )
+    return {one.name: target.id for one, target in zip(customers, targets, strict=True)}
+
+
+def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer]) -> list[Customer]:
+    """Who has any of the identifiers, locked in the order in which everybody locks customers."""
+    mentioned = [[value for one in customers if (value := one.identifiers.get(column))] for column in _SPELLINGS]
+    return list(Customer.objects.raw(_HAVING_ANY, [workspace.id, *mentioned]))
+
+
+def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:
+    """Whether the customer became different, or is new."""
+    attributes = {name: value for name, value in customer.attributes.items() if name not in described.attributes}
+    attributes |= {name: value for name, value in described.attributes.items() if value is not None}
+    try:
+        check_attributes_size(attributes)
+    except InvalidRequest as refusal:
+        raise InvalidSeed(f"{described.place}.attributes: {refusal.message}") from None
+    differs = not same_json(attributes, customer.attributes) or any(
+        getattr(customer, column) != value for column, value in described.identifiers.items()
+    )
+    if not differs:
+        return False
+    for column, value in described.identifiers.items():
+        setattr(customer, column, value)
+    customer.attributes, customer.updated_at = attributes, now
+    return True
+
+
+def _refuse_shared_identifiers(
+    customers: Sequence[SeedCustomer], targets: Sequence[Customer], stored: Sequence[Customer]
+) -> None:
+    """Looks at how things will stand: an identifier may go from one customer of the file to another."""
+    described = {target.id for target in targets}
+    holders = {
+        (column, value): "another customer of the workspace"
+        for other in stored
+        if other.id not in described
+        for column in _SPELLINGS
+        if (value := getattr(other, column)) is not None
+    }
+    for one, target in zip(customers, targets, strict=True):
+        for column in (one.column, *_SPELLINGS):
+            value = getattr(target, column)
+            holder = one.place if value is None else holders.setdefault((column, value), one.place)
+            if holder != one.place:
+                raise InvalidSeed(f"{one.place}.{_SPELLINGS[column]} is already that of {holder}.")
+
+
+def _release_identifiers(owners: Mapping[str, Mapping[str, Customer]]) -> None:
+    """Empties those who give up an identifier, which another may be about to get; they are written whole after this."""
+    leaving = {
+        owner.id
+        for column, owner_of in owners.items()
+        for value, owner in owner_of.items()
+        if value and getattr(owner, column) != value
+    }
+    if leaving:
+        with connection.cursor() as cursor:
+            cursor.execute(_RELEASE, [list(leaving)])

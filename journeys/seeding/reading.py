@@ -1,0 +1,36 @@
+"""What the readers of every part of a seed file have in common: how they refuse, and texts that fit their column."""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model
+
+from engage.documents import Part
+from engage.errors import Refusal
+
+
+class InvalidSeed(Refusal):
+    """The seed file cannot be carried out; the message begins with the place: `customers[3].email must …`."""
+
+    error = "Invalid seed"
+    code = "invalid_seed"
+
+
+def text_for(part: Part, model: type[Model], column: str) -> str:
+    """A string that is not blank and that the model's field of this name takes."""
+    text = part.text()
+    try:
+        model._meta.get_field(column).run_validators(text)  # type: ignore[union-attr]
+    except ValidationError as invalid:
+        raise InvalidSeed(f"{part.place}: {invalid.messages[0]}") from None
+    return text
+
+
+def refuse_twins(parts: Iterable[Part]) -> None:
+    """Refuses the second of two strings that are the same: it would overwrite what the first one names."""
+    places: dict[str, str] = {}
+    for part in parts:
+        text = part.text()
+        if text in places:
+            part.refuse(f"is the same as {places[text]}.")
+        places[text] = part.place

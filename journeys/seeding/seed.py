@@ -1,0 +1,123 @@
+"""A workspace from a description: what is missing is made, what differs is changed, all of it or nothing.
+
+1. Everything that can be seen to be wrong in the description alone is refused before the database is touched.
+2. `key` and `name` identify, and of a customer the external id, else the first identifier: so the same description
+   again makes nothing twice. What it does not name is left alone.
+3. One transaction holds it all, and a lock on the workspace keeps two seedings of it apart. It is a lock that lets
+   everybody else go on (FOR NO KEY UPDATE): a stronger one would hold up whoever makes a customer meanwhile.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, OperationalError, transaction
+from psycopg.errors import DeadlockDetected, UniqueViolation
+
+from engage.documents import Part
+from engage.errors import Refusal
+from engage.models import Workspace
+from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
+from journeys.seeding.crowd import seed_crowd
+from journeys.seeding.journeys import SeedJourney, read_journeys, seed_journeys
+from journeys.seeding.people import SeedCustomer, read_customers, seed_customers
+from journeys.seeding.reading import InvalidSeed, text_for
+from journeys.seeding.segments import SeedSegment, read_segments, seed_segments
+
+
+class SeedingDisturbed(Refusal):
+    """Another program wrote the same things at the same moment; nothing was seeded."""
+
+    status = 409
+    error = "Seeding disturbed"
+    code = "seeding_disturbed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed:
+    """A description that was read. `name` None: as it is, or the key."""
+
+    key: str
+    name: str | None
+    api_keys: Sequence[SeedApiKey]
+    apps: Sequence[SeedApp]
+    customers: Sequence[SeedCustomer]
+    segments: Sequence[SeedSegment]
+    journeys: Sequence[SeedJourney]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeededWorkspace:
+    """The ids of what was described, by name or key; of the API keys the secrets, None where one was there before."""
+
+    workspace: Workspace
+    api_keys: Mapping[str, str | None]
+    apps: Mapping[str, str]
+    customers: Mapping[str, str]
+    segments: Mapping[str, str]
+    journeys: Mapping[str, str]
+    crowd_made: int
+
+
+def read_seed(document: Mapping[str, object]) -> Seed:
+    """The description in a parsed JSON document. Raises InvalidSeed, whose message begins with the place."""
+    whole = Part(document, "", InvalidSeed).fields(
+        required=["workspace"], optional=["apiKeys", "apps", "customers", "segments", "journeys"]
+    )
+    workspace = whole["workspace"].fields(required=["key"], optional=["name"])
+
+    def part(name: str) -> Part:
+        return whole.get(name) or Part([], name, InvalidSeed)
+
+    return Seed(
+        key=text_for(workspace["key"], Workspace, "key"),
+        name=text_for(workspace["name"], Workspace, "name") if "name" in workspace else None,
+        api_keys=read_api_keys(part("apiKeys")),
+        apps=read_apps(part("apps")),
+        customers=read_customers(part("customers")),
+        segments=read_segments(part("segments")),
+        journeys=read_journeys(part("journeys")),
+    )
+
+
+def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
+    """Carries the description out, and makes the customers `user-0` to `user-<crowd_size - 1>`.
+
+    Raises InvalidSeed or SeedingDisturbed; then nothing is written.
+    """
+    try:
+        with transaction.atomic():
+            return _seed(seed, crowd_size=crowd_size, renew_keys=renew_keys, now=now)
+    except (IntegrityError, OperationalError) as error:
+        if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
+            raise
+        raise SeedingDisturbed(
+            "Another program wrote the same things at the same moment. Nothing was changed; run it again."
+        ) from None
+
+
+def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
+    workspace = _locked_workspace(seed)
+    api_keys = seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys)
+    apps = seed_apps(workspace=workspace, apps=seed.apps)
+    customers = seed_customers(workspace=workspace, customers=seed.customers, now=now)
+    crowd_made = seed_crowd(workspace=workspace, size=crowd_size)
+    return SeededWorkspace(
+        workspace=workspace,
+        api_keys=api_keys,
+        apps=apps,
+        customers=customers,
+        segments=seed_segments(workspace=workspace, segments=seed.segments, customers=customers, now=now),
+        journeys=seed_journeys(workspace=workspace, journeys=seed.journeys, now=now),
+        crowd_made=crowd_made,
+    )
+
+
+def _locked_workspace(seed: Seed) -> Workspace:
+    """The workspace, made or changed, and locked until the transaction ends."""
+    locked = Workspace.objects.select_for_update(no_key=True)
+    workspace, _ = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
+    if seed.name not in {None, workspace.name}:
+        workspace.name = str(seed.name)
+        workspace.save(update_fields=["name"])
+    return workspace

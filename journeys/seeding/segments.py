@@ -1,0 +1,121 @@
+"""The `segments` of a seed file, and who is in them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from customers.conditions import InvalidCondition
+from customers.models import Customer, Segment
+from customers.segments import check_segment_conditions
+from engage.documents import Part
+from engage.fields import same_json
+from engage.models import Workspace
+from journeys.seeding.reading import InvalidSeed, refuse_twins, text_for
+
+_BY_EXTERNAL_ID = """
+    SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND external_id = ANY(%s)
+"""
+_TAKE_OUT = """
+    DELETE FROM customers_segmentmembership AS membership
+    WHERE segment_id = ANY(%(named)s) AND NOT EXISTS (
+        SELECT FROM unnest(%(segments)s::text[], %(customers)s::text[]) AS wanted (segment_id, customer_id)
+        WHERE wanted.segment_id = membership.segment_id AND wanted.customer_id = membership.customer_id
+    )
+"""
+_PUT_IN = """
+    INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
+    SELECT %(workspace)s, * FROM unnest(%(segments)s::text[], %(customers)s::text[])
+    ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedSegment:
+    """`changes` holds the columns that are named; `members` names customers, None: they stay as they are."""
+
+    key: str
+    changes: Mapping[str, Any]
+    members: Sequence[Part] | None
+
+
+def read_segments(part: Part) -> list[SeedSegment]:
+    """`[{"key": "vip", "name": "VIP", "members": ["ada"], "conditions": {…}}]`. Raises InvalidSeed."""
+    segments = [item.fields(required=["key"], optional=["name", "conditions", "members"]) for item in part.items()]
+    refuse_twins(fields["key"] for fields in segments)
+    return [_segment(fields) for fields in segments]
+
+
+def _segment(fields: Mapping[str, Part]) -> SeedSegment:
+    changes: dict[str, Any] = {}
+    if "name" in fields:
+        changes["name"] = text_for(fields["name"], Segment, "name")
+    if "conditions" in fields:
+        changes["conditions"] = _conditions(fields["conditions"])
+    members = fields["members"].items() if "members" in fields else None
+    refuse_twins(members or [])
+    return SeedSegment(key=text_for(fields["key"], Segment, "key"), changes=changes, members=members)
+
+
+def _conditions(part: Part) -> object:
+    try:
+        check_segment_conditions(part.value, place=part.place)
+    except InvalidCondition as refusal:
+        raise InvalidSeed(refusal.message) from None
+    return part.value
+
+
+def seed_segments(
+    *, workspace: Workspace, segments: Sequence[SeedSegment], customers: Mapping[str, str], now: datetime
+) -> dict[str, str]:
+    """Makes the segments that are missing, changes those that differ; returns each one's id by its key.
+
+    Where members are given, they and nobody else are put into the segment. `customers` are the ids of the file's
+    customers by their names; other names are external ids. Raises InvalidSeed for a name that is nobody's.
+    """
+    keys = [segment.key for segment in segments]
+    locked = Segment.objects.select_for_update(no_key=True).filter(workspace=workspace, key__in=keys)
+    stored = {row.key: row for row in locked}
+    for segment in segments:
+        row = stored.setdefault(segment.key, Segment(workspace=workspace, key=segment.key, name=segment.key))
+        if any(not same_json(value, getattr(row, column)) for column, value in segment.changes.items()):
+            row.updated_at = now
+        for column, value in segment.changes.items():
+            setattr(row, column, value)
+    Segment.objects.bulk_create(
+        [stored[key] for key in keys],
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["name", "conditions", "updated_at"],
+    )
+    ids = {key: stored[key].id for key in keys}
+    _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
+    return ids
+
+
+def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], customers: Mapping[str, str]) -> None:
+    known = _with_stored_customers(workspace, [part for parts in members.values() for part in parts], customers)
+    wanted = [(segment_id, known[part.text()]) for segment_id, parts in members.items() for part in parts]
+    values: dict[str, Any] = {
+        "workspace": workspace.id,
+        "named": list(members),
+        "segments": [segment_id for segment_id, _ in wanted],
+        "customers": [customer_id for _, customer_id in wanted],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_OUT, values)
+        cursor.execute(_PUT_IN, values)
+
+
+def _with_stored_customers(
+    workspace: Workspace, parts: Iterable[Part], customers: Mapping[str, str]
+) -> Mapping[str, str]:
+    others = [part for part in parts if part.text() not in customers]
+    rows = Customer.objects.raw(_BY_EXTERNAL_ID, [workspace.id, [part.text() for part in others]])
+    found = {str(row.external_id): row.id for row in rows}
+    for part in others:
+        if part.text() not in found:
+            part.refuse("is no customer of the workspace.")
+    return {**found, **customers}

@@ -1,0 +1,79 @@
+"""A batch means what its items would mean one after the other."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from customers.identity import Identifiers
+from customers.models import Customer
+from customers.roster import CustomerData, Upserted
+from customers.upsert import upsert_customer, upsert_customers
+from engage.errors import Refusal
+from engage.models import Workspace
+from tests.factories import CustomerFactory, WorkspaceFactory
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+IDENTIFIERS = ("external_id", "email", "phone", "user_id")
+BEFORE: list[dict[str, Any]] = [
+    {"external_id": "a", "email": "a", "phone": "a", "user_id": "a", "attributes": {"x": 1}},
+    {"external_id": "b", "email": "b"},
+    {"external_id": None, "email": "c"},
+]
+# Few values, so that items meet, cross, let go and take over.
+_items = st.fixed_dictionaries(
+    {
+        "customer": st.sampled_from([None, None, None, 0, 1, 2, 99]),  # one of BEFORE; 99 is nobody
+        "known_by": st.dictionaries(st.sampled_from(IDENTIFIERS), st.sampled_from("abcd"), max_size=2),
+        "attributes": st.dictionaries(
+            st.sampled_from("xyz"), st.sampled_from([None, 0, 1, True, "1", {"k": None}]), max_size=2
+        ),
+    }
+)
+
+
+def _populated(kept: list[dict[str, Any]]) -> tuple[Workspace, list[str]]:
+    workspace = WorkspaceFactory.create()
+    return workspace, [CustomerFactory.create(workspace=workspace, **known).id for known in kept]
+
+
+def _data(item: dict[str, Any], ids: list[str]) -> CustomerData:
+    number = item["customer"]
+    return CustomerData(
+        customer_id=None if number is None else dict(enumerate(ids)).get(number, "0" * 24),
+        known_by=Identifiers(**item["known_by"]),
+        attributes=item["attributes"],
+    )
+
+
+def _one_by_one(workspace: Workspace, items: list[CustomerData]) -> list[Upserted | Refusal]:
+    outcomes: list[Upserted | Refusal] = []
+    for data in items:
+        try:
+            outcomes.append(upsert_customer(workspace_id=workspace.id, data=data, now=NOW))
+        except Refusal as refusal:
+            outcomes.append(refusal)
+    return outcomes
+
+
+def _described(outcomes: list[Upserted | Refusal]) -> list[Any]:
+    return [outcome.created if isinstance(outcome, Upserted) else outcome.code for outcome in outcomes]
+
+
+def _state(workspace: Workspace) -> list[str]:
+    return sorted(map(repr, Customer.objects.filter(workspace=workspace).values_list(*IDENTIFIERS, "attributes")))
+
+
+@pytest.mark.django_db
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(items=st.lists(_items, min_size=1, max_size=8))
+def test_a_batch_ends_where_its_items_one_after_the_other_end(items: list[dict[str, Any]]) -> None:
+    batched, batched_ids = _populated(BEFORE)
+    single, single_ids = _populated(BEFORE)
+    together = upsert_customers(workspace_id=batched.id, items=[_data(item, batched_ids) for item in items], now=NOW)
+    apart = _one_by_one(single, [_data(item, single_ids) for item in items])
+    assert _described(together) == _described(apart)
+    assert _state(batched) == _state(single)

@@ -1,0 +1,155 @@
+"""Calls about the same people at the same time: nobody is made twice, nothing is lost, nobody is locked out."""
+
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from customers.models import Customer, Segment, SegmentMembership
+from engage.models import Workspace
+from tests.calls import customers_path, data
+from tests.clients import Answer, ServerClient
+from tests.factories import CustomerFactory, SegmentFactory
+from tests.simultaneous import all_at_once, made_to_wait
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _put(server: ServerClient, workspace: Workspace, body: Any) -> Answer:
+    return ServerClient(server.key).put(customers_path(workspace), body)
+
+
+def _batch(server: ServerClient, workspace: Workspace, customers: list[Any]) -> dict[str, Any]:
+    answer = ServerClient(server.key).post(customers_path(workspace, "batch"), {"customers": customers})
+    return data(answer, status=200)
+
+
+def test_calls_for_the_same_new_person_make_one_customer_and_keep_all_attributes(
+    acme: Workspace, server: ServerClient
+) -> None:
+    bodies = [{"external_id": "ada", "email": "ada@acme.example", "attributes": {f"call-{n}": n}} for n in range(24)]
+    answers = all_at_once([partial(_put, server, acme, body) for body in bodies])
+    assert sorted(answer.status_code for answer in answers) == [200] * 23 + [201]
+    assert Customer.objects.get(workspace=acme).attributes == {f"call-{n}": n for n in range(24)}
+
+
+def test_calls_that_know_one_new_person_by_different_identifiers_never_make_two_of_the_same(
+    acme: Workspace, server: ServerClient
+) -> None:
+    bodies = [{"external_id": "ada", "email": "a@acme.example"}, {"email": "a@acme.example", "phone": "1"}] * 6
+    answers = all_at_once([partial(_put, server, acme, body) for body in bodies])
+    assert {answer.status_code for answer in answers} <= {200, 201}
+    customer = Customer.objects.get(workspace=acme)
+    assert (customer.external_id, customer.email, customer.phone) == ("ada", "a@acme.example", "1")
+
+
+def _deadlocks() -> int:
+    """How many PostgreSQL has had to break up in this database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
+
+
+def test_overlapping_batches_in_any_order_lose_nothing_and_never_lock_each_other_out(
+    acme: Workspace, server: ServerClient
+) -> None:
+    people = [f"person-{n}" for n in range(120)]
+    Customer.objects.bulk_create(Customer(workspace=acme, external_id=person) for person in people[::2])
+    batches = []
+    for call in range(6):
+        shuffled = random.sample(people, k=len(people))
+        batches.append([{"external_id": person, "attributes": {f"call-{call}": True}} for person in shuffled])
+    before = _deadlocks()
+    answers = all_at_once([partial(_batch, server, acme, batch) for batch in batches])
+    assert _deadlocks() == before
+    assert [answer["failed"] for answer in answers] == [0] * 6
+    assert sum(answer["created"] for answer in answers) == 60
+    everything = {f"call-{call}": True for call in range(6)}
+    assert list(Customer.objects.values_list("attributes", flat=True)) == [everything] * 120
+
+
+def test_new_people_are_written_in_one_order_whatever_the_order_of_the_call(
+    acme: Workspace, server: ServerClient
+) -> None:
+    before = _deadlocks()
+    with transaction.atomic():
+        CustomerFactory.create(workspace=acme, external_id="ada")
+        batch = made_to_wait(lambda: _batch(server, acme, [{"external_id": "bob"}, {"external_id": "ada"}]))
+        CustomerFactory.create(workspace=acme, external_id="bob")
+    assert batch.result()["updated"] == 2
+    assert _deadlocks() == before
+
+
+def test_a_batch_that_is_locked_out_is_done_again(acme: Workspace, server: ServerClient) -> None:
+    """The other writes bob and then ada; PostgreSQL breaks the deadlock by giving up the batch, which waited first."""
+    with transaction.atomic():
+        CustomerFactory.create(workspace=acme, external_id="bob")
+        batch = made_to_wait(lambda: _batch(server, acme, [{"external_id": "ada"}, {"external_id": "bob"}]))
+        CustomerFactory.create(workspace=acme, external_id="ada")
+    assert (batch.result()["updated"], batch.result()["failed"]) == (2, 0)
+    assert [customer.external_id for customer in Customer.objects.order_by("external_id")] == ["ada", "bob"]
+
+
+def test_of_several_who_want_the_same_email_one_gets_it(acme: Workspace, server: ServerClient) -> None:
+    for n in range(8):
+        CustomerFactory.create(workspace=acme, external_id=f"person-{n}", email=f"{n}@acme.example")
+    bodies = [{"external_id": f"person-{n}", "email": "info@acme.example"} for n in range(8)]
+    answers = all_at_once([partial(_put, server, acme, body) for body in bodies])
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 7
+    assert Customer.objects.filter(email="info@acme.example").count() == 1
+
+
+def test_crossing_membership_changes_all_succeed_and_add_up(acme: Workspace, server: ServerClient) -> None:
+    people = [CustomerFactory.create(workspace=acme, external_id=f"person-{n}") for n in range(60)]
+    segment = SegmentFactory.create(workspace=acme, members=people[:30])
+    path = customers_path(acme, "segments", segment.id, "members")
+
+    def change() -> dict[str, Any]:
+        shuffled = random.sample([person.external_id for person in people], k=60)
+        answer = ServerClient(server.key).post(path, {"add": shuffled[:30], "remove": shuffled[30:]})
+        return data(answer, status=200)
+
+    changes = all_at_once([change] * 8)
+    inside = SegmentMembership.objects.filter(segment=segment).count()
+    assert 30 + sum(change["added"] - change["removed"] for change in changes) == inside == 30
+
+
+def test_a_segment_cannot_be_deleted_from_under_a_change(acme: Workspace, server: ServerClient) -> None:
+    ada = CustomerFactory.create(workspace=acme, external_id="ada")
+    segment = SegmentFactory.create(workspace=acme)
+    path = customers_path(acme, "segments", segment.id, "members")
+    with transaction.atomic():
+        Customer.objects.select_for_update().get(id=ada.id)
+        change = made_to_wait(lambda: ServerClient(server.key).post(path, {"add": ["ada"]}))
+        with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
+            Segment.objects.select_for_update(nowait=True).get(id=segment.id)
+    assert data(change.result(), status=200)["added"] == 1
+
+
+def test_a_person_can_be_erased_while_everybody_writes_to_them(acme: Workspace, server: ServerClient) -> None:
+    people = [CustomerFactory.create(workspace=acme, external_id=f"person-{n}") for n in range(10)]
+    names = [person.external_id for person in people]
+    segment = SegmentFactory.create(workspace=acme)
+    members = customers_path(acme, "segments", segment.id, "members")
+
+    def erase_all() -> list[int]:
+        erasing = ServerClient(server.key)
+        return [erasing.delete(customers_path(acme, person.id)).status_code for person in people]
+
+    calls: list[tuple[str, str, Any]] = [
+        ("POST", members, {"add": names}),
+        ("POST", members, {"remove": names}),
+        ("PUT", customers_path(acme), {"external_id": names[0], "email": "p@acme.example"}),
+        ("POST", customers_path(acme, "batch"), {"customers": [{"external_id": name} for name in names]}),
+    ]
+
+    def write() -> list[int]:
+        writing = ServerClient(server.key)
+        return [writing.call(*call).status_code for _ in range(3) for call in calls]
+
+    erased, *written = all_at_once([erase_all, write, write, write])
+    assert erased == [200] * 10
+    assert {status for statuses in written for status in statuses} <= {200, 201}
+    assert not Customer.objects.filter(id__in=[person.id for person in people]).exists()

@@ -1,0 +1,175 @@
+"""The two evaluators, Python and SQL, have one meaning: held against each other over values that bite."""
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from django.db import connection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from customers.conditions import (
+    Columns,
+    Condition,
+    CustomerFacts,
+    Facts,
+    InvalidCondition,
+    Root,
+    compile_condition,
+    evaluate,
+    parse_condition,
+)
+from customers.models import Customer, Event
+from engage.models import Workspace
+from tests.customers.awkward_values import NAMES, NUMBERS, TEXTS, TIMES, VALUES
+
+OPS = [
+    "eq", "ne", "gt", "gte", "lt", "lte", "in", "not_in", "contains", "starts_with", "ends_with", "exists",
+    "not_exists", "before", "after",
+]  # fmt: skip
+FIELDS = [
+    "customer.v", "customer.attributes.v", "customer.v.a", "customer.v.a.a", "customer.v.0", "customer.missing",
+    "customer.external_id", "customer.externalId", "customer.email", "customer.email.a", "customer.attributes.email",
+    "customer.phone", "customer.userId", "customer.user_id", "customer.customerId", "customer.id",
+    "api.payload.v", "api.properties.v", "api.payload.v.a", "event.name", "event.properties.v", "event.properties.v.a",
+    *(f"customer.names.{name}" for name in NAMES),
+]  # fmt: skip
+COLUMNS = Columns(
+    payload="event.properties -> 'payload'", event_name="event.name", event_properties="event.properties -> 'event'"
+)
+
+
+@pytest.fixture
+def population(acme: Workspace) -> list[Facts]:
+    """Every value as an attribute, beside others drawn at random; with an event that also carries a payload."""
+    draw = random.Random(0)
+    customers = [
+        Customer(
+            workspace=acme,
+            external_id=f"person {number}",
+            email=f"{number}@example.com" if number % 3 else None,
+            phone=f"+{number}" if number % 2 else None,
+            attributes={
+                "v": value,
+                "names": {name: draw.choice(VALUES) for name in NAMES},
+                **{name: draw.choice(VALUES) for name in ("email", "phone", "id", "external_id", "userId")},
+            },
+        )
+        for number, value in enumerate(VALUES)
+    ]
+    events = [
+        Event(
+            workspace=acme,
+            customer=customer,
+            name=draw.choice(TEXTS)[:255],
+            properties={"payload": {"v": draw.choice(VALUES)}, "event": {"v": draw.choice(VALUES)}},
+            source=Event.Source.API,
+            occurred_at="2026-11-20T00:00Z",
+        )
+        for customer in customers
+    ]
+    Customer.objects.bulk_create(customers)
+    Event.objects.bulk_create(events)
+    return [facts_of(event) for event in Event.objects.select_related("customer")]
+
+
+def facts_of(event: Event) -> Facts:
+    customer = event.customer
+    return Facts(
+        customer=CustomerFacts(
+            id=customer.id,
+            external_id=customer.external_id,
+            email=customer.email,
+            phone=customer.phone,
+            user_id=customer.user_id,
+            attributes=customer.attributes,
+        ),
+        payload=event.properties["payload"],
+        event_name=event.name,
+        event_properties=event.properties["event"],
+    )
+
+
+def chosen_by_python(condition: Condition, population: Iterable[Facts]) -> set[str]:
+    return {facts.customer.id for facts in population if evaluate(condition, facts)}
+
+
+def chosen_by_sql(condition: Condition) -> set[str]:
+    compiled = compile_condition(condition, columns=COLUMNS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT customer.id FROM customers_customer customer JOIN customers_event event "
+            f"ON event.customer_id = customer.id WHERE {compiled.sql}",
+            compiled.params,
+        )
+        return {customer_id for (customer_id,) in cursor.fetchall()}
+
+
+def every_test_of(field: str) -> Iterable[Condition]:
+    """Each operation with each value that it takes."""
+    for op in OPS:
+        operands: list[dict[str, Any]] = [{"value": [value] if op in {"in", "not_in"} else value} for value in VALUES]
+        for operand in [{}] if op in {"exists", "not_exists"} else operands:
+            try:
+                yield parse_condition({"field": field, "op": op, **operand}, roots=list(Root))
+            except InvalidCondition:
+                continue
+
+
+def test_each_operation_means_the_same_for_each_pair_of_values(population: list[Facts]) -> None:
+    tried = list(every_test_of("customer.v"))
+    assert len(tried) > 800
+    for condition in tried:
+        assert chosen_by_sql(condition) == chosen_by_python(condition, population), condition
+
+
+texts = st.one_of(
+    st.sampled_from(TEXTS), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+)
+numbers = st.one_of(
+    st.sampled_from(NUMBERS), st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False, allow_infinity=False)
+)
+values = st.one_of(
+    st.sampled_from([value for value in VALUES if value is not None]),
+    st.recursive(
+        st.one_of(st.booleans(), numbers, texts),
+        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("ab"), inner, max_size=2)),
+        max_leaves=4,
+    ),
+)
+lists = st.lists(values, min_size=1, max_size=4)
+
+
+def written(ops: list[str], operands: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[dict[str, Any]]:
+    operand = {} if operands is None else {"value": operands}
+    return st.fixed_dictionaries({"field": st.sampled_from(FIELDS), "op": st.sampled_from(ops), **operand})
+
+
+trees = st.recursive(
+    st.one_of(
+        written(["eq", "ne"], values),
+        written(["gt", "gte", "lt", "lte"], st.one_of(numbers, texts)),
+        written(["in", "not_in"], lists),
+        written(["contains"], st.one_of(st.booleans(), numbers, texts)),
+        written(["starts_with", "ends_with"], texts),
+        written(["exists", "not_exists"]),
+        written(["before", "after"], st.sampled_from(TIMES)),
+    ),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"all": st.lists(inner, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"any": st.lists(inner, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"not": inner}),
+    ),
+    max_leaves=6,
+)
+
+
+def test_trees_mean_the_same_for_every_customer_payload_and_event(population: list[Facts]) -> None:
+    @settings(derandomize=True, max_examples=200, deadline=None)
+    @given(trees)
+    def agree(tree: dict[str, Any]) -> None:
+        condition = parse_condition(tree, roots=list(Root))
+        assert chosen_by_sql(condition) == chosen_by_python(condition, population)
+
+    agree()

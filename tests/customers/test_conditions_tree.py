@@ -1,0 +1,220 @@
+"""Reading a condition: what is refused, and that the refusal names the place."""
+
+import math
+from typing import Any
+
+import pytest
+
+from customers.conditions import AllOf, AnyOf, FieldTest, InvalidCondition, Not, Op, Root, parse_condition
+from customers.conditions.fields import Field, Source
+
+PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+PLAN = Field(Source.CUSTOMER, ("plan",))
+
+
+def refusal(value: object, *, roots: tuple[str, ...] = ("customer", "api", "event"), place: str = "") -> str:
+    with pytest.raises(InvalidCondition) as refused:
+        parse_condition(value, roots=roots, place=place)
+    assert (refused.value.status, refused.value.error, refused.value.code) == (
+        400,
+        "Invalid condition",
+        "invalid_condition",
+    )
+    return refused.value.message
+
+
+def test_a_condition_is_read_to_a_tree() -> None:
+    written = {"all": [PRO, {"any": [{"field": "customer.plan", "op": "exists"}, {"not": PRO}]}]}
+    pro = FieldTest(PLAN, Op.EQ, "pro")
+    assert parse_condition(written, roots=[Root.CUSTOMER]) == AllOf(
+        (pro, AnyOf((FieldTest(PLAN, Op.EXISTS), Not(pro))))
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "op", "operand"),
+    [
+        ({"op": "ne", "value": 1}, Op.EQ, 1),
+        ({"op": "not_in", "value": [1]}, Op.IN, [1]),
+        ({"op": "not_exists"}, Op.EXISTS, None),
+    ],
+)
+def test_the_negative_operations_are_the_negation_of_the_positive_ones(
+    written: dict[str, Any], op: Op, operand: Any
+) -> None:
+    condition = parse_condition({"field": "customer.plan", **written}, roots=["customer"])
+    assert condition == Not(FieldTest(PLAN, op, operand))
+
+
+@pytest.mark.parametrize(
+    ("field", "source", "path"),
+    [
+        ("customer.email", Source.CUSTOMER, ("email",)),
+        ("customer.address.city", Source.CUSTOMER, ("address", "city")),
+        ("customer.attributes.email", Source.ATTRIBUTES, ("email",)),
+        ("customer.attributes.attributes.a", Source.ATTRIBUTES, ("attributes", "a")),
+        ("customer.größe in cm", Source.CUSTOMER, ("größe in cm",)),
+        ("api.payload.order.id", Source.PAYLOAD, ("order", "id")),
+        ("api.properties.order.id", Source.PAYLOAD, ("order", "id")),
+        ("event.name", Source.EVENT_NAME, ()),
+        ("event.properties.name", Source.EVENT_PROPERTIES, ("name",)),
+    ],
+)
+def test_a_field_names_a_source_and_a_path_in_it(field: str, source: Source, path: tuple[str, ...]) -> None:
+    condition = parse_condition({"field": field, "op": "exists"}, roots=list(Root))
+    assert condition == FieldTest(Field(source, path), Op.EXISTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "The value must be an object, but an array came."),
+        (None, "The value must be an object, but null came."),
+        ({}, "The value must hold all, any or not, or field and op."),
+        ({"al": []}, "The value must hold all, any or not, or field and op."),
+        ({"all": {}}, "all must be an array, but an object came."),
+        ({"any": []}, "any must hold at least one condition."),
+        ({"all": [PRO], "any": [PRO]}, "any is not known; what may stand here is all."),
+        ({"not": [PRO]}, "not must be an object, but an array came."),
+        ({"all": [PRO, "x"]}, "all[1] must be an object, but a string came."),
+        ({"field": "customer.a"}, "op is required."),
+        ({"op": "exists"}, "field is required."),
+        ({"field": "customer.a", "op": "eq"}, "value is required."),
+        (PRO | {"note": "x"}, "note is not known; what may stand here is field, op, value."),
+        (
+            {"field": "customer.a", "op": "exists", "value": True},
+            "value is not known; what may stand here is field, op.",
+        ),
+        (PRO | {"op": 1}, "op must be a string, but a number came."),
+        (PRO | {"field": " "}, "field must not be blank."),
+        (PRO | {"field": ["customer"]}, "field must be a string, but an array came."),
+    ],
+)
+def test_what_is_no_condition_is_refused_at_its_place(value: object, message: str) -> None:
+    assert refusal(value) == message
+
+
+def test_the_place_leads_through_the_tree() -> None:
+    value = {"all": [PRO, {"not": PRO | {"op": "equals"}}]}
+    known = "eq, gt, gte, lt, lte, in, contains, starts_with, ends_with, exists, before, after, ne, not_in, not_exists"
+    assert refusal(value) == f"all[1].not.op is 'equals', which is none of {known}."
+    assert refusal(value, place="entryConditions").startswith("entryConditions.all[1].not.op is ")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "plan", "customer", "customer.attributes", "api", "api.payload", "api.properties", "api.other.x", "event",
+        "event.properties", "event.name.x", "Customer.plan", "segment.id",
+    ],
+)  # fmt: skip
+def test_what_is_no_field_is_refused_with_those_that_are(field: str) -> None:
+    assert refusal({"not": {"field": field, "op": "exists"}}) == (
+        f"not.field is {field!r}, which is no field here; a field is "
+        "customer.<field>, api.payload.<key>, event.name or event.properties.<key>."
+    )
+
+
+def test_a_root_that_means_nothing_here_is_refused() -> None:
+    assert refusal({"field": "api.payload.x", "op": "exists"}, roots=("customer",)) == (
+        "field is 'api.payload.x', which is no field here; a field is customer.<field>."
+    )
+
+
+@pytest.mark.parametrize("field", ["customer.", "customer..a", ".customer.a", "customer.a.", "customer. .a.."])
+def test_an_empty_name_between_dots_is_refused(field: str) -> None:
+    assert refusal({"field": field, "op": "exists"}) == (f"field is {field!r}, where a name between the dots is empty.")
+
+
+ANY_SCALAR = "a string, a number or a boolean"
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "message"),
+    [
+        ("eq", None, "must not be null; exists and not_exists ask whether there is a value."),
+        ("ne", None, "must not be null; exists and not_exists ask whether there is a value."),
+        ("gt", True, "must be a number or a string, but a boolean came."),
+        ("lte", [1], "must be a number or a string, but an array came."),
+        ("in", "pro", "must be an array, but a string came."),
+        ("in", [], "must hold at least one value."),
+        ("contains", ["a"], f"must be {ANY_SCALAR}, but an array came."),
+        ("contains", None, f"must be {ANY_SCALAR}, but null came."),
+        ("starts_with", 1, "must be a string, but a number came."),
+        ("ends_with", {}, "must be a string, but an object came."),
+        ("before", 20261120, "must be a string, but a number came."),
+        ("after", "tomorrow", "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z."),
+        ("after", "2026-02-30", "must be a time in ISO 8601 such as 2026-11-20 or 2026-11-20T19:08:00Z."),
+    ],
+)
+def test_each_operation_refuses_the_values_that_it_cannot_compare_with(op: str, value: Any, message: str) -> None:
+    assert refusal({"any": [{"field": "customer.a", "op": op, "value": value}]}) == f"any[0].value {message}"
+
+
+def test_a_refused_item_of_a_list_is_named() -> None:
+    message = refusal({"field": "customer.a", "op": "in", "value": ["a", None]})
+    assert message == "value[1] must not be null; exists and not_exists ask whether there is a value."
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("a\x00", "a NUL character"),
+        ({"\x00": 1}, "a NUL character"),
+        (["\ud800"], "half of a surrogate pair"),
+        (math.nan, "a number that is not finite"),
+        ([math.inf], "a number that is not finite"),
+    ],
+)
+def test_a_value_that_cannot_be_stored_is_refused(value: Any, what: str) -> None:
+    message = refusal({"field": "customer.a", "op": "eq", "value": value})
+    assert message == f"value holds {what}, which cannot be stored."
+
+
+def test_a_name_that_cannot_be_stored_is_refused() -> None:
+    message = refusal({"field": "customer.a\x00", "op": "exists"})
+    assert message == "field holds a NUL character, which no name can hold."
+
+
+def nested(levels: int) -> dict[str, Any]:
+    condition: dict[str, Any] = PRO
+    for _ in range(levels - 1):
+        condition = {"not": condition}
+    return condition
+
+
+def test_conditions_are_nested_at_most_10_deep() -> None:
+    parse_condition(nested(10), roots=["customer"])
+    assert refusal(nested(11)) == f"{'.'.join(['not'] * 10)} is nested too deeply; conditions go at most 10 deep."
+    assert refusal(nested(500)).endswith("conditions go at most 10 deep.")
+
+
+def test_a_condition_holds_at_most_100_tests() -> None:
+    parse_condition({"all": [{"any": [PRO] * 50}] * 2}, roots=["customer"])
+    message = refusal({"all": [{"any": [PRO] * 50}, {"any": [PRO] * 51}]}, place="conditions")
+    assert message == "conditions holds 101 tests; its maximum is 100."
+    assert refusal({"all": [PRO] * 101}) == "all holds 101 items; its maximum is 100."
+
+
+def test_a_list_holds_at_most_1000_values() -> None:
+    parse_condition({"field": "customer.a", "op": "in", "value": list(range(1000))}, roots=["customer"])
+    message = refusal({"field": "customer.a", "op": "not_in", "value": list(range(1001))})
+    assert message == "value holds 1001 items; its maximum is 1000."
+
+
+def test_a_field_is_at_most_512_characters_and_12_names_long() -> None:
+    parse_condition({"field": f"customer.{'a' * 503}", "op": "exists"}, roots=["customer"])
+    assert refusal({"field": f"customer.{'a' * 504}", "op": "exists"}) == (
+        "field must be at most 512 characters long, not 513."
+    )
+    parse_condition({"field": f"customer{'.a' * 11}", "op": "exists"}, roots=["customer"])
+    assert refusal({"field": f"customer{'.a' * 12}", "op": "exists"}) == (
+        "field goes through 13 names; values are nested at most 10 deep."
+    )
+
+
+def test_a_value_is_nested_at_most_10_deep() -> None:
+    value: list[Any] = []
+    for _ in range(10):
+        value = [value]
+    assert refusal({"field": "customer.a", "op": "eq", "value": value}) == "value is nested more than 10 deep."

@@ -1,0 +1,81 @@
+"""Who may make the customers' calls, and how often."""
+
+from typing import Any
+
+import pytest
+
+from customers.models import Customer, SegmentMembership
+from engage.models import Workspace
+from tests.calls import customers_path, refused
+from tests.clients import ServerClient
+from tests.factories import ApiKeyFactory, CustomerFactory, SegmentFactory
+
+NOBODY = "0" * 24
+CALLS: list[tuple[str, list[str], Any]] = [
+    ("PUT", [], {"external_id": "new"}),
+    ("GET", [], None),
+    ("POST", ["batch"], {"customers": [{"external_id": "new"}]}),
+    ("GET", [NOBODY], None),
+    ("DELETE", [NOBODY], None),
+    ("POST", ["segments", NOBODY, "members"], {"add": ["ada"]}),
+]
+every_call = pytest.mark.parametrize(("method", "below", "body"), CALLS)
+
+
+@every_call
+def test_a_call_needs_a_valid_key(
+    acme: Workspace, server: ServerClient, method: str, below: list[str], body: Any
+) -> None:
+    for sent in (None, "Bearer engage_wrong", "Basic abc"):
+        answer = server.call(method, customers_path(acme, *below), body, headers={"Authorization": sent})
+        refused(answer, status=401, error="Unauthorized")
+        assert answer["WWW-Authenticate"] == "Bearer"
+    assert not Customer.objects.exists()
+
+
+@every_call
+def test_a_key_of_another_workspace_learns_nothing(
+    acme: Workspace, rival_server: ServerClient, method: str, below: list[str], body: Any
+) -> None:
+    CustomerFactory.create(workspace=acme, id=NOBODY, external_id="ada")
+    SegmentFactory.create(workspace=acme, id=NOBODY)
+    foreign = rival_server.call(method, customers_path(acme, *below), body)
+    message = refused(foreign, status=404, error="Workspace not found")
+    assert message == "This API key has no workspace with this id."
+    assert foreign.json()["code"] == "workspace_not_found"
+    for nowhere in (NOBODY, "not-an-id"):
+        path = "/".join(["/api/v1/customers", nowhere, *below])
+        assert rival_server.call(method, path, body).json() | {"requestId": ""} == foreign.json() | {"requestId": ""}
+    assert [customer.external_id for customer in Customer.objects.all()] == ["ada"]
+    assert not SegmentMembership.objects.exists()
+
+
+@every_call
+def test_every_answer_tells_the_limit_also_a_refusal(
+    acme: Workspace, server: ServerClient, method: str, below: list[str], body: Any
+) -> None:
+    answer = server.call(method, customers_path(acme, *below), body)
+    limit = 10_000_000 if method == "GET" else 1_000_000
+    assert answer["X-RateLimit-Limit"] == str(limit)
+    assert answer["X-RateLimit-Remaining"] == str(limit - 1)
+    assert answer["RateLimit-Policy"] == f'"customers";q={limit};w=60'
+
+
+def test_reads_may_be_ten_times_as_many_as_writes_and_count_apart(acme: Workspace) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="1/h"))
+    assert server.put(customers_path(acme), {"external_id": "ada"}).status_code == 201
+    over = server.put(customers_path(acme), {"external_id": "bob"})
+    refused(over, status=429, error="Rate limit exceeded")
+    assert int(over["Retry-After"]) >= 1
+    assert [server.get(f"{customers_path(acme)}?external_id=ada").status_code for _ in range(11)] == [200] * 10 + [429]
+    assert Customer.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "below"),
+    [("POST", []), ("DELETE", []), ("PUT", ["batch"]), ("PATCH", [NOBODY]), ("GET", ["segments", NOBODY, "members"])],
+)
+def test_a_method_that_a_path_does_not_have_is_refused(
+    acme: Workspace, server: ServerClient, method: str, below: list[str]
+) -> None:
+    refused(server.call(method, customers_path(acme, *below), {}), status=405, error="Method not allowed")

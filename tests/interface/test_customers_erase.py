@@ -1,0 +1,153 @@
+"""DELETE /api/v1/customers/{workspaceId}/{customerId}: erase the person and all that hangs on them."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoAssertNumQueries
+
+from bridge.models import Interaction
+from customers.models import Customer, Event, SegmentMembership
+from engage.models import Workspace
+from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
+from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
+from tests.clients import ServerClient
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+
+ADA, BOB = "ada.lovelace", "bob.example"
+
+
+def _tables_that_mention(text: str) -> set[str]:
+    """Every table of the database with a row in which the text stands anywhere."""
+    with connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+        found = set()
+        for table in tables:
+            cursor.execute(f'SELECT EXISTS (SELECT FROM "{table}" AS r WHERE r::text LIKE %s)', [f"%{text}%"])
+            if cursor.fetchone()[0]:
+                found.add(table)
+    return found
+
+
+def _known_everywhere(workspace: Workspace, server: ServerClient, journey: Journey, name: str) -> Customer:
+    """A person who has left a trace wherever one can."""
+    customer = CustomerFactory.create(
+        workspace=workspace, external_id=name, email=f"{name}@acme.example", attributes={"name": name}
+    )
+    SegmentFactory.create(workspace=workspace, members=[customer])
+    event = Event.objects.create(
+        workspace=workspace,
+        customer=customer,
+        name="signed_up",
+        properties={"name": name},
+        source=Event.Source.API,
+        occurred_at=datetime.now(tz=UTC),
+    )
+    Interaction.objects.create(
+        workspace=workspace,
+        app=AppFactory.create(workspace=workspace),
+        customer=customer,
+        event=event,
+        message_id="message-1",
+        kind=Interaction.Kind.CAPTURE,
+        form_data={"name": name},
+    )
+    trigger(server, journey, {"external_id": name, "payload": {"name": name}})
+    trigger(server, journey, {"external_ids": [name], "payload": {"name": name}})
+    return customer
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, max_entries_per_customer=5)
+
+
+def test_nothing_that_is_stored_mentions_the_person_any_more(
+    acme: Workspace, server: ServerClient, journey: Journey
+) -> None:
+    ada = _known_everywhere(acme, server, journey, ADA)
+    _known_everywhere(acme, server, journey, BOB)
+    let_workers_decide()
+    before = _tables_that_mention(ADA)
+    assert before == {"customers_customer", "customers_event", "bridge_interaction", "journeys_trigger"}
+
+    answer = server.delete(customers_path(acme, ada.id))
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "success": True,
+        "message": "Customer erased.",
+        "data": {"customerId": ada.id, "deleted": True},
+    }
+    assert _tables_that_mention(ADA) == set()
+    assert _tables_that_mention(ada.id) == {"journeys_enrollmentjob"}
+    assert _tables_that_mention(BOB) == before
+    refused(server.get(customers_path(acme, ada.id)), status=404, error="Customer not found")
+
+
+def test_memberships_events_interactions_and_enrollments_go_with_the_person(
+    acme: Workspace, server: ServerClient, journey: Journey
+) -> None:
+    ada = _known_everywhere(acme, server, journey, ADA)
+    bob = _known_everywhere(acme, server, journey, BOB)
+    let_workers_decide()
+    server.delete(customers_path(acme, ada.id))
+    assert [membership.customer_id for membership in SegmentMembership.objects.all()] == [bob.id]
+    assert [event.customer_id for event in Event.objects.all()] == [bob.id]
+    assert [interaction.customer_id for interaction in Interaction.objects.all()] == [bob.id]
+    assert {enrollment.customer_id for enrollment in Enrollment.objects.all()} == {bob.id}
+
+
+def test_a_payload_that_was_sent_for_several_people_stays(
+    acme: Workspace, server: ServerClient, journey: Journey
+) -> None:
+    ada, bob = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB))
+    trigger(server, journey, {"external_ids": [ADA, BOB], "payload": {"sale": "spring"}})
+    server.delete(customers_path(acme, ada.id))
+    assert Trigger.objects.get().payload == {"sale": "spring"}
+    assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
+
+
+def test_a_job_that_was_queued_is_later_decided_customer_deleted(
+    acme: Workspace, server: ServerClient, journey: Journey
+) -> None:
+    ada = CustomerFactory.create(workspace=acme, external_id=ADA)
+    job_id = data(trigger(server, journey, {"external_id": ADA}))["jobId"]
+    server.delete(customers_path(acme, ada.id))
+    let_workers_decide()
+    job = job_of(server, acme.id, job_id)
+    assert (job["status"], job["result"], job["enrollmentId"]) == ("decided", "customer_deleted", None)
+
+
+def test_the_same_identifiers_then_make_a_new_person(acme: Workspace, server: ServerClient) -> None:
+    old = CustomerFactory.create(workspace=acme, external_id=ADA, attributes={"plan": "pro"})
+    server.delete(customers_path(acme, old.id))
+    new = data(server.put(customers_path(acme), {"external_id": ADA}), status=201)
+    assert new["customerId"] != old.id
+    assert new["attributes"] == {}
+
+
+def test_the_person_of_another_workspace_stays_whole(
+    acme: Workspace, server: ServerClient, journey: Journey, rival: Workspace, rival_server: ServerClient
+) -> None:
+    theirs = _known_everywhere(rival, rival_server, JourneyFactory.create(workspace=rival), ADA)
+    mine = CustomerFactory.create(workspace=acme, external_id=ADA)
+    before = _tables_that_mention(ADA)
+    assert server.delete(customers_path(acme, mine.id)).status_code == 200
+    refused(server.delete(customers_path(acme, theirs.id)), status=404, error="Customer not found")
+    assert _tables_that_mention(ADA) == before
+    assert [found["payload"] for found in Trigger.objects.values("payload")] == [{"name": ADA}] * 2
+
+
+@pytest.mark.parametrize("customer_id", ["0" * 24, "not-an-id"])
+def test_nobody_can_be_erased_who_is_not_there(acme: Workspace, server: ServerClient, customer_id: str) -> None:
+    message = refused(server.delete(customers_path(acme, customer_id)), status=404, error="Customer not found")
+    assert message == "This workspace has no customer with this customerId."
+
+
+def test_erasing_costs_the_key_and_one_statement(
+    acme: Workspace, server: ServerClient, journey: Journey, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    ada = _known_everywhere(acme, server, journey, ADA)
+    with django_assert_num_queries(2):
+        server.delete(customers_path(acme, ada.id))

@@ -1,0 +1,169 @@
+"""Workspaces isolate everything: every endpoint is crossed with every foreign id, and nothing is seen or changed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from customers.models import Customer, Segment
+from engage.models import Workspace
+from journeys.models import Journey
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import Answer, SdkClient, ServerClient
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A workspace with one of everything; both tenants' people and things have the same names."""
+
+    workspace: Workspace
+    server: ServerClient
+    customer: Customer
+    segment: Segment
+    journey: Journey
+    trigger_id: str
+    job_id: str
+
+    def ids(self) -> dict[str, str]:
+        return {
+            "workspace_id": self.workspace.id,
+            "customer_id": self.customer.id,
+            "segment_id": self.segment.id,
+            "journey_id": self.journey.id,
+            "trigger_id": self.trigger_id,
+            "job_id": self.job_id,
+        }
+
+
+def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
+    customer = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
+    segment = SegmentFactory.create(workspace=workspace, key="vip", members=[customer])
+    journey = JourneyFactory.create(workspace=workspace, key="welcome")
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"])
+
+
+@pytest.fixture
+def us(acme: Workspace, server: ServerClient) -> Tenant:
+    return tenant(acme, server)
+
+
+@pytest.fixture
+def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
+    return tenant(rival, rival_server)
+
+
+# Every call of a server, with a body that would do something if the ids in the path were its own.
+CALLS: dict[tuple[str, str], Any] = {
+    ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
+    ("GET", "journeys/{workspace_id}/jobs/{job_id}"): None,
+    ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
+    ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
+    ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
+    ("GET", "customers/{workspace_id}"): None,
+    ("GET", "customers/{workspace_id}/{customer_id}"): None,
+    ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
+    ("POST", "customers/{workspace_id}/segments/{segment_id}/members"): {"remove": ["ada"]},
+}
+
+
+def everything_of(workspace: Workspace) -> dict[str, Any]:
+    """Every row of the workspace, in every table that has workspaces."""
+    found = {}
+    with connection.cursor() as cursor:
+        for model in apps.get_models():
+            if any(field.column == "workspace_id" for field in model._meta.local_concrete_fields):
+                table = model._meta.db_table
+                cursor.execute(
+                    f"SELECT to_jsonb(t) - 'last_used_at' FROM {table} t WHERE workspace_id = %s ORDER BY id",
+                    [workspace.id],
+                )
+                found[table] = cursor.fetchall()
+    return found
+
+
+def is_refused(answer: Answer) -> bool:
+    return answer.status_code == 404 and answer.json()["success"] is False
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
+    us: Tenant, them: Tenant, method: str, path: str
+) -> None:
+    ours, theirs = us.ids(), them.ids()
+    names = [name for name in ours if f"{{{name}}}" in path]
+    before = everything_of(us.workspace), everything_of(them.workspace)
+    crossings = [{**ours, name: theirs[name]} for name in names] + [theirs]
+    for ids in crossings:
+        query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
+        answer = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", CALLS[method, path])
+        assert is_refused(answer), (ids, answer)
+    assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_a_foreign_workspace_looks_like_one_that_does_not_exist(
+    us: Tenant, them: Tenant, method: str, path: str
+) -> None:
+    def answer(workspace_id: str) -> Any:
+        ids = {**us.ids(), "workspace_id": workspace_id}
+        query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
+        body = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", CALLS[method, path]).json()
+        return {name: value for name, value in body.items() if name != "requestId"}
+
+    foreign, missing = answer(them.workspace.id), answer("f" * 24)
+    assert str(foreign).replace(them.workspace.id, "*") == str(missing).replace("f" * 24, "*")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (lambda them: {"customerId": them.customer.id}, 404),
+        (lambda them: {"segment_ids": [them.segment.id]}, 400),
+        (lambda them: {"external_ids": ["ada"], "segment_ids": [them.segment.id]}, 400),
+    ],
+)
+def test_every_foreign_id_in_a_trigger_s_body_is_refused(us: Tenant, them: Tenant, body: Any, status: int) -> None:
+    before = everything_of(us.workspace), everything_of(them.workspace)
+    assert trigger(us.server, us.journey, body(them)).status_code == status
+    assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+
+
+def test_a_foreign_customer_id_in_a_put_is_not_found(us: Tenant, them: Tenant) -> None:
+    before = everything_of(them.workspace)
+    answer = us.server.put(f"/api/v1/customers/{us.workspace.id}", {"customerId": them.customer.id, "email": "x@y.zz"})
+    assert is_refused(answer)
+    assert everything_of(them.workspace) == before
+
+
+@pytest.mark.parametrize("identifier", ["userId", "external_id", "email"])
+def test_an_app_never_reaches_a_foreign_customer(us: Tenant, them: Tenant, sdk: SdkClient, identifier: str) -> None:
+    before = everything_of(them.workspace)
+    value = {"userId": them.customer.id, "external_id": "ada", "email": "ada@example.com"}[identifier]
+    body = {"messageId": "m", "formData": {"hacked": "yes"}, identifier: value}
+    data(sdk.post("/api/v1/sdk/bridge/capture", body), status=200)
+    assert everything_of(them.workspace) == before
+
+
+def _routes(patterns: list[Any], prefix: str = "") -> set[str]:
+    found: set[str] = set()
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        match pattern:
+            case URLResolver():
+                found |= _routes(pattern.url_patterns, route)
+            case URLPattern():
+                found.add(route.replace("<str:", "{").replace(">", "}"))
+    return found
+
+
+def test_no_endpoint_of_a_server_is_left_out() -> None:
+    known = {f"api/v1/{path}" for _, path in CALLS}
+    routes = {route for route in _routes(get_resolver().url_patterns) if route.startswith("api/v1/")}
+    beside = {route for route in routes if route.startswith("api/v1/sdk/")} | {"api/v1/schema", "api/v1/docs"}
+    assert routes - beside == known
