@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -129,3 +129,10 @@ def test_the_sidebar_is_empty_for_staff_without_permissions(db: None) -> None:
     assert [model for model in MODELS if f'href="{list_of(model)}"' in page] == []
     for model in MODELS:
         assert client.get(list_of(model)).status_code == 403
+
+
+def test_staff_and_their_groups_have_pages_too(staff: Client) -> None:
+    group, user = Group.objects.create(name="Support"), User.objects.get()
+    for record in (group, user):
+        for url in (list_of(type(record)), f"{list_of(type(record))}add/", page_url(record)):
+            assert staff.get(url).status_code == 200
