@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from typing import TextIO
 
 _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 
@@ -25,6 +26,7 @@ class ProcessEnded(Exception):
 class Processes:
     def __init__(self) -> None:
         self._running: dict[str, subprocess.Popen[str]] = {}
+        self._readers: list[Thread] = []
 
     def start(self, *, procfile: Path, environment: Mapping[str, str]) -> None:
         commands = dict(_LINE.findall(procfile.read_text()))
@@ -42,7 +44,9 @@ class Processes:
                 start_new_session=True,
             )
             self._running[name] = process
-            Thread(target=_show, args=(process, name.ljust(width)), daemon=True).start()
+            reader = Thread(target=_show, args=(process.stdout, name.ljust(width)), daemon=True)
+            reader.start()
+            self._readers.append(reader)
 
     def check(self) -> None:
         """Raises ProcessEnded."""
@@ -62,9 +66,12 @@ class Processes:
             with suppress(ProcessLookupError):  # the usual case: its whole session has ended
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        for reader in self._readers:
+            reader.join(timeout=1)
 
 
-def _show(process: "subprocess.Popen[str]", prefix: str) -> None:
-    for line in process.stdout or ():
-        sys.stdout.write(f"{prefix} | {line.rstrip()}\n")
-        sys.stdout.flush()
+def _show(output: TextIO, prefix: str) -> None:
+    with output:
+        for line in output:
+            sys.stdout.write(f"{prefix} | {line.rstrip()}\n")
+            sys.stdout.flush()

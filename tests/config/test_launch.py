@@ -1,0 +1,113 @@
+"""`make run` from the outside: a real start in a folder of its own, and what is refused before it."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config import servers
+from config.servers import ROOT
+
+COMMAND = [sys.executable, "-m", "config.launch"]
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the launcher keeps its data, with nothing in its environment that tells it of other servers."""
+    monkeypatch.setenv("EMBEDDED_DATA", str(tmp_path))
+    for name in ("DATABASE_URL", "REDIS_URL", "ENVIRONMENT", "HOST", "PORT"):
+        monkeypatch.delenv(name, raising=False)
+    sockets = servers.redis().sockets
+    yield tmp_path
+    shutil.rmtree(sockets)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORT", str(free_port()))
+    output = folder / "output"
+    with output.open("wb") as log:
+        launcher = subprocess.Popen(COMMAND, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+    try:
+        screen = text_once_there(output, launcher, until="Ctrl-C stops everything")
+        answers = [pasted(line) for line in re.findall(r"^  (curl .*)$", screen, re.MULTILINE)]
+    finally:
+        os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
+        code = launcher.wait(30)
+    assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
+    assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 4
+    assert code == 0
+    assert "Traceback" not in output.read_text()
+    assert left_over(folder) == []
+
+
+def text_once_there(path: Path, launcher: "subprocess.Popen[bytes]", *, until: str) -> str:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while until not in path.read_text():
+        assert launcher.poll() is None, path.read_text()
+        assert time.monotonic() < deadline, path.read_text()
+        time.sleep(0.1)
+    return path.read_text()
+
+
+def pasted(line: str) -> str:
+    return subprocess.run(shlex.split(line), check=True, capture_output=True, text=True).stdout
+
+
+def left_over(folder: Path) -> list[str]:
+    """Processes that know the folder from their environment or their command."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            known = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if str(folder).encode() in known and state != "Z" and int(process.name) != os.getpid():
+            found.append((process / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+def refused(environment: dict[str, str]) -> str:
+    answer = subprocess.run(
+        COMMAND, check=False, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert answer.returncode == 1
+    assert answer.stderr == ""
+    return answer.stdout.strip()
+
+
+def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        message = refused({"PORT": str(port)})
+    assert message.startswith(f"127.0.0.1:{port} is not free (")
+    assert message.endswith("Choose another: PORT=8001 make run")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
+def test_a_port_that_is_none_is_refused(folder: Path, port: str) -> None:
+    assert refused({"PORT": port}) == f"PORT must be a number from 1 to 65535, not {port!r}."
+
+
+def test_production_is_refused_because_a_demo_would_be_made(folder: Path) -> None:
+    assert refused({"ENVIRONMENT": "production"}).startswith("make run is for development")

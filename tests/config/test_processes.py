@@ -1,0 +1,77 @@
+"""The Procfile's processes, with small programs in their place."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.processes import ProcessEnded, Processes
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    started = Processes()
+    yield started
+    started.stop(within=0)
+
+
+def start(processes: Processes, folder: Path, *lines: str) -> None:
+    procfile = folder / "Procfile"
+    procfile.write_text("# how it runs\n\n" + "\n".join(lines) + "\n")
+    processes.start(procfile=procfile, environment={**os.environ, "GREETING": "hello"})
+
+
+def appeared(path: Path) -> str:
+    deadline = time.monotonic() + 10
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def test_each_line_shows_whose_it_is(processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    start(
+        processes, tmp_path, "web: sh -c 'echo $GREETING; exec sleep 60'", "worker: sh -c 'echo ready; exec sleep 60'"
+    )
+    seen = ""
+    deadline = time.monotonic() + 10
+    while seen.count("\n") < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+        seen += capfd.readouterr().out
+    assert sorted(seen.splitlines()) == ["web    | hello", "worker | ready"]
+    processes.check()
+
+
+def test_one_that_ends_is_named(processes: Processes, tmp_path: Path) -> None:
+    start(processes, tmp_path, "web: sleep 60", "worker: sh -c 'exit 3'")
+    time.sleep(0.2)
+    with pytest.raises(ProcessEnded, match=r"worker ended \(exit code 3\)"):
+        processes.check()
+
+
+def test_only_the_first_process_is_asked_to_stop_and_it_may_take_its_time(processes: Processes, tmp_path: Path) -> None:
+    child = "trap 'echo torn >> said' TERM; sleep 0.5; echo done >> said"
+    parent = f"trap 'wait' TERM; sh -c \"{child}\" & echo $! > started; wait"
+    (tmp_path / "parent").write_text(parent)
+    start(processes, tmp_path, "worker: sh parent")
+    appeared(tmp_path / "started")
+    processes.stop(within=10)
+    assert (tmp_path / "said").read_text() == "done\n"
+
+
+def test_what_does_not_stop_is_killed_with_its_children(processes: Processes, tmp_path: Path) -> None:
+    (tmp_path / "stubborn").write_text("trap '' TERM; sleep 60 & echo $! > child; wait; sleep 60")
+    start(processes, tmp_path, "worker: sh stubborn")
+    child = int(appeared(tmp_path / "child"))
+    processes.stop(within=0.2)
+    time.sleep(0.1)
+    assert not alive(child)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
