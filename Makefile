@@ -24,11 +24,11 @@ types:
 check: ## all that has to hold before a change goes in
 	@.ci/run
 
-lock: ## choose the newest allowed versions anew and write them down with their hashes
+lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the newest allowed ones anew
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m pip install --quiet uv
-	@$(COMPILE) --upgrade -o requirements.txt
-	@$(COMPILE) --upgrade --extra dev -c requirements.txt -o requirements-dev.txt
+	@$(COMPILE) $(ARGS) -o requirements.txt
+	@$(COMPILE) $(ARGS) --extra dev -c requirements.txt -o requirements-dev.txt
 
 clean: ## what can be made again; the data in .data stay
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles

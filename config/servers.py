@@ -13,6 +13,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,7 @@ POSTGRESQL_SETTINGS = {
     "log_min_duration_statement": "1s",
 }
 REDIS_SETTINGS = {
+    "databases": "128",  # test processes have one each
     "port": "0",
     "unixsocketperm": "700",
     "appendonly": "yes",  # without it a restart loses the queue
@@ -86,7 +88,7 @@ def postgresql() -> Server:
         url=f"postgres://{DATABASE}@/{DATABASE}?host={sockets}",
         data=data,
         sockets=sockets,
-        command=[*_ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
+        command=[*ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
         prepare=_prepare_postgresql,
         stop_signal=signal.SIGINT,  # "fast": open connections are closed, everything is written
     )
@@ -129,23 +131,27 @@ def _socket_folder(data_folder: Path) -> Path:
     return folder
 
 
-def _ordinary_user() -> list[str]:
-    """PostgreSQL refuses to run as root, so root runs it as nobody.
+@cache
+def ordinary_user() -> list[str]:
+    """What to put before a PostgreSQL command: PostgreSQL refuses to run as root, so root runs it as nobody.
 
-    It keeps one capability, to pass the permissions of files: a checkout below root's private home stays private and
-    is still reached, and no folder's permissions are changed.
+    A checkout below root's private home must stay private and yet be reached. So nobody keeps one capability, to pass
+    the permissions of files; the secure bit makes access(2) respect it as well, by which PostgreSQL looks for its own
+    programs. Where capabilities are not to be had, a user namespace in which root is called nobody serves.
     """
     if os.geteuid() != 0:
         return []
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise EmbeddedServerError("To start PostgreSQL, root needs setpriv (util-linux). Or be an ordinary user.")
     nobody = pwd.getpwnam("nobody")
     capability = "-all,+dac_override"
-    return [
-        *(setpriv, f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"),
-        *(f"--inh-caps={capability}", f"--ambient-caps={capability}", "--"),
+    with_capability = [
+        *("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"),
+        *("--securebits=+no_setuid_fixup", f"--inh-caps={capability}", f"--ambient-caps={capability}", "--"),
     ]
+    in_namespace = ["unshare", "--user", f"--map-user={nobody.pw_uid}", "--"]
+    for way in (with_capability, in_namespace):
+        if shutil.which(way[0]) and not subprocess.run([*way, "true"], check=False, capture_output=True).returncode:
+            return way
+    raise EmbeddedServerError("Root cannot start PostgreSQL here: be an ordinary user, or set DATABASE_URL.")
 
 
 def _postgresql_program(name: str) -> str:
@@ -191,7 +197,7 @@ def _make_cluster(server: Server) -> None:
     """
     unfinished = server.data.with_name("postgresql.new")
     shutil.rmtree(unfinished, ignore_errors=True)
-    where, user = ["-D", str(unfinished)], _ordinary_user()
+    where, user = ["-D", str(unfinished)], ordinary_user()
     options = ["--username", DATABASE, "--auth=trust", "--encoding=UTF8", "--no-instructions"]
     locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     subprocess.run([*user, _postgresql_program("initdb"), *where, *options, *locale], check=True)

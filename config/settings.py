@@ -143,7 +143,7 @@ FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"
 if PRODUCTION:
     STATIC_ROOT = ROOT / "staticfiles"
-WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not PRODUCTION  # nothing to collect, and nothing read at start
 STORAGES = {
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"

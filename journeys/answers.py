@@ -141,17 +141,21 @@ def bulk_data(queued: QueuedMany) -> BulkData:
 def stream_bulk(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: an audience of a million takes no more memory than one of a thousand."""
     envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
-    yield json.dumps(envelope)[:-2]  # without the braces that close `data` and the envelope
+    yield _compact(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())
     yield from _array("jobIds", queued.pages_of_job_ids())
     yield "}}"
 
 
 def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
-    yield f', "{name}": ['
+    yield f',"{name}":['
     for number, page in enumerate(pages):
-        yield (", " if number else "") + json.dumps(page)[1:-1]
+        yield ("," if number else "") + _compact(page)[1:-1]
     yield "]"
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def job_data(job: JobState) -> JobData:

@@ -18,8 +18,8 @@ from django.db import connection, transaction
 from engage.object_ids import new_object_id
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_conditions import jobs_failing_conditions
-from journeys.entry_rules import Decision, History, decide
-from journeys.models import Enrollment
+from journeys.entry_rules import Decision, History, Verdict, decide
+from journeys.models import Enrollment, Trigger
 from journeys.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, lock_customers, waiting_jobs
 
 log = structlog.get_logger(__name__)
@@ -75,6 +75,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         _write_exits(outcome.exited_ids)
         _write_entries(outcome.entries)
         _write_decisions(outcome.decisions)
+        _forget_payloads(outcome.decisions)
         remove_chunks(chunks)
     log.info("jobs_decided", jobs=len(jobs), enrolled=len(outcome.entries), trigger_id=chunks[0].trigger_id)
     return Settled(
@@ -183,3 +184,11 @@ def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
                 [decision.reason for _, decision in decisions],
             ],
         )
+
+
+def _forget_payloads(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
+    """Blanks what was sent for an erased customer alone: the erasure cannot see a call that commits just after it."""
+    erased = [job.id for job, decision in decisions if decision.verdict is Verdict.CUSTOMER_DELETED]
+    if erased:
+        alone = Trigger.objects.filter(jobs__id__in=erased, customers=1)
+        alone.update(payload={})

@@ -1,8 +1,6 @@
 """Entry conditions: checked when a journey is saved, and asked of a chunk's jobs with one SQL filter per journey."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 
 from django.db import connection
 
@@ -18,13 +16,13 @@ _ROOTS = {
 # The trigger of an event journey carries the event's properties as its payload.
 _COLUMNS = Columns(payload="trigger.payload", event_name="event.name", event_properties="trigger.payload")
 
-_FAILING = """
+_MEETING = """
 SELECT job.id
 FROM journeys_enrollmentjob job
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 JOIN customers_customer customer ON customer.id = job.customer_id AND customer.workspace_id = job.workspace_id
 LEFT JOIN customers_event event ON event.id = trigger.event_id
-WHERE job.id = ANY({}) AND NOT {}
+WHERE job.id = ANY({}) AND {}
 """
 
 
@@ -38,18 +36,25 @@ def check_entry_conditions(conditions: object, *, trigger_type: str, place: str 
 
 
 def jobs_failing_conditions(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]) -> set[int]:
-    """The ids of the jobs whose journey has conditions that their customer does not meet at the moment."""
-    failing: set[int] = set()
-    conditioned = (job for job in jobs if journeys[job.journey_id].conditions is not None)
-    by_journey = attrgetter("journey_id")
-    for journey_id, waiting in groupby(sorted(conditioned, key=by_journey), key=by_journey):
-        failing |= _failing(journeys[journey_id].conditions, [job.id for job in waiting])
-    return failing
+    """The ids of the jobs whose journey has conditions that their customer does not meet at the moment.
+
+    Raises InvalidCondition where a journey's conditions are none.
+    """
+    asked: dict[str, set[int]] = {}
+    for job in jobs:
+        if journeys[job.journey_id].conditions is not None:
+            asked.setdefault(job.journey_id, set()).add(job.id)
+    return {
+        job_id
+        for journey_id, job_ids in asked.items()
+        for job_id in job_ids - _meeting(journeys[journey_id].conditions, job_ids)
+    }
 
 
-def _failing(conditions: object, job_ids: Iterable[int]) -> set[int]:
+def _meeting(conditions: object, job_ids: Iterable[int]) -> set[int]:
+    """Those of the jobs whose customer is there and meets the conditions."""
     condition = parse_condition(conditions, roots=list(Root), place="entryConditions")
-    query = compose(_FAILING, Fragment("%s::bigint[]", [list(job_ids)]), compile_condition(condition, columns=_COLUMNS))
+    query = compose(_MEETING, Fragment("%s::bigint[]", [list(job_ids)]), compile_condition(condition, columns=_COLUMNS))
     with connection.cursor() as cursor:
         cursor.execute(query.sql, query.params)
         return {job_id for (job_id,) in cursor.fetchall()}

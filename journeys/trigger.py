@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from customers.audience import Audience, audience_query, resolve_segments
 from customers.fragment import Fragment
+from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
@@ -41,14 +42,6 @@ class InvalidJourneyType(Refusal):
 
     error = "Invalid journey type"
     code = "invalid_journey_type"
-
-
-class CustomerNotFound(Refusal):
-    """The one customer named is not in the workspace."""
-
-    status = 404
-    error = "Customer not found"
-    code = "customer_not_found"
 
 
 @dataclass(frozen=True)
@@ -167,7 +160,7 @@ def _find(workspace_id: str, recipient: Recipient) -> Customer:
         customer = found.only("id", "external_id").first()
     if customer is None:
         raise CustomerNotFound(
-            f"No customer with {recipient.field} {recipient.value[:255]!r} exists in this workspace. "
-            "The customer must exist before a journey is triggered for them."
+            named=f"{recipient.field}, {recipient.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
         )
     return customer

@@ -3,11 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commits_do_not_wait_for_the_disk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """No test pulls the plug."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(f'ALTER DATABASE "{connection.settings_dict["NAME"]}" SET synchronous_commit = off')
+    connection.close()
 
 
 @pytest.fixture(autouse=True)

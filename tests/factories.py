@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import connection
 from factory.declarations import Sequence, SubFactory
 from factory.django import DjangoModelFactory
 from factory.helpers import post_generation
@@ -89,3 +90,20 @@ class JourneyFactory(DjangoModelFactory[Journey]):
         JourneyRevision.objects.create(
             workspace_id=self.workspace_id, journey=self, number=self.revision, steps=extracted or []
         )
+
+
+def crowd(workspace: Workspace, number: int, *, segment: Segment | None = None) -> list[str]:
+    """Makes `user-0` … in one statement each, put into the segment; their external ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO customers_customer (id, workspace_id, external_id, attributes) "
+            "SELECT left(md5(%s || n), 24), %s, 'user-' || n, '{}' FROM generate_series(0, %s - 1) n",
+            [workspace.id, workspace.id, number],
+        )
+        if segment is not None:
+            cursor.execute(
+                "INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id) "
+                "SELECT workspace_id, %s, id FROM customers_customer WHERE workspace_id = %s",
+                [segment.id, workspace.id],
+            )
+    return [f"user-{n}" for n in range(number)]

@@ -1,7 +1,7 @@
 """Loaded before the settings: each test process has a Redis database of its own, and empties it first.
 
-Tests must not wake the workers of a service that runs beside them, nor each other's. They use, and empty, the databases
-from 8 on.
+Tests must not wake the workers of a service that runs beside them, nor each other's, nor those of another run. They
+use, and empty, the databases from 8 on.
 """
 
 import os
@@ -10,17 +10,27 @@ from urllib.parse import urlsplit, urlunsplit
 import redis
 
 from config import embedded
+from config.locks import FileLock
+from config.servers import data_folder
 
 _FIRST_DATABASE = 8
 
 
-def _own_database(url: str, number: int) -> str:
-    parts = urlsplit(url)
-    if parts.scheme == "unix":
-        return urlunsplit(parts._replace(query=f"db={number}"))
-    return urlunsplit(parts._replace(path=f"/{number}"))
+def _claim_database() -> tuple[int, FileLock]:
+    """The first one that no other test process has."""
+    number = _FIRST_DATABASE
+    while not (lock := FileLock.at(data_folder() / f"test-redis-{number}.lock")).try_exclusive():
+        lock.close()
+        number += 1
+    return number, lock
 
 
-_process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-os.environ["REDIS_URL"] = _own_database(os.environ.get("REDIS_URL") or embedded.redis_url(), _FIRST_DATABASE + _process)
+def _with_database(url: str, number: int) -> str:
+    if url.startswith("unix:"):
+        return f"{url.partition('?')[0]}?db={number}"
+    return urlunsplit(urlsplit(url)._replace(path=f"/{number}"))
+
+
+_number, _claim = _claim_database()  # held as long as the process lives
+os.environ["REDIS_URL"] = _with_database(os.environ.get("REDIS_URL") or embedded.redis_url(), _number)
 redis.Redis.from_url(os.environ["REDIS_URL"]).flushdb()

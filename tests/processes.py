@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
+
+from config import embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_SECONDS = 30.0
@@ -19,13 +21,11 @@ PATIENCE_SECONDS = 30.0
 
 def environment() -> dict[str, str]:
     """What lets another process find the test's database and Redis."""
-    found = connection.settings_dict
-    where = f"{quote(found['HOST'] or 'localhost', safe='')}{':' + str(found['PORT']) if found['PORT'] else ''}"
-    who = quote(found["USER"]) + (":" + quote(found["PASSWORD"]) if found["PASSWORD"] else "")
+    server = urlsplit(os.environ.get("DATABASE_URL") or embedded.database_url())
     return {
         **os.environ,
         "ENVIRONMENT": "development",
-        "DATABASE_URL": f"postgresql://{who}@{where}/{found['NAME']}",
+        "DATABASE_URL": server._replace(path=f"/{connection.settings_dict['NAME']}").geturl(),
         "REDIS_URL": settings.REDIS_URL,
         "LOG_FORMAT": "json",
     }

@@ -1,24 +1,71 @@
-"""Segments: made and edited here; who was put into one is changed through the API."""
+"""Segments: made and edited here; who is put into one is changed through the API."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.decorators import display
 
 from customers.admin.search import of_customers_known_as
+from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
+from customers.segments import check_segment_conditions, try_conditions
+from engage.admin.columns import count_up_to
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter, SelectFilter
+from engage.admin.json_field import JsonField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.models import Workspace
+
+TRIED_ON = 1_000
+
+
+class SegmentForm(forms.ModelForm[Segment]):
+    """A refusal of the conditions names the place in them."""
+
+    conditions = JsonField(
+        named="conditions",
+        required=False,
+        help_text='Who also belongs to it, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; '
+        "empty: only customers put into it.",
+    )
+
+    def clean_conditions(self) -> Any:
+        conditions = self.cleaned_data["conditions"]
+        try:
+            check_segment_conditions(conditions)
+        except InvalidCondition as refusal:
+            raise ValidationError(refusal.message) from None
+        return conditions
 
 
 @admin.register(Segment)
 class SegmentAdmin(RecordAdmin):
+    form = SegmentForm
     list_display = ("name", "key", "workspace", "id", "updated_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
     autocomplete_fields = ("workspace",)
-    fields = ("workspace", ("name", "key"), "conditions", "id", ("created_at", "updated_at"))
+    fields = ("workspace", ("name", "key"), "conditions", "size", "id", ("created_at", "updated_at"))
     written_once = ("workspace",)
+
+    @display(description="who belongs to it")
+    def size(self, segment: Segment) -> str:
+        """Counted as far as it is cheap: conditions are tried on the workspace's latest customers."""
+        put_in = count_up_to(SegmentMembership.objects.filter(segment=segment), most=TRIED_ON)
+        if segment.conditions is None:
+            return f"{put_in} customers put into it"
+        trial = try_conditions(segment=segment, customers=TRIED_ON)
+        return f"{put_in} customers put into it; {trial.met:,} of the latest {trial.tried:,} meet the conditions"
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        obj.updated_at = timezone.now()
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(SegmentMembership)
@@ -32,6 +79,7 @@ class SegmentMembershipAdmin(ReadOnlyAdmin):
         return of_customers_known_as(text)
 
 
+show_on(Workspace, Panel(model=Segment, by="workspace", columns=("__str__", "key", "updated_at")))
 show_on(
     Segment,
     Panel(

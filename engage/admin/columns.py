@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.contrib.admin.utils import quote
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import ForeignKey, JSONField, Model
+from django.db.models import ForeignKey, JSONField, Model, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
@@ -38,6 +38,12 @@ def link(record: Model) -> SafeString:
 def badge(text: str, colour: str) -> SafeString:
     """The text as a label in a colour of the theme: success, info, warning, danger, or "" for grey."""
     return render_to_string("unfold/helpers/label.html", {"text": text.replace("_", " "), "type": colour})
+
+
+def count_up_to(records: QuerySet[Any], *, most: int) -> str:
+    """How many there are, as far as it is worth counting: "1,000+" beyond `most`."""
+    counted = records.order_by()[: most + 1].count()
+    return f"{most:,}+" if counted > most else f"{counted:,}"
 
 
 @dataclass(frozen=True)

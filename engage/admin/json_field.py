@@ -34,6 +34,10 @@ class JsonField(JSONField):
         except InvalidJson as refusal:
             raise ValidationError(refusal.message) from None
 
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed is shown again as it was typed."""
+        return initial if self.disabled else InvalidJSONInput(data or "")
+
     def prepare_value(self, value: Any) -> Any:
         if value is None or isinstance(value, InvalidJSONInput):
             return value

@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from engage.admin.columns import link, list_url
+from engage.admin.columns import count_up_to, link, list_url
 from journeys.admin.results import counted_results
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
 
@@ -54,13 +53,20 @@ def waiting_work(*, now: datetime) -> Figure:
     """How many chunks wait, and since when the oldest does."""
     oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
     note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
-    return Figure("Chunks of jobs that wait", _count(Chunk.objects.all()), note, list_url(Chunk))
+    return Figure(
+        "Chunks of jobs that wait", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk)
+    )
 
 
 def failing_work() -> Figure:
     """How many chunks failed in their last attempt and will be tried again."""
     failing = Chunk.objects.exclude(error="")
-    return Figure("Chunks that failed", _count(failing), "tried again when they are due", list_url(Chunk))
+    return Figure(
+        "Chunks that failed",
+        count_up_to(failing, most=COUNTED_AT_MOST),
+        "tried again when they are due",
+        list_url(Chunk),
+    )
 
 
 def due_enrollments(*, now: datetime) -> Figure:
@@ -68,7 +74,7 @@ def due_enrollments(*, now: datetime) -> Figure:
     due = Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=now)
     first = due.order_by("due_at").values_list("due_at", flat=True).first()
     note = f"the first for {timesince(first, now)}" if first else "nobody waits for the walker"
-    return Figure("Enrollments due for a step", _count(due), note, list_url(Enrollment))
+    return Figure("Enrollments due for a step", count_up_to(due, most=COUNTED_AT_MOST), note, list_url(Enrollment))
 
 
 def latest_triggers() -> dict[str, Any]:
@@ -87,9 +93,3 @@ def latest_results() -> SafeString:
     """What the latest jobs came to; they are a range of the primary key, so never all of them."""
     newest = EnrollmentJob.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     return counted_results(EnrollmentJob.objects.filter(pk__gt=newest - LATEST_JOBS))
-
-
-def _count(records: QuerySet[Any]) -> str:
-    """How many there are, as far as it is worth counting."""
-    counted = records.order_by()[: COUNTED_AT_MOST + 1].count()
-    return f"{COUNTED_AT_MOST:,}+" if counted > COUNTED_AT_MOST else f"{counted:,}"

@@ -15,17 +15,7 @@ from journeys.models import Enrollment, EnrollmentJob
 
 @admin.register(Enrollment)
 class EnrollmentAdmin(ReadOnlyAdmin):
-    list_display = (
-        "id",
-        "workspace",
-        "journey",
-        "customer",
-        "job",
-        "state",
-        "step_id",
-        "due_at",
-        "entered_at",
-    )
+    list_display = ("id", "workspace", "journey", "customer", "state", "step_id", "due_at", "entered_at")
     colours: ClassVar = {"state": ENROLLMENT_STATE}
     list_filter = (
         ("workspace", AutocompleteSelectFilter),

@@ -236,6 +236,18 @@ def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path) -> None:
     sockets.chmod(0o700)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as somebody else")
+def test_root_need_not_open_a_private_folder_for_postgresql(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    program = private / "program"
+    program.write_text("#!/bin/sh\nid -u\ntest -x $0 && touch $0.seen\n")
+    program.chmod(0o700)
+    answer = subprocess.run([*servers.ordinary_user(), program], check=True, capture_output=True, text=True)
+    assert answer.stdout != "0\n"
+    assert (private / "program.seen").exists()
+
+
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = servers.redis().sockets
     monkeypatch.setenv("EMBEDDED_DATA", f"{folder}2")

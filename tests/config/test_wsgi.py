@@ -15,7 +15,7 @@ from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def in_chunks(server: ServerClient, path: str, body: bytes) -> tuple[int, Any]:

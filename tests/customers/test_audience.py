@@ -137,11 +137,11 @@ def test_an_audience_is_never_the_whole_workspace_by_omission() -> None:
 
 
 def test_conditions_that_cannot_be_understood_name_the_place(acme: Workspace, people: dict[str, Customer]) -> None:
-    segment = SegmentFactory.create(workspace=acme, conditions={"all": [PRO, {"any": PRO}]})
+    segment = SegmentFactory.create(workspace=acme, key="vip", conditions={"all": [PRO, {"any": PRO}]})
 
     with pytest.raises(InvalidCondition) as refusal:
         named(people, acme, segment)
-    assert refusal.value.message == ("conditions.all[1].any must be an array, but an object came.")
+    assert refusal.value.message == "segment vip: conditions.all[1].any must be an array, but an object came."
 
 
 @pytest.mark.parametrize("count", [1, 300])

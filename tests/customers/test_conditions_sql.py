@@ -41,30 +41,20 @@ RAW = {
 }
 
 
+EVERY_KIND_OF_TEST: list[tuple[str, Any]] = [
+    ("eq", 1), ("eq", [1, {"a": 2}]), ("in", [1, "a", [2]]), ("gt", -1), ("lte", "z"), ("contains", "a"),
+    ("contains", 1), ("starts_with", "a"), ("ends_with", "a"), ("before", "9999-12-31"), ("after", "0001-01-01"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("attributes", RAW.values(), ids=RAW.keys())
-@pytest.mark.parametrize(
-    ("op", "operand"),
-    [
-        ("eq", 1),
-        ("eq", [1, {"a": 2}]),
-        ("in", [1, "a", [2]]),
-        ("gt", -1),
-        ("lte", "z"),
-        ("contains", "a"),
-        ("contains", 1),
-        ("starts_with", "a"),
-        ("ends_with", "a"),
-        ("before", "9999-12-31"),
-        ("after", "0001-01-01"),
-    ],
-)
-def test_no_stored_value_makes_the_statement_fail(acme: Workspace, attributes: str, op: str, operand: Any) -> None:
+def test_no_stored_value_makes_the_statement_fail(acme: Workspace, attributes: str) -> None:
     ada = CustomerFactory.create(workspace=acme, external_id="ada")
     with connection.cursor() as cursor:
         cursor.execute("UPDATE customers_customer SET attributes = %s::jsonb WHERE id = %s", [attributes, ada.id])
-    test = {"field": "customer.a", "op": op, "value": operand}
-    meets, does_not = chosen(test), chosen({"not": test})
-    assert sorted(meets + does_not) == ["ada"]
+    for op, operand in EVERY_KIND_OF_TEST:
+        test = {"field": "customer.a", "op": op, "value": operand}
+        assert sorted(chosen(test) + chosen({"not": test})) == ["ada"]
 
 
 def test_values_and_names_are_parameters_and_never_sql(acme: Workspace) -> None:
@@ -110,8 +100,10 @@ def test_times_are_utc_whatever_the_time_zone_of_the_session(acme: Workspace) ->
 
 
 def test_a_statement_that_is_prepared_and_run_again_finds_the_same(acme: Workspace) -> None:
-    for number, value in enumerate(VALUES):
-        CustomerFactory.create(workspace=acme, external_id=f"{number:03}", attributes={"a": value})
+    Customer.objects.bulk_create(
+        Customer(workspace=acme, external_id=f"{number:03}", attributes={"a": value})
+        for number, value in enumerate(VALUES)
+    )
     test = {
         "all": [
             {"field": "customer.a", "op": "not_in", "value": ["a", 1]},

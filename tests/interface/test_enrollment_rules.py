@@ -6,7 +6,7 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Enrollment, Journey
+from journeys.models import Enrollment, Journey, Trigger
 from tests.calls import data, job_of, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
@@ -113,6 +113,17 @@ def test_a_customer_erased_in_between_is_told(server: ServerClient, acme: Worksp
     Customer.objects.all().delete()
     let_workers_decide()
     assert job_of(server, acme.id, answered["jobId"])["result"] == "customer_deleted"
+
+
+def test_a_payload_that_came_just_after_its_customer_was_erased_is_forgotten(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    data(trigger(server, journey, {"external_id": "ada", "payload": {"secret": 1}}))
+    Customer.objects.all().delete()
+    Trigger.objects.update(payload={"secret": 1})  # as a call does that read the customer before the erasure
+    let_workers_decide()
+    assert Trigger.objects.get().payload == {}
 
 
 def test_each_customer_has_a_history_of_their_own(server: ServerClient, acme: Workspace, ada: Customer) -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from customers.models import Customer, Segment, SegmentMembership
+from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.calls import data, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd
 
 Cast = dict[str, Customer]
 
@@ -162,16 +162,10 @@ def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Jou
     assert answer["Preference-Applied"] == "return=minimal"
 
 
-def many(workspace: Workspace, number: int) -> list[str]:
-    people = (Customer(workspace=workspace, external_id=f"user-{n}") for n in range(number))
-    Customer.objects.bulk_create(people, batch_size=5000)
-    return [f"user-{n}" for n in range(number)]
-
-
 def test_a_thousand_external_ids_cost_as_many_queries_as_one(
     server: ServerClient, journey: Journey, acme: Workspace, django_assert_num_queries: Any
 ) -> None:
-    names = many(acme, 1000)
+    names = crowd(acme, 1000)
     data(trigger(server, journey, {"external_ids": names[:1]}))
     for number in (1, 1000):
         with django_assert_num_queries(4):  # key, journey, the one statement that commits, the ids of the answer
@@ -183,11 +177,7 @@ def test_an_answer_of_several_pages_names_everybody_once(
     server: ServerClient, journey: Journey, acme: Workspace
 ) -> None:
     segment = SegmentFactory.create(workspace=acme)
-    many(acme, 20_001)
-    SegmentMembership.objects.bulk_create(
-        (SegmentMembership(workspace=acme, segment=segment, customer=each) for each in Customer.objects.all()),
-        batch_size=5000,
-    )
+    crowd(acme, 20_001, segment=segment)
     answered = data(trigger(server, journey, {"segment_ids": [segment.id]}))
     assert answered["customersEnrolled"] == 20_001
     assert len(queued_names(answered)) == 20_001

@@ -2,13 +2,11 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -22,9 +20,9 @@ from engage.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, JourneyRevision
 from tests.factories import CustomerFactory
+from tests.processes import ROOT, environment
 from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
-ROOT = Path(__file__).parents[2]
 TABLES: list[type[Model]] = [
     Workspace,
     ApiKey,
@@ -509,13 +507,10 @@ def test_a_long_list_of_customers_is_only_counted_in_words(tmp_path: Path) -> No
 
 
 def run_program(*arguments: str, standard_input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    database = connection.settings_dict
-    host = quote(str(database["HOST"]), safe="")
-    url = f"postgresql://{database['USER']}:{database['PASSWORD']}@{host}:{database['PORT']}/{database['NAME']}"
     return subprocess.run(
         [sys.executable, "manage.py", "seed_workspace", *arguments],
         cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, "ENVIRONMENT": "development"},
+        env=environment(),
         input=standard_input,
         capture_output=True,
         check=False,

@@ -1,0 +1,163 @@
+"""Staff make and revoke API keys, and say what an app may do."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from engage.admin.columns import page_url
+from engage.credentials import digest, is_well_formed
+from engage.models import ApiKey, App, Workspace
+from tests.clients import SdkClient, ServerClient
+from tests.factories import ApiKeyFactory, AppFactory
+
+KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
+
+
+def make_key(staff: Client, of: Workspace, **fields: Any) -> str:
+    """Makes a key; the page that answers."""
+    said = {"workspace": of.id, "name": "shop", "rate_limit": "100/m", "expires_at_0": "", "expires_at_1": ""}
+    answer = staff.post(f"{KEYS}add/", {**said, **fields})
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def secret_on(page: str) -> str:
+    (secret,) = re.findall(r'id="secret">(engage_\w+)<', page)
+    return str(secret)
+
+
+def works(secret: str, workspace: Workspace) -> bool:
+    """Whether the interface takes the key."""
+    headers = {"Authorization": f"Bearer {secret}"}
+    return Client().get(f"/api/v1/journeys/{workspace.id}/jobs/none", headers=headers).status_code != 401
+
+
+def test_a_new_key_is_shown_once_and_works(staff: Client, acme: Workspace) -> None:
+    secret = secret_on(make_key(staff, acme))
+    assert is_well_formed(secret)
+    assert works(secret, acme)
+    for url in (KEYS, page_url(ApiKey.objects.get()), page_url(acme), "/admin/"):
+        assert secret not in staff.get(url).content.decode()
+
+
+def test_only_the_digest_of_a_key_is_kept(staff: Client, acme: Workspace) -> None:
+    secret = secret_on(make_key(staff, acme))
+    key = ApiKey.objects.get()
+    assert bytes(key.digest) == digest(secret)
+    assert key.prefix == secret[:13]
+    kept = [
+        *ApiKey.objects.values_list(),
+        *LogEntry.objects.values_list(),
+        *(s.get_decoded() for s in Session.objects.all()),
+    ]
+    assert secret not in repr(kept)
+    assert not [cookie for cookie in staff.cookies.values() if secret in cookie.value]
+
+
+def test_the_page_of_a_key_does_not_show_its_digest(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    page = staff.get(page_url(key)).content.decode()
+    assert bytes(key.digest).hex() not in page
+    assert "digest" not in page
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("rate_limit", "often", "Write a rate as 100/m, 5/s or 1000/h."),
+        ("name", "", "This field is required."),
+        ("name", "taken", "API key with this Workspace and Name already exists."),
+        ("workspace", "nobody", "Select a valid choice."),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused_at_its_field(
+    staff: Client, acme: Workspace, field: str, value: str, why: str
+) -> None:
+    ApiKeyFactory.create(workspace=acme, name="taken")
+    assert why in make_key(staff, acme, **{field: value})
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_revoked_key_is_refused_from_then_on(staff: Client, acme: Workspace, server: ServerClient) -> None:
+    key = ApiKey.objects.get()
+    before = timezone.now()
+    answer = staff.post(page_url(key), {"name": key.name, "rate_limit": "5/s", "engage_apikey_revoke": ""})
+    assert answer.status_code == 302
+    key.refresh_from_db()
+    assert key.revoked_at is not None
+    assert key.revoked_at >= before
+    assert server.get(f"/api/v1/journeys/{acme.id}/jobs/none").status_code == 401
+    assert "revoked" in staff.get(page_url(key)).content.decode()
+
+
+def test_looking_at_a_key_and_saving_it_do_not_revoke_it(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    staff.get(page_url(key))
+    staff.post(page_url(key), {"name": "renamed", "rate_limit": "5/s"})
+    key.refresh_from_db()
+    assert (key.name, key.rate_limit, key.revoked_at) == ("renamed", "5/s", None)
+
+
+def test_a_key_keeps_its_workspace(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    staff.post(page_url(key), {"workspace": rival.id, "name": key.name, "rate_limit": "5/s"})
+    key.refresh_from_db()
+    assert key.workspace_id == acme.id
+
+
+def test_a_key_says_whether_it_has_expired(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme, expires_at=timezone.now() - timedelta(seconds=1))
+    for url in (KEYS, page_url(key)):
+        assert "expired" in staff.get(url).content.decode()
+
+
+def save_app(staff: Client, app: App, **fields: Any) -> str:
+    """Saves the app's page; what it shows afterwards."""
+    answer = staff.post(
+        page_url(app), {"name": app.name, "enabled": "on", "allowed_origins": "", **fields}, follow=True
+    )
+    return answer.content.decode()
+
+
+def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace) -> None:
+    origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example\n"
+    staff.post(f"{APPS}add/", {"workspace": acme.id, "name": "web", "enabled": "on", "allowed_origins": origins})
+    app = App.objects.get()
+    assert app.allowed_origins == ["https://shop.example", "http://localhost:3000"]
+    page = staff.get(page_url(app)).content.decode()
+    assert "https://shop.example\nhttp://localhost:3000</textarea>" in page
+    assert f'<code class="engage-copy">{app.id}</code>' in page
+
+
+@pytest.mark.parametrize("origin", ["shop.example", "https://shop.example/path", "https://a@b.example", "*"])
+def test_what_is_no_origin_is_refused_with_its_line(staff: Client, acme: Workspace, origin: str) -> None:
+    app = AppFactory.create(workspace=acme, allowed_origins=["https://old.example"])
+    assert f"{origin} is no origin" in save_app(staff, app, allowed_origins=f"https://good.example\n{origin}")
+    app.refresh_from_db()
+    assert app.allowed_origins == ["https://old.example"]
+
+
+def test_an_app_that_is_switched_off_is_refused(staff: Client, acme: Workspace, sdk: SdkClient) -> None:
+    save_app(staff, sdk.app, enabled="")
+    body = {"messageId": "m-1", "actionType": "close", "userId": "u-1"}
+    assert sdk.post("/api/v1/sdk/bridge/action", body).status_code == 401
+
+
+def test_a_workspace_is_made_and_renamed(staff: Client, db: None) -> None:
+    staff.post("/admin/engage/workspace/add/", {"name": "Acme", "key": "acme"})
+    workspace = Workspace.objects.get()
+    staff.post(page_url(workspace), {"name": "Acme Ltd", "key": "acme-ltd"})
+    workspace.refresh_from_db()
+    assert (workspace.name, workspace.key) == ("Acme Ltd", "acme-ltd")
+
+
+def test_a_workspace_key_that_cannot_stand_in_a_file_is_refused(staff: Client, db: None) -> None:
+    page = staff.post("/admin/engage/workspace/add/", {"name": "Acme", "key": "Acme!"}).content.decode()
+    assert "Use lower-case letters, digits, - and _." in page
+    assert not Workspace.objects.exists()

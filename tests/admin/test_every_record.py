@@ -1,0 +1,138 @@
+"""Every kind of record has a list and a page, which are fast and survive records that are gone."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Customer, Segment, SegmentMembership
+from engage.admin.columns import page_url
+from engage.models import App, Workspace
+from journeys.models import EnrollmentJob, Trigger
+from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
+
+every_model = pytest.mark.parametrize("model", MODELS, ids=named)
+
+
+def queries_of(client: Client, url: str) -> list[str]:
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(url).status_code == 200
+    return [query["sql"] for query in captured.captured_queries]
+
+
+@every_model
+def test_a_list_shows_the_records_of_every_tenant(
+    staff: Client, acme: Workspace, rival: Workspace, model: type[Model]
+) -> None:
+    populate(acme, rows=1)
+    populate(rival, rows=1)
+    page = staff.get(list_of(model)).content.decode()
+    for record in model._default_manager.all():
+        assert page_url(record) in page
+
+
+@every_model
+def test_a_list_narrowed_to_one_workspace_shows_nothing_of_the_other(
+    staff: Client, acme: Workspace, rival: Workspace, model: type[Model]
+) -> None:
+    populate(acme, rows=1)
+    populate(rival, rows=1)
+    field = "id" if model is Workspace else "workspace"
+    page = staff.get(f"{list_of(model)}?{field}__exact={acme.id}").content.decode()
+    for record in model._default_manager.all():
+        assert (page_url(record) in page) == (getattr(record, f"{field}_id", record.pk) == acme.id)
+
+
+@every_model
+def test_every_page_opens(staff: Client, acme: Workspace, rival: Workspace, model: type[Model]) -> None:
+    populate(acme, rows=1)
+    populate(rival, rows=1)
+    for record in model._default_manager.all():
+        assert staff.get(page_url(record)).status_code == 200
+
+
+@every_model
+def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
+    staff: Client, acme: Workspace, model: type[Model]
+) -> None:
+    populate(acme, rows=3)
+    few = queries_of(staff, list_of(model))
+    populate(acme, rows=12, journeys=12)
+    many = queries_of(staff, list_of(model))
+    assert len(many) == len(few)
+
+
+def test_the_pages_with_panels_ask_no_more_queries_where_more_hangs_on_the_record(
+    staff: Client, acme: Workspace
+) -> None:
+    (customer,) = populate(acme, rows=1)
+    trigger = Trigger.objects.get()
+    segment = Segment.objects.get()
+    pages = [acme, customer, trigger, trigger.journey, segment]
+    for record in pages:
+        staff.get(page_url(record))  # fills Django's cache of content types
+    few = [len(queries_of(staff, page_url(record))) for record in pages]
+    populate(acme, rows=9, journeys=9)
+    app = App.objects.earliest("pk")
+    for another in Customer.objects.exclude(pk=customer.pk):
+        live_through(customer, journey=trigger.journey, app=app)
+        queue_job(trigger, another)
+        SegmentMembership.objects.create(workspace=acme, segment=segment, customer=another)
+    assert [len(queries_of(staff, page_url(record))) for record in pages] == few
+
+
+@every_model
+def test_a_list_counts_nothing(staff: Client, acme: Workspace, model: type[Model]) -> None:
+    populate(acme, rows=2)
+    asked = [sql for query in ("", "?q=nobody", "?p=2") for sql in queries_of(staff, list_of(model) + query)]
+    assert not [sql for sql in asked if re.search(r"COUNT\(|DISTINCT", sql)]
+
+
+def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=2)
+    pages = ["/admin/", *(page_url(record) for model in MODELS for record in model._default_manager.all())]
+    counting = [sql for page in pages for sql in queries_of(staff, page) if "COUNT(" in sql.upper()]
+    assert counting
+    assert not [sql for sql in counting if "WHERE" not in sql and "LIMIT" not in sql]
+
+
+def test_an_erased_customer_leaves_jobs_that_can_be_looked_at(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    erased = customer.pk
+    customer.delete()
+    job = EnrollmentJob.objects.get()
+    for url in (
+        list_of(EnrollmentJob),
+        page_url(job),
+        page_url(job.trigger),
+        f"{list_of(EnrollmentJob)}?q={erased}",
+    ):
+        page = staff.get(url).content.decode()
+        assert job.job_id in page
+        assert f'{erased} <span class="text-subtle">(gone)</span>' in page
+
+
+def test_every_list_is_in_the_sidebar_of_who_may_see_it(staff: Client, onlooker: Client) -> None:
+    for client in (staff, onlooker):
+        page = client.get("/admin/").content.decode()
+        assert [model for model in MODELS if f'href="{list_of(model)}"' not in page] == []
+
+
+def test_the_sidebar_is_empty_for_staff_without_permissions(db: None) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("new", is_staff=True))
+    page = client.get("/admin/").content.decode()
+    assert [model for model in MODELS if f'href="{list_of(model)}"' in page] == []
+    for model in MODELS:
+        assert client.get(list_of(model)).status_code == 403
+
+
+def test_staff_and_their_groups_have_pages_too(staff: Client) -> None:
+    group, user = Group.objects.create(name="Support"), User.objects.get()
+    for record in (group, user):
+        for url in (list_of(type(record)), f"{list_of(type(record))}add/", page_url(record)):
+            assert staff.get(url).status_code == 200

@@ -1,0 +1,158 @@
+"""Staff make and edit journeys; what they write is checked like everything else that makes a journey."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engage.admin.columns import page_url
+from engage.models import Workspace
+from journeys.models import Journey, JourneyRevision
+from tests.factories import JourneyFactory
+
+ADD = "/admin/journeys/journey/add/"
+STEPS = [{"id": "wait", "type": "delay", "for": "P1D"}]
+CONDITION = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    """What the form sends; JSON may be given as values."""
+    defaults = {
+        "name": "Welcome",
+        "trigger_type": "api",
+        "event_name": "",
+        "active": "on",
+        "max_entries_per_customer": "",
+        "entry_conditions": "",
+        "steps": "",
+    }
+    written = {**defaults, **fields}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in written.items()}
+
+
+def make(staff: Client, workspace: Workspace, **fields: Any) -> str:
+    """Makes a journey; the page that answers."""
+    answer = staff.post(ADD, said(workspace=workspace.id, **{"key": "welcome", **fields}), follow=True)
+    return answer.content.decode()
+
+
+def edit(staff: Client, journey: Journey, **fields: Any) -> str:
+    """Edits the journey; the page that answers."""
+    return staff.post(page_url(journey), said(**fields), follow=True).content.decode()
+
+
+def test_a_journey_is_made_with_its_rules_and_steps(staff: Client, acme: Workspace) -> None:
+    make(
+        staff,
+        acme,
+        trigger_type="event",
+        event_name="signed_up",
+        max_entries_per_customer="3",
+        allow_reenrollment="on",
+        entry_conditions=CONDITION,
+        steps=STEPS,
+    )
+    journey = Journey.objects.get()
+    assert (journey.workspace, journey.key, journey.name) == (acme, "welcome", "Welcome")
+    assert (journey.trigger_type, journey.event_name, journey.active) == ("event", "signed_up", True)
+    assert (journey.max_entries_per_customer, journey.allow_reenrollment) == (3, True)
+    assert journey.entry_conditions == CONDITION
+    assert list(JourneyRevision.objects.values_list("journey", "number", "steps")) == [(journey.id, 1, STEPS)]
+
+
+def test_the_answer_to_making_a_journey_leads_to_it(staff: Client, acme: Workspace) -> None:
+    assert page_url_in(make(staff, acme), Journey.objects.get())
+
+
+def page_url_in(page: str, journey: Journey) -> bool:
+    return f'href="{page_url(journey)}"' in page
+
+
+def test_a_journey_without_steps_completes_at_once(staff: Client, acme: Workspace) -> None:
+    make(staff, acme)
+    assert JourneyRevision.objects.get().steps == []
+
+
+def test_other_steps_make_a_revision_and_the_same_ones_do_not(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS)
+    edit(staff, journey, name="Renamed", steps=STEPS)
+    journey.refresh_from_db()
+    assert (journey.name, journey.revision) == ("Renamed", 1)
+    other = [{"id": "wait", "type": "delay", "for": "P2D"}]
+    edit(staff, journey, steps=other)
+    journey.refresh_from_db()
+    assert journey.revision == 2
+    assert list(journey.revisions.order_by("number").values_list("number", "steps")) == [(1, STEPS), (2, other)]
+
+
+def test_the_form_shows_the_steps_of_the_current_revision(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, revision=2, steps=STEPS)
+    JourneyRevision.objects.create(workspace=acme, journey=journey, number=1, steps=[])
+    page = staff.get(page_url(journey)).content.decode()
+    assert "&quot;for&quot;: &quot;P1D&quot;" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"steps": [*STEPS, {"id": "w", "type": "delay", "for": "soon"}]}, "steps[1].for must be an ISO 8601 duration"),
+        ({"steps": [{"id": "w", "type": "dance"}]}, "steps[0].type is &#x27;dance&#x27;"),
+        ({"steps": {"id": "w"}}, "steps must be an array, but an object came."),
+        ({"steps": '[{"id": "w",}]'}, "steps is not JSON: "),
+        ({"steps": "[NaN]"}, "steps[0] is NaN, which is not JSON."),
+        ({"steps": "[" * 100_000}, "steps is nested too deeply."),
+        ({"entry_conditions": "[1]"}, "entryConditions must be an object, but an array came."),
+        ({"trigger_type": "event"}, "eventName is required where the trigger is event."),
+        ({"event_name": "signed_up"}, "eventName must be null where the trigger is api."),
+        ({"max_entries_per_customer": "0"}, "Ensure this value is greater than or equal to 1."),
+        ({"name": ""}, "This field is required."),
+    ],
+)
+def test_a_journey_that_cannot_be_is_refused_with_the_place_and_nothing_is_saved(
+    staff: Client, acme: Workspace, fields: dict[str, Any], why: str
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS, key="old")
+    before = list(Journey.objects.values())
+    assert why in make(staff, acme, **fields)
+    assert why in edit(staff, journey, **{"name": "Renamed", "steps": STEPS, **fields})
+    assert list(Journey.objects.values()) == before
+    assert JourneyRevision.objects.count() == 1
+
+
+def test_the_refusal_stands_at_its_field(staff: Client, acme: Workspace) -> None:
+    answer = staff.post(ADD, said(workspace=acme.id, key="welcome", steps=[1]))
+    errors = answer.context["adminform"].form.errors
+    assert list(errors) == ["steps"]
+
+
+@pytest.mark.parametrize("key", ["taken", "No Key"])
+def test_a_key_that_is_taken_or_malformed_is_refused(staff: Client, acme: Workspace, key: str) -> None:
+    journey = JourneyFactory.create(workspace=acme, key="taken", name="Old")
+    answer = staff.post(ADD, said(workspace=acme.id, key=key))
+    assert answer.context["adminform"].form.errors
+    journey.refresh_from_db()
+    assert journey.name == "Old"
+    assert Journey.objects.count() == 1
+
+
+def test_two_workspaces_may_use_the_same_key(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    make(staff, acme)
+    make(staff, rival)
+    assert Journey.objects.filter(key="welcome").count() == 2
+
+
+def test_a_journey_keeps_its_workspace_and_key(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, key="old")
+    edit(staff, journey, workspace=rival.id, key="new")
+    journey.refresh_from_db()
+    assert (journey.workspace, journey.key) == (acme, "old")
+    assert Journey.objects.count() == 1
+
+
+def test_a_journey_is_switched_off_but_not_deleted(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    edit(staff, journey, active="")
+    journey.refresh_from_db()
+    assert journey.active is False
+    assert staff.post(page_url(journey).replace("/change/", "/delete/"), {"post": "yes"}).status_code == 403

@@ -1,0 +1,90 @@
+"""The first page says what waits and what was decided lately."""
+
+from contextlib import closing
+from datetime import timedelta
+
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.utils import timezone
+
+from engage.admin.columns import page_url
+from engage.models import App, Workspace
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from tests.admin.records import live_through, populate, queue_job
+
+
+def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    populate(acme, rows=2)
+    populate(rival, rows=1)
+    Trigger.objects.filter(workspace=acme).update(queued_at=timezone.now() - timedelta(minutes=5, seconds=1))
+    Chunk.objects.filter(workspace=rival).update(error="It burst.")
+    figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
+    assert figures["Chunks of jobs that wait"].value == "3"
+    assert figures["Chunks of jobs that wait"].note == "the oldest for 5\xa0minutes"
+    assert figures["Chunks that failed"].value == "1"
+
+
+def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=3)
+    now = timezone.now()
+    later, completed, _due = Enrollment.objects.all()
+    Enrollment.objects.exclude(pk=completed.pk).update(state="active", due_at=now - timedelta(hours=1, seconds=1))
+    Enrollment.objects.filter(pk=later.pk).update(due_at=now + timedelta(hours=1))
+    figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
+    assert figures["Enrollments due for a step"].value == "1"
+    assert figures["Enrollments due for a step"].note == "the first for 1\xa0hour"
+
+
+def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
+    figures = staff.get("/admin/").context["figures"]
+    assert [(figure.value, figure.note) for figure in figures] == [
+        ("0", "every job is decided"),
+        ("0", "tried again when they are due"),
+        ("0", "nobody waits for the walker"),
+    ]
+
+
+def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    trigger, app = Trigger.objects.get(), App.objects.get()
+    queue_job(trigger, customer, status="decided", result="enrolled")
+    queue_job(trigger, customer, status="failed", result="failed")
+    for _ in range(10):
+        live_through(customer, journey=Journey.objects.get(), app=app)
+    page = staff.get("/admin/").content.decode()
+    latest = Trigger.objects.order_by("-pk")[:10]
+    assert all(page_url(one) in page for one in latest)
+    assert page_url(trigger) not in page
+    assert [label in page for label in ("11 queued", "1 enrolled", "1 failed")] == [True] * 3
+
+
+def test_a_trigger_tells_what_came_of_its_jobs(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    trigger = Trigger.objects.get()
+    EnrollmentJob.objects.update(status="decided", result="already_enrolled")
+    queue_job(trigger, customer)
+    page = staff.get(page_url(trigger)).content.decode()
+    assert "1 already enrolled" in page
+    assert "1 queued" in page
+
+
+def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
+    populate(acme, rows=1)
+    user = User.objects.create_user("support", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_enrollment"))
+    client = Client()
+    client.force_login(user)
+    answer = client.get("/admin/")
+    assert [figure.title for figure in answer.context["figures"]] == ["Enrollments due for a step"]
+    assert page_url(Trigger.objects.get()) not in answer.content.decode()
+    assert "Latest jobs" not in answer.content.decode()
+
+
+def test_its_style_and_icons_come_from_the_service_itself(staff: Client) -> None:
+    page = staff.get("/admin/").content.decode()
+    assert "https://" not in page
+    assert "//cdn" not in page
+    for style in ("/static/engage/admin.css", "/static/unfold/css/styles.css"):
+        assert style in page
+        with closing(staff.get(style)) as answer:
+            assert answer.status_code == 200

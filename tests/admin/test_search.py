@@ -1,0 +1,97 @@
+"""Staff paste what they have, a job id, an external id, an e-mail address, and find the record."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.db.models import Model
+from django.test import Client
+
+from bridge.models import Interaction
+from customers.models import Customer, Event, SegmentMembership
+from engage.admin.columns import page_url
+from engage.models import Workspace
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger
+from tests.admin.records import list_of, populate
+
+
+@pytest.fixture
+def ada(acme: Workspace, rival: Workspace) -> Customer:
+    """One of three customers, each with one of everything; one of them is Rival's."""
+    ada, other = populate(acme, rows=2, journeys=2)
+    (foreign,) = populate(rival, rows=1)
+    for customer, name in ((ada, "ada"), (other, "other"), (foreign, "foreign")):
+        customer.external_id, customer.email = f"Shop-{name}", f"{name}@example.com"
+        customer.phone, customer.user_id = f"+4930{len(name)}", f"user-{name}"
+        customer.save()
+    return ada
+
+
+def found(client: Client, model: type[Model], text: str) -> list[Any]:
+    """The records that the model's list shows for this search."""
+    page = client.get(list_of(model), {"q": text}).content.decode()
+    return [record for record in model._default_manager.all() if page_url(record) in page]
+
+
+@pytest.mark.parametrize("model", [Customer, Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction])
+@pytest.mark.parametrize("text", ["Shop-ada", "Ada@Example.com", " ada@example.com ", "+49 30 3", "user-ada", "ID"])
+def test_what_belongs_to_a_customer_is_found_by_id_external_id_email_phone_and_user_id(
+    staff: Client, ada: Customer, model: type[Model], text: str
+) -> None:
+    field = "pk" if model is Customer else "customer"
+    expected = list(model._default_manager.filter(**{field: ada.pk}))
+    assert len(expected) == 1
+    assert found(staff, model, ada.pk if text == "ID" else text) == expected
+
+
+@pytest.mark.parametrize("model", [EnrollmentJob, Enrollment])
+def test_a_job_and_its_enrollment_are_found_by_the_job_id(staff: Client, ada: Customer, model: type[Model]) -> None:
+    job = EnrollmentJob.objects.get(customer=ada)
+    assert found(staff, model, job.job_id) == [job if model is EnrollmentJob else job.enrollment]
+
+
+@pytest.mark.parametrize("model", [Workspace, Event, Interaction, Journey, Trigger, Enrollment])
+def test_a_record_is_found_by_its_own_id(staff: Client, ada: Customer, model: type[Model]) -> None:
+    record = model._default_manager.earliest("pk")
+    assert found(staff, model, record.pk) == [record]
+
+
+def test_waiting_work_is_found_by_its_trigger_and_a_revision_by_its_journey(staff: Client, ada: Customer) -> None:
+    job = EnrollmentJob.objects.get(customer=ada)
+    assert found(staff, Chunk, job.trigger_id) == [Chunk.objects.get(trigger=job.trigger_id)]
+    assert found(staff, JourneyRevision, job.journey_id) == [JourneyRevision.objects.get(journey=job.journey_id)]
+
+
+def test_a_search_is_for_the_whole_value(staff: Client, ada: Customer) -> None:
+    assert found(staff, Customer, "Shop-ad") == []
+    assert found(staff, Customer, "example.com") == []
+
+
+def test_a_search_stays_in_the_workspace_that_the_list_is_narrowed_to(
+    staff: Client, ada: Customer, rival: Workspace
+) -> None:
+    answer = staff.get(list_of(Customer), {"q": "Shop-ada", "workspace__id__exact": rival.id})
+    assert page_url(ada) not in answer.content.decode()
+
+
+def test_one_box_finds_every_kind_of_record(staff: Client, ada: Customer) -> None:
+    page = staff.get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).content.decode()
+    kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction]
+    for record in [ada, *(kind._default_manager.get(customer=ada) for kind in kinds)]:
+        assert page_url(record) in page
+    assert "Found 6 results" in page
+    assert "customer of Acme" in page
+
+
+def test_the_one_box_finds_only_what_its_user_may_see(ada: Customer) -> None:
+    user = User.objects.create_user("support", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_enrollmentjob"))
+    client = Client()
+    client.force_login(user)
+    page = client.get("/admin/search/", {"extended": "1", "s": "ada@example.com"}).content.decode()
+    assert page_url(EnrollmentJob.objects.get(customer=ada)) in page
+    assert page_url(ada) not in page
+
+
+def test_the_one_box_is_closed_to_strangers(ada: Customer) -> None:
+    assert Client().get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).status_code == 302

@@ -1,0 +1,81 @@
+"""Staff make and edit segments, and see about how large they are."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from customers.models import Segment, SegmentMembership
+from engage.admin.columns import page_url
+from engage.models import Workspace
+from tests.factories import CustomerFactory, SegmentFactory
+
+ADD = "/admin/customers/segment/add/"
+PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    written = {"name": "VIP", "key": "vip", "conditions": "", **fields}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in written.items()}
+
+
+def test_a_segment_is_made_with_conditions(staff: Client, acme: Workspace) -> None:
+    staff.post(ADD, said(workspace=acme.id, conditions=PRO))
+    assert list(Segment.objects.values_list("workspace", "key", "name", "conditions")) == [(acme.id, "vip", "VIP", PRO)]
+
+
+def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme, conditions=PRO)
+    staff.post(page_url(segment), said())
+    segment.refresh_from_db()
+    assert segment.conditions is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "why"),
+    [
+        ({"all": [PRO, {"field": "customer.plan", "op": "is"}]}, "conditions.all[1].op"),
+        ({"field": "api.payload.x", "op": "eq", "value": 1}, "conditions.field"),
+        ("{", "conditions is not JSON: "),
+        ("[]", "conditions must be"),
+    ],
+)
+def test_bad_conditions_are_refused_with_the_place_and_nothing_is_saved(
+    staff: Client, acme: Workspace, conditions: Any, why: str
+) -> None:
+    segment = SegmentFactory.create(workspace=acme, conditions=PRO, key="old")
+    for url in (ADD, page_url(segment)):
+        answer = staff.post(url, said(workspace=acme.id, conditions=conditions))
+        errors = answer.context["adminform"].form.errors
+        assert list(errors) == ["conditions"]
+        assert why in errors["conditions"][0]
+    assert list(Segment.objects.values_list("key", "conditions")) == [("old", PRO)]
+
+
+def test_an_edit_is_dated(staff: Client, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    segment.refresh_from_db()
+    before = segment.updated_at
+    staff.post(page_url(segment), said())
+    segment.refresh_from_db()
+    assert segment.updated_at > before
+
+
+def test_the_page_says_how_many_belong_to_it(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    put_in = CustomerFactory.create(workspace=acme)
+    CustomerFactory.create_batch(2, workspace=acme, attributes={"plan": "pro"})
+    CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
+    segment = SegmentFactory.create(workspace=acme, conditions=PRO, members=[put_in])
+    page = staff.get(page_url(segment)).content.decode()
+    assert "1 customers put into it; 2 of the latest 3 meet the conditions" in page
+    assert page_url(put_in) in page
+
+
+def test_a_deleted_segment_takes_its_memberships_with_it(staff: Client, acme: Workspace) -> None:
+    customer = CustomerFactory.create(workspace=acme)
+    segment = SegmentFactory.create(workspace=acme, members=[customer])
+    kept = SegmentFactory.create(workspace=acme, members=[customer])
+    staff.post(page_url(segment).replace("/change/", "/delete/"), {"post": "yes"})
+    assert list(Segment.objects.all()) == [kept]
+    assert list(SegmentMembership.objects.values_list("segment", flat=True)) == [kept.id]

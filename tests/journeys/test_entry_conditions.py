@@ -1,0 +1,128 @@
+"""Entry conditions where no call leads: event journeys, what may be saved, and what deciding costs."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from customers.conditions import InvalidCondition
+from customers.fragment import Fragment
+from customers.models import Customer, Event
+from engage.models import Workspace
+from journeys.entry_conditions import check_entry_conditions, jobs_failing_conditions
+from journeys.models import EnrollmentJob, Journey, Trigger
+from journeys.queueing import queue_jobs
+from journeys.waiting_jobs import WaitingJob, entered_journeys
+from tests.calls import let_workers_decide
+from tests.factories import CustomerFactory, JourneyFactory
+
+PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
+    """What becomes of the customer in an event journey that their purchase of a hat for 30 triggers."""
+    journey = JourneyFactory.create(
+        workspace=customer.workspace, trigger_type="event", event_name="bought", entry_conditions=conditions
+    )
+    properties = {"what": "hat", "price": 30}
+    event = Event.objects.create(
+        workspace=customer.workspace,
+        customer=customer,
+        name="bought",
+        properties=properties,
+        source=Event.Source.BRIDGE_ACTION,
+        occurred_at=timezone.now(),
+    )
+    queued = queue_jobs(
+        workspace_id=customer.workspace_id,
+        journey_id=journey.id,
+        form=Trigger.Form.SINGLE,
+        audience=Fragment("SELECT %s::text AS id", [customer.id]),
+        payload=properties,
+        request_id="test",
+    )
+    Trigger.objects.filter(id=queued.id).update(event=event)
+    let_workers_decide()
+    return EnrollmentJob.objects.get(trigger_id=queued.id).result
+
+
+@pytest.mark.parametrize(
+    ("test", "result"),
+    [
+        ({"field": "event.properties.what", "op": "eq", "value": "hat"}, "enrolled"),
+        ({"field": "event.properties.price", "op": "gt", "value": 30}, "conditions_not_met"),
+        ({"field": "event.name", "op": "eq", "value": "bought"}, "enrolled"),
+        ({"field": "event.name", "op": "ne", "value": "bought"}, "conditions_not_met"),
+        ({"field": "api.payload.what", "op": "eq", "value": "hat"}, "enrolled"),
+        ({"field": "customer.plan", "op": "eq", "value": "pro"}, "enrolled"),
+    ],
+)
+def test_the_conditions_of_an_event_journey_speak_of_the_event(acme: Workspace, test: Any, result: str) -> None:
+    ada = CustomerFactory.create(workspace=acme, attributes={"plan": "pro"})
+    assert result_of_event(ada, test) == result
+
+
+@pytest.mark.parametrize("trigger_type", Journey.TriggerType.values)
+@pytest.mark.parametrize("field", ["customer.plan", "api.payload.plan", "api.properties.plan"])
+def test_customer_and_payload_may_be_asked_for_in_every_journey(trigger_type: str, field: str) -> None:
+    check_entry_conditions({"field": field, "op": "exists"}, trigger_type=trigger_type)
+
+
+@pytest.mark.parametrize("field", ["event.name", "event.properties.plan"])
+def test_the_event_may_be_asked_for_in_event_journeys_only(field: str) -> None:
+    conditions = {"any": [PRO, {"field": field, "op": "exists"}]}
+    check_entry_conditions(conditions, trigger_type="event")
+    with pytest.raises(InvalidCondition) as refusal:
+        check_entry_conditions(conditions, trigger_type="api")
+    assert refusal.value.message == (
+        f"entryConditions.any[1].field is {field!r}, which is no field here; "
+        "a field is customer.<field>, api.payload.<key>."
+    )
+
+
+def test_a_journey_may_have_no_conditions() -> None:
+    check_entry_conditions(None, trigger_type="api")
+
+
+def waiting(journey: Journey, *customers: Customer) -> list[WaitingJob]:
+    queue_jobs(
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
+        form=Trigger.Form.BULK,
+        audience=Fragment("SELECT unnest(%s::text[]) AS id", [[customer.id for customer in customers]]),
+        payload={},
+        request_id="test",
+    )
+    return [
+        WaitingJob(
+            id=job.id,
+            workspace_id=job.workspace_id,
+            journey_id=job.journey_id,
+            customer_id=job.customer_id,
+            customer_exists=True,
+            active_enrollment_id=None,
+            completed=0,
+        )
+        for job in EnrollmentJob.objects.filter(journey=journey)
+    ]
+
+
+@pytest.mark.parametrize("customers", [1, 50])
+def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
+    acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries, customers: int
+) -> None:
+    people = [CustomerFactory.create(workspace=acme, attributes={"plan": "free"}) for _ in range(customers)]
+    journeys = [JourneyFactory.create(workspace=acme, entry_conditions=conditions) for conditions in (PRO, PRO, None)]
+    jobs = [job for journey in journeys for job in waiting(journey, *people)]
+    entered = entered_journeys(journey.id for journey in journeys)
+    with django_assert_num_queries(2):
+        failing = jobs_failing_conditions(jobs, entered)
+    assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
+
+
+def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:
+    stranger = CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
+    jobs = waiting(journey, stranger)
+    assert jobs_failing_conditions(jobs, entered_journeys([journey.id])) == {job.id for job in jobs}
