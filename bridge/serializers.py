@@ -15,13 +15,18 @@ from engage.fields import BodySerializer, ObjectField, TextField
 from engage.parsing import KIB
 
 
-def _identifier() -> TextField:
+def _identifier(help_text: str) -> TextField:
     """How long each may be is known to `identifiers()`."""
-    return TextField(required=False, blank_is_absent=True, max_length=64 * KIB)
+    return TextField(required=False, blank_is_absent=True, max_length=64 * KIB, help_text=help_text)
 
 
 def _event_name() -> TextField:
-    return TextField(required=False, blank_is_absent=True, max_length=MAX_EVENT_NAME_LENGTH)
+    return TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=MAX_EVENT_NAME_LENGTH,
+        help_text="The event's name; required where an event is to be created.",
+    )
 
 
 class _CallBody(BodySerializer):
@@ -29,23 +34,31 @@ class _CallBody(BodySerializer):
 
     aliases: ClassVar = {"externalId": "external_id"}
 
-    messageId = TextField(blank_is_absent=True, max_length=255)
-    userId = _identifier()
-    external_id = _identifier()
-    email = _identifier()
-    phone = _identifier()
+    messageId = TextField(blank_is_absent=True, max_length=255, help_text="The message in which it happened.")
+    userId = _identifier("The user id that the SDK knows, or its anonymous id.")
+    external_id = _identifier("The customer's id in your own system.")
+    email = _identifier("An e-mail address; kept in lower case.")
+    phone = _identifier("A phone number; kept as E.164 where it is an international one.")
 
 
 class ActionDataBody(BodySerializer):
+    """What the button does; nothing for `close` and `link`."""
+
     eventName = _event_name()
-    eventProperties = ObjectField(required=False)
-    profileAttributes = ObjectField(required=False)
+    eventProperties = ObjectField(required=False, help_text="`track_event`: property name to value.")
+    profileAttributes = ObjectField(
+        required=False, help_text="`update_profile`: attribute name to value; required for that."
+    )
 
 
 class ActionBody(_CallBody):
-    actionType = TextField(blank_is_absent=True)
-    actionData = ActionDataBody(required=False)
-    formData = ObjectField(required=False)
+    """A click on a button."""
+
+    actionType = TextField(blank_is_absent=True, help_text="What the button does.")
+    actionData = ActionDataBody(required=False, help_text="What `track_event` and `update_profile` need to know.")
+    formData = ObjectField(
+        required=False, help_text="Form field name to value, where the button stands in a form; it is kept."
+    )
 
     def validate_actionType(self, text: str) -> Interaction.Kind:  # noqa: N802 (DRF finds it by the field's name)
         return action_type(text)
@@ -60,18 +73,30 @@ class ActionBody(_CallBody):
 
 
 class SubmitActionBody(BodySerializer):
-    type = TextField(required=False, blank_is_absent=True)
+    """What to do with a form's data. Without a type, every field becomes a profile attribute."""
+
+    type = TextField(required=False, blank_is_absent=True, help_text="Which of the two happens.")
     eventName = _event_name()
-    eventProperties = ObjectField(required=False)
-    profileAttributes = ObjectField(required=False)
+    eventProperties = ObjectField(
+        required=False,
+        help_text="Property name to form field name. Without it every field becomes a property; what names no field "
+        "is taken literally.",
+    )
+    profileAttributes = ObjectField(
+        required=False,
+        help_text="Attribute name to form field name. Without it every field becomes an attribute; what names no "
+        "field is taken literally.",
+    )
 
     def validate_type(self, text: str) -> SubmitType:
         return submit_type(text)
 
 
 class CaptureBody(_CallBody):
-    formData = ObjectField()
-    submitAction = SubmitActionBody(required=False)
+    """A form that was submitted."""
+
+    formData = ObjectField(help_text="Form field name to value.")
+    submitAction = SubmitActionBody(required=False, help_text="What to do with the data.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         submit = attrs.setdefault("submitAction", {})

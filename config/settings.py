@@ -14,7 +14,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
-from config import development, embedded
+from config import development, embedded, openapi
 from config.navigation import NAVIGATION
 
 django_stubs_ext.monkeypatch()
@@ -183,7 +183,9 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # ?format= is a parameter that nobody knows, like any other
 }
+SPECTACULAR_SETTINGS = openapi.SETTINGS
 
 # Browsers call the bridge from any page; which origins an app allows is checked on the call itself, because a
 # preflight request does not carry the app's id.

@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config.documentation import DocumentationView, SchemaView
 from config.health import livez, readyz
 
 urlpatterns = [
@@ -11,6 +12,8 @@ urlpatterns = [
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/sdk/bridge/", include("bridge.urls")),
+    path("api/v1/schema", SchemaView.as_view()),
+    path("api/v1/docs", DocumentationView.as_view()),
     path("admin/", admin.site.urls),
 ]
 

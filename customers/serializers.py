@@ -1,20 +1,22 @@
-"""From the customers' calls to values, and from values to their answers."""
+"""The customers' calls, read into what the domain takes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
 
 from customers.identity import Identifiers, identifiers
 from customers.lookup import IDENTIFIER_NAMES
-from customers.models import Customer
-from customers.roster import CustomerData, Upserted
+from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
 from engage.parsing import describe
-from engage.times import iso_utc
 
 MAX_ITEMS = 1000
+
+
+def _identifier(max_length: int, help_text: str) -> TextField:
+    return TextField(required=False, blank_is_absent=True, max_length=max_length, help_text=help_text)
 
 
 class IdentifiersBody(BodySerializer):
@@ -22,30 +24,36 @@ class IdentifiersBody(BodySerializer):
 
     aliases = {"externalId": "external_id"}
 
-    external_id = TextField(max_length=255, required=False, blank_is_absent=True)
-    email = TextField(max_length=254, required=False, blank_is_absent=True)
-    phone = TextField(max_length=64, required=False, blank_is_absent=True)
-    userId = TextField(max_length=255, required=False, blank_is_absent=True)
+    external_id = _identifier(255, "The customer's id in your own system.")
+    email = _identifier(254, "An e-mail address; kept in lower case.")
+    phone = _identifier(64, "A phone number; kept as E.164 where it is an international one.")
+    userId = _identifier(255, "The user id that an app's SDK knows.")
 
 
 class CustomerBody(IdentifiersBody):
     """One customer to create or update."""
 
-    customerId = TextField(required=False, blank_is_absent=True)
-    attributes = ObjectField(required=False)
+    customerId = TextField(
+        required=False, blank_is_absent=True, help_text="The id in this service, which a new customer does not have."
+    )
+    attributes = ObjectField(
+        required=False,
+        help_text="Merged into the profile key by key; null deletes a key. At most 64 KiB of JSON, nested at most 10 "
+        "deep. A name has 1 to 255 characters and does not begin with $.",
+    )
 
 
 class BatchBody(BodySerializer):
     """Many of them, each read on its own."""
 
-    customers = ArrayField(max_items=MAX_ITEMS)
+    customers = ArrayField(max_items=MAX_ITEMS, help_text="The customers. They are applied in their order.")
 
 
 class MembersBody(BodySerializer):
     """External ids to put into a segment and to take out of it."""
 
-    add = TextArrayField(max_items=MAX_ITEMS, required=False)
-    remove = TextArrayField(max_items=MAX_ITEMS, required=False)
+    add = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to put in.")
+    remove = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to take out.")
 
 
 def read_customer(body: Any) -> CustomerData:
@@ -108,29 +116,3 @@ def _identifiers(values: Mapping[str, Any]) -> Identifiers:
         email=values.get("email"),
         phone=values.get("phone"),
     )
-
-
-def customer_answer(customer: Customer) -> dict[str, Any]:
-    """A customer as the interface shows it."""
-    return {
-        **{name: getattr(customer, field) for field, name in IDENTIFIER_NAMES.items()},
-        "attributes": customer.attributes,
-        "createdAt": iso_utc(customer.created_at),
-        "updatedAt": iso_utc(customer.updated_at),
-    }
-
-
-def batch_answer(outcomes: Sequence[Upserted | Refusal]) -> dict[str, Any]:
-    """How many of each, and a result per item in the order of the call."""
-    results = [_result(outcome) for outcome in outcomes]
-    counts = {
-        status: sum(result["status"] == status for result in results) for status in ("created", "updated", "failed")
-    }
-    return {**counts, "results": results}
-
-
-def _result(outcome: Upserted | Refusal) -> dict[str, Any]:
-    if isinstance(outcome, Upserted):
-        return {"status": "created" if outcome.created else "updated", "customerId": outcome.customer.id}
-    failed = {"status": "failed", "error": outcome.error, "code": outcome.code, "message": outcome.message}
-    return failed | ({"details": outcome.details} if outcome.details else {})

@@ -29,6 +29,17 @@ class Unauthorized(Refusal):
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
+class WorkspaceNotFound(Refusal):
+    """There is no such workspace, or it is another one than the key's: nobody learns which."""
+
+    status = 404
+    error = "Workspace not found"
+    code = "workspace_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This API key has no workspace with this id.")
+
+
 class InvalidAppId(Refusal):
     """The app id is missing, unknown or switched off."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 import structlog
 from django.core.exceptions import PermissionDenied
@@ -22,23 +22,49 @@ from engage.errors import (
     Unavailable,
     UnsupportedMediaType,
 )
+from engage.keywords import Keywords
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
+Data = TypeVar("Data")
+
+
+class Success(TypedDict, Generic[Data]):
+    """It is done, and committed."""
+
+    success: Literal[True]
+    message: Annotated[str, "What was done, in words."]
+    data: Data
+
+
+class Failure(TypedDict):
+    """Why it was not done."""
+
+    success: Literal[False]
+    error: Annotated[str, "A short title."]
+    message: Annotated[str, "What is wrong, in words: it names the field, what it must be and what came."]
+    code: Annotated[str, "The title for programs; it does not change."]
+    requestId: Annotated[str, "The id of the request, as in the header X-Request-Id. Name it when you ask about it."]
+    details: NotRequired[
+        Annotated[
+            list[Mapping[str, str]],
+            "Where there is more than one thing to say: each of them, with the `field` that it is about.",
+            Keywords(minItems=1),
+        ]
+    ]
 
 
 def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> Response:
-    """`{"success": true, "message", "data"}`."""
-    return Response({"success": True, "message": message, "data": data}, status=status)
+    body: Success[Mapping[str, Any]] = {"success": True, "message": message, "data": data}
+    return Response(body, status=status)
 
 
 def failure(refusal: Refusal) -> Response:
-    """`{"success": false, "error", "message", "code", "requestId"}`, and `details` where there are any."""
     return Response(failure_body(refusal), status=refusal.status, headers=refusal.headers)
 
 
-def failure_body(refusal: Refusal) -> dict[str, Any]:
-    body: dict[str, Any] = {
+def failure_body(refusal: Refusal) -> Failure:
+    body: Failure = {
         "success": False,
         "error": refusal.error,
         "message": refusal.message,
@@ -52,13 +78,14 @@ def failure_body(refusal: Refusal) -> dict[str, Any]:
 
 def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Response:
     """DRF's exception handler: whatever a view raises leaves as JSON."""
-    refusal = _as_refusal(exception)
+    refusal = as_refusal(exception)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("request_failed", error=refusal.code, exc_info=exception)
     return failure(refusal)
 
 
-def _as_refusal(exception: Exception) -> Refusal:
+def as_refusal(exception: Exception) -> Refusal:
+    """The refusal that is answered where this exception was raised."""
     match exception:
         case Refusal():
             return exception

@@ -44,36 +44,48 @@ class Unavailable(Refusal):
 
 
 class NotFound(Refusal):
+    """No call has this address."""
+
     status = 404
     error = "Not found"
     code = "not_found"
 
 
 class MethodNotAllowed(Refusal):
+    """The address knows other methods than this one."""
+
     status = 405
     error = "Method not allowed"
     code = "method_not_allowed"
 
 
 class UnsupportedMediaType(Refusal):
+    """The body is not sent as plain application/json in UTF-8."""
+
     status = 415
     error = "Unsupported media type"
     code = "unsupported_media_type"
 
 
 class NotAcceptable(Refusal):
+    """The caller takes no application/json for an answer."""
+
     status = 406
     error = "Not acceptable"
     code = "not_acceptable"
 
 
 class Forbidden(Refusal):
+    """This is not allowed."""
+
     status = 403
     error = "Forbidden"
     code = "forbidden"
 
 
 class InternalError(Refusal):
+    """Something went wrong on the service's side."""
+
     status = 500
     error = "Internal error"
     code = "internal_error"

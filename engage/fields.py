@@ -81,7 +81,7 @@ def _flatten(errors: Any, path: str) -> list[tuple[str, Any]]:
     return [(path, error) for error in errors]
 
 
-class _StrictField(serializers.Field[Any, Any, Any, Any]):
+class StrictField(serializers.Field[Any, Any, Any, Any]):
     """A field that takes one JSON type and says in words what came instead."""
 
     expected = ""
@@ -93,7 +93,7 @@ class _StrictField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class TextField(_StrictField):
+class TextField(StrictField):
     """A string; blank counts as absent where `blank_is_absent`."""
 
     expected = "a string"
@@ -116,7 +116,7 @@ class TextField(_StrictField):
         return data
 
 
-class ArrayField(_StrictField):
+class ArrayField(StrictField):
     """An array of at most `max_items`, whatever they are. Raises ArraySizeExceeded."""
 
     expected = "an array"
@@ -148,7 +148,7 @@ class TextArrayField(ArrayField):
         return items
 
 
-class ObjectField(_StrictField):
+class ObjectField(StrictField):
     """A JSON object that can be stored: nested at most 10 deep, at most `max_bytes` when written as JSON."""
 
     expected = "an object"

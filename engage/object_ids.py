@@ -5,13 +5,16 @@ import re
 import secrets
 import threading
 import time
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from engage.keywords import Keywords
+
 OBJECT_ID_LENGTH = 24
 _PATTERN = re.compile(r"[0-9a-f]{24}")
+ObjectId = Annotated[str, Keywords(pattern="^[0-9a-f]{24}$")]  # the type of an id in an answer
 _COUNTER_LIMIT = 1 << 24
 
 

@@ -30,6 +30,8 @@ class InvalidJson(Refusal):
 
 
 class BodyTooLarge(Refusal):
+    """The body is larger than the call reads."""
+
     status = 413
     error = "Body too large"
     code = "body_too_large"

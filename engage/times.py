@@ -1,6 +1,12 @@
 """How the interface writes an instant."""
 
 from datetime import UTC, datetime
+from typing import Annotated
+
+from engage.keywords import Keywords
+
+# The type of an instant in an answer.
+Instant = Annotated[str, Keywords(format="date-time", pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
 
 def iso_utc(moment: datetime) -> str:

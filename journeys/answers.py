@@ -1,12 +1,16 @@
 """The trigger's and the look-ups' answers, as the interface spells them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-from engage.times import iso_utc
+from engage.envelope import Success
+from engage.keywords import Keywords
+from engage.object_ids import ObjectId
+from engage.times import Instant, iso_utc
 from journeys.lookups import JobState, TriggerState
+from journeys.models import EnrollmentJob
 from journeys.trigger import Excluded, QueuedMany, QueuedOne
 
 SINGLE_MESSAGE = "The customer is queued for the journey."
@@ -15,9 +19,90 @@ BULK_MESSAGE = "The customers are queued for the journey."
 SINGLE_NOTE = "The enrollment is created by a worker after entry-rule validation."
 BULK_NOTE = "The enrollments are created by a worker after entry-rule validation."
 EXCLUDED_NOTE = "No enrollment will be created."
+JOB_MESSAGE = "The job as it stands."
+TRIGGER_MESSAGE = "The trigger as it stands."
 
 
-def single_data(queued: QueuedOne) -> dict[str, Any]:
+class SingleData(TypedDict):
+    """One customer, queued."""
+
+    customerId: Annotated[ObjectId, "The customer's id."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    status: Literal["queued"]
+    queued: Literal[True]
+    jobId: Annotated[str, "The id of the job; `GET …/jobs/{jobId}` tells what became of it."]
+    triggerId: Annotated[ObjectId, "The id of this call; `GET …/triggers/{triggerId}` tells what became of it."]
+    note: Annotated[str, "That a worker creates the enrollment, after it has checked the entry rules."]
+
+
+class ExcludedData(TypedDict):
+    """The one customer is also on the call's list of exclusions: nothing was queued."""
+
+    customerId: Annotated[ObjectId, "The customer's id."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    status: Literal["excluded"]
+    queued: Literal[False]
+    jobId: None
+    triggerId: None
+    note: Annotated[str, "That no enrollment will be created."]
+
+
+class BulkData(TypedDict):
+    """Many customers, queued; without the two arrays after `Prefer: return=minimal`."""
+
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    status: Literal["queued"]
+    queued: Literal[True]
+    customersEnrolled: Annotated[
+        int, "How many customers are queued; 0 where the call selects nobody.", Keywords(minimum=0)
+    ]
+    triggerId: Annotated[ObjectId, "The id of this call; `GET …/triggers/{triggerId}` tells what became of it."]
+    note: Annotated[str, "That a worker creates the enrollments, after it has checked the entry rules."]
+    customerIds: NotRequired[Annotated[list[ObjectId], "The customers."]]
+    jobIds: NotRequired[Annotated[list[str], "Their jobs, in the same order."]]
+
+
+class JobData(TypedDict):
+    """What became of one job."""
+
+    jobId: Annotated[str, "The job's id."]
+    triggerId: Annotated[ObjectId, "The call that queued it."]
+    journeyId: Annotated[ObjectId, "The journey."]
+    customerId: Annotated[ObjectId, "The customer."]
+    status: Annotated[
+        str,
+        "`queued` until a worker has looked at it; then `decided`, or `failed` where it could not be.",
+        Keywords(enum=[*EnrollmentJob.Status.values]),
+    ]
+    result: Annotated[
+        str | None,
+        "What was decided; null while the job is queued.",
+        Keywords(enum=[*EnrollmentJob.Result.values, None]),
+    ]
+    reason: Annotated[str | None, "Why, in words; null while the job is queued."]
+    enrollmentId: Annotated[ObjectId | None, "The enrollment, where there is one."]
+    queuedAt: Instant
+    decidedAt: Annotated[Instant | None, "null while the job is queued."]
+
+
+class TriggerData(TypedDict):
+    """What became of all the jobs of one call."""
+
+    triggerId: Annotated[ObjectId, "The call's id."]
+    journeyId: Annotated[ObjectId, "The journey."]
+    customers: Annotated[int, "How many customers it queued: its jobs."]
+    queued: Annotated[int, "How many of the jobs wait for a worker."]
+    decided: Annotated[int, "How many are decided."]
+    failed: Annotated[int, "How many could not be decided."]
+    results: Annotated[
+        Mapping[str, int],
+        "How many jobs came to each result; a result without jobs is not named.",
+        Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
+    ]
+    queuedAt: Instant
+
+
+def single_data(queued: QueuedOne) -> SingleData:
     return {
         "customerId": queued.customer_id,
         "journeyId": queued.trigger.journey_id,
@@ -29,7 +114,7 @@ def single_data(queued: QueuedOne) -> dict[str, Any]:
     }
 
 
-def excluded_data(excluded: Excluded) -> dict[str, Any]:
+def excluded_data(excluded: Excluded) -> ExcludedData:
     return {
         "customerId": excluded.customer_id,
         "journeyId": excluded.journey_id,
@@ -41,7 +126,7 @@ def excluded_data(excluded: Excluded) -> dict[str, Any]:
     }
 
 
-def bulk_data(queued: QueuedMany) -> dict[str, Any]:
+def bulk_data(queued: QueuedMany) -> BulkData:
     """All but the two arrays."""
     return {
         "journeyId": queued.trigger.journey_id,
@@ -55,7 +140,7 @@ def bulk_data(queued: QueuedMany) -> dict[str, Any]:
 
 def stream_bulk(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: an audience of a million takes no more memory than one of a thousand."""
-    envelope = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
+    envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
     yield _compact(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())
     yield from _array("jobIds", queued.pages_of_job_ids())
@@ -73,7 +158,7 @@ def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def job_data(job: JobState) -> dict[str, Any]:
+def job_data(job: JobState) -> JobData:
     return {
         "jobId": job.job_id,
         "triggerId": job.trigger_id,
@@ -88,7 +173,7 @@ def job_data(job: JobState) -> dict[str, Any]:
     }
 
 
-def trigger_data(trigger: TriggerState) -> dict[str, Any]:
+def trigger_data(trigger: TriggerState) -> TriggerData:
     return {
         "triggerId": trigger.trigger_id,
         "journeyId": trigger.journey_id,
@@ -96,7 +181,7 @@ def trigger_data(trigger: TriggerState) -> dict[str, Any]:
         "queued": trigger.queued,
         "decided": trigger.decided,
         "failed": trigger.failed,
-        "results": dict(trigger.results),
+        "results": trigger.results,
         "queuedAt": iso_utc(trigger.queued_at),
     }
 

@@ -10,8 +10,8 @@ from journeys.trigger import Recipient
 
 MAX_EXTERNAL_IDS = 1000
 MAX_SEGMENT_IDS = 10
-_SINGLE = ("customerId", "external_id", "email")  # in order of precedence
-_BULK = ("external_ids", "segment_ids")
+SINGLE = ("customerId", "external_id", "email")  # in order of precedence
+BULK = ("external_ids", "segment_ids")
 
 
 class TriggerBody(BodySerializer):
@@ -25,13 +25,27 @@ class TriggerBody(BodySerializer):
         "properties": "payload",
     }
 
-    customerId = TextField(required=False, blank_is_absent=True)
-    external_id = TextField(required=False, blank_is_absent=True)
-    email = TextField(required=False, blank_is_absent=True)
-    external_ids = TextArrayField(required=False, max_items=MAX_EXTERNAL_IDS)
-    segment_ids = TextArrayField(required=False, max_items=MAX_SEGMENT_IDS)
-    exclude_external_ids = TextArrayField(required=False, max_items=MAX_EXTERNAL_IDS)
-    payload = ObjectField(required=False)
+    customerId = TextField(required=False, blank_is_absent=True, help_text="The customer's id in this service.")
+    external_id = TextField(required=False, blank_is_absent=True, help_text="The caller's own id of the customer.")
+    email = TextField(required=False, blank_is_absent=True, help_text="The customer's e-mail address, in any case.")
+    external_ids = TextArrayField(
+        required=False,
+        max_items=MAX_EXTERNAL_IDS,
+        help_text="The caller's own ids of the customers. One that nobody has is skipped.",
+    )
+    segment_ids = TextArrayField(
+        required=False,
+        max_items=MAX_SEGMENT_IDS,
+        help_text="Segments of the workspace, whose members are all meant. With `external_ids`, only those in both.",
+    )
+    exclude_external_ids = TextArrayField(
+        required=False, max_items=MAX_EXTERNAL_IDS, help_text="Customers to leave out, however they were selected."
+    )
+    payload = ObjectField(
+        required=False,
+        help_text="Data for the journey's templates, there as `api.payload.<key>` and `api.properties.<key>`. "
+        "At most 64 KiB of JSON, nested at most 10 deep.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +67,8 @@ def read_trigger_call(body: Any) -> TriggerCall:
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:
-    single = [name for name in _SINGLE if name in values]
-    bulk = [name for name in _BULK if name in values]
+    single = [name for name in SINGLE if name in values]
+    bulk = [name for name in BULK if name in values]
     if single and bulk:
         raise InvalidRequest(
             f"{single[0]} names one customer and {bulk[0]} names many; send the one or the other, not both."

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from customers.audience import Audience
 from engage.envelope import success
 from engage.views import ServerView
-from journeys import answers
+from journeys import answers, schema
 from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, trigger_many, trigger_one
@@ -22,6 +22,7 @@ class TriggerView(ServerView):
 
     policy = "trigger"
 
+    @schema.describe_trigger
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response | StreamingHttpResponse:
         call = read_trigger_call(request.data)
         if workspace_id != self.api_key.workspace_id:
@@ -61,11 +62,12 @@ class JobView(ServerView):
     policy = "lookup"
     limit_factor = 10
 
+    @schema.describe_job
     def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
         if workspace_id != self.api_key.workspace_id:
             raise JobNotFound(job_id)
         job = job_state(workspace_id=workspace_id, job_id=job_id)
-        return success("The job as it stands.", answers.job_data(job))
+        return success(answers.JOB_MESSAGE, answers.job_data(job))
 
 
 class TriggerStateView(ServerView):
@@ -74,8 +76,9 @@ class TriggerStateView(ServerView):
     policy = "lookup"
     limit_factor = 10
 
+    @schema.describe_trigger_state
     def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
         if workspace_id != self.api_key.workspace_id:
             raise TriggerNotFound(trigger_id)
         trigger = trigger_state(workspace_id=workspace_id, trigger_id=trigger_id)
-        return success("The trigger as it stands.", answers.trigger_data(trigger))
+        return success(answers.TRIGGER_MESSAGE, answers.trigger_data(trigger))

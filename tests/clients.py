@@ -8,6 +8,7 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from engage.models import ApiKey, App
+from tests.conformance import Exchange
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,26 @@ class _Caller:
         self._client = Client()
 
     def call(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """`body` may be any JSON value, or raw bytes; `headers=` adds to the caller's own, None takes one away."""
+        """`body` may be any JSON value, or raw bytes; `headers=` adds to the caller's own, None takes one away.
+
+        The answer must be one that the OpenAPI document describes, and so must the body of a call that succeeds.
+        """
         headers = {**self.headers, **options.pop("headers", {})}
         options["headers"] = {name: value for name, value in headers.items() if value is not None}
-        if body is None:
-            return Answer.of(self._client.generic(method, path, **options))
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        options.setdefault("content_type", "application/json")
-        return Answer.of(self._client.generic(method, path, raw, **options))
+        raw = b""
+        if body is not None:
+            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+            options.setdefault("content_type", "application/json")
+        answer = Answer.of(self._client.generic(method, path, raw, **options))
+        Exchange(
+            method=method,
+            path=path,
+            sent=raw,
+            status=answer.status_code,
+            headers=answer.headers,
+            received=answer.content,
+        ).hold_to_document()
+        return answer
 
     def get(self, path: str, **options: Any) -> Answer:
         return self.call("GET", path, **options)

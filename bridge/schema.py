@@ -1,0 +1,158 @@
+"""The two calls of the bridge in the OpenAPI document."""
+
+from bridge import answers
+from bridge.actions import ACTION_TYPES, InvalidActionType
+from bridge.answers import ClosedData, EventData, LinkData, ProfileData
+from bridge.capture import InvalidSubmitAction, SubmitType
+from bridge.models import Interaction
+from bridge.serializers import ActionBody, CaptureBody, SubmitActionBody
+from engage.errors import MissingParameter
+from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.calls import SdkCall
+from engage.schema.responses import Answer
+from engage.schema.shapes import Schema
+
+_TAG = "In-app messages"
+_EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
+_CUSTOMER = """
+The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order; the first that matches
+somebody wins. Where nobody matches, a customer is created with all of them. A customer who is found keeps their
+identifiers as they are.
+"""
+
+_BLANK: Schema = {"pattern": r"^\s*$", "description": "Blank is absent."}
+_IDENTIFIERS: dict[str, Schema] = {
+    "userId": {"maxLength": 255},
+    "external_id": {"maxLength": 255},
+    "email": {"maxLength": 254, "format": "email"},
+    "phone": {"maxLength": 64},
+}
+
+
+def _identified(serializer: type[ActionBody | CaptureBody]) -> Schema:
+    return at_least_one_of(*_IDENTIFIERS, serializer=serializer, value=NOT_BLANK)
+
+
+def _needs(field: str, value: Schema) -> Schema:
+    return {"type": "object", "required": [field], "properties": {field: value}}
+
+
+def _if_action_is(kind: Interaction.Kind, *, data: Schema) -> Schema:
+    return {
+        "if": {"properties": {"actionType": {"const": kind.value}}},
+        "then": {"required": ["actionData"], "properties": {"actionData": data}},
+    }
+
+
+_ACTION_BODY = Body(
+    ActionBody,
+    properties={**_IDENTIFIERS, "actionType": {"enum": [*map(str, ACTION_TYPES)]}},
+    rules={
+        **_identified(ActionBody),
+        "allOf": [
+            _if_action_is(Interaction.Kind.TRACK_EVENT, data=_needs("eventName", NOT_BLANK)),
+            _if_action_is(Interaction.Kind.UPDATE_PROFILE, data=_needs("profileAttributes", {"type": "object"})),
+        ],
+    },
+)
+_CAPTURE_BODY = Body(
+    CaptureBody,
+    properties=_IDENTIFIERS,
+    rules=_identified(CaptureBody),
+    parts=(
+        Body(
+            SubmitActionBody,
+            properties={"type": {"anyOf": [{"enum": [*map(str, SubmitType), None]}, _BLANK]}},
+            rules={
+                "if": _needs("type", {"enum": [str(SubmitType.TRACK_EVENT), str(SubmitType.BOTH)]}),
+                "then": _needs("eventName", NOT_BLANK),
+            },
+        ),
+    ),
+)
+
+describe_action = SdkCall(
+    operation_id="recordAction",
+    tag=_TAG,
+    summary="A button was clicked",
+    description="Records a click in a message, and does what the button says.\n" + _CUSTOMER,
+    body=_ACTION_BODY,
+    requests={
+        "Close": {"messageId": _MESSAGE, "userId": "anon-7f3a", "actionType": "close"},
+        "Track an event": {
+            "messageId": _MESSAGE,
+            "userId": "u-1",
+            "actionType": "track_event",
+            "actionData": {"eventName": "offer_accepted", "eventProperties": {"offer": "spring", "discount": 20}},
+        },
+        "Update the profile": {
+            "messageId": _MESSAGE,
+            "external_id": "ada",
+            "actionType": "update_profile",
+            "actionData": {"profileAttributes": {"newsletter": True}},
+        },
+        "Link": {"messageId": _MESSAGE, "userId": "u-1", "actionType": "link"},
+    },
+    answers=[
+        Answer(
+            data=ClosedData | EventData | ProfileData | LinkData,
+            description="It is done and recorded.",
+            examples={
+                "Close": (answers.CLOSED_MESSAGE, ClosedData(closed=True)),
+                "Track an event": (answers.EVENT_MESSAGE, EventData(eventId=_EVENT)),
+                "Update the profile": (answers.PROFILE_MESSAGE, ProfileData(updated=True, attributes=["newsletter"])),
+                "Link": (answers.LINK_MESSAGE, LinkData(opened=True)),
+            },
+        )
+    ],
+    refusals=[
+        MissingParameter("actionData.eventName is required."),
+        InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
+    ],
+)
+
+describe_capture = SdkCall(
+    operation_id="captureForm",
+    tag=_TAG,
+    summary="A form was submitted",
+    description="Records a form of a message, and makes an event of it, profile attributes, or both.\n" + _CUSTOMER,
+    body=_CAPTURE_BODY,
+    requests={
+        "Every field becomes an attribute": {
+            "messageId": _MESSAGE,
+            "userId": "u-1",
+            "formData": {"city": "Ulm", "size": "M"},
+        },
+        "An event and an attribute": {
+            "messageId": _MESSAGE,
+            "email": "ada@example.com",
+            "formData": {"city": "Ulm", "rating": "5"},
+            "submitAction": {
+                "type": "both",
+                "eventName": "survey_answered",
+                "eventProperties": {"stars": "rating"},
+                "profileAttributes": {"home_town": "city"},
+            },
+        },
+    },
+    answers=[
+        Answer(
+            data=answers.CapturedData,
+            description="It is done and recorded.",
+            examples={
+                "Every field becomes an attribute": (
+                    answers.CAPTURED_MESSAGE,
+                    answers.CapturedData(attributesUpdated=["city", "size"]),
+                ),
+                "An event and an attribute": (
+                    answers.CAPTURED_MESSAGE,
+                    answers.CapturedData(eventId=_EVENT, attributesUpdated=["home_town"]),
+                ),
+            },
+        )
+    ],
+    refusals=[
+        MissingParameter("At least one of userId, external_id, email, phone must be present."),
+        InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
+    ],
+)

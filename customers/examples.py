@@ -1,0 +1,56 @@
+"""Requests and answers about customers, as the OpenAPI document shows them."""
+
+from customers.answers import BatchData, CustomerRecord, ErasedData, ItemDone, ItemFailed, MembersData
+from customers.roster import IdentifierConflict
+
+ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
+
+UPSERTS = {
+    "Create or update": {
+        "external_id": "ada",
+        "email": "ada@example.com",
+        "attributes": {"plan": "pro", "trial_ends": None},
+    },
+    "Give another external id": {"customerId": ADA, "external_id": "ada-2"},
+}
+BATCHES = {
+    "Two customers": {
+        "customers": [
+            {"external_id": "ada", "attributes": {"plan": "pro"}},
+            {"external_id": "eve", "email": "bob@example.com"},
+        ]
+    }
+}
+MEMBERS = {"One in, one out": {"add": ["ada", "nobody"], "remove": ["bob"]}}
+
+RECORD = CustomerRecord(
+    customerId=ADA,
+    external_id="ada",
+    email="ada@example.com",
+    phone=None,
+    userId=None,
+    attributes={"plan": "pro"},
+    createdAt="2026-11-20T19:08:00.123Z",
+    updatedAt="2026-11-20T19:08:00.123Z",
+)
+CONFLICT = IdentifierConflict(
+    f"email belongs to customer {BOB}, who has another external_id. To change that external_id, send the customerId.",
+    details=[{"field": "email", "customerId": BOB}],
+)
+BATCH = BatchData(
+    created=1,
+    updated=0,
+    failed=1,
+    results=[
+        ItemDone(status="created", customerId=ADA),
+        ItemFailed(
+            status="failed",
+            error=CONFLICT.error,
+            code=CONFLICT.code,
+            message=CONFLICT.message,
+            details=CONFLICT.details,
+        ),
+    ],
+)
+ERASED = ErasedData(customerId=ADA, deleted=True)
+CHANGED_MEMBERS = MembersData(added=1, removed=1, unknown=["nobody"])

@@ -1,0 +1,35 @@
+"""Who may call, in the document."""
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from engage.authentication import ApiKeyAuthentication, AppAuthentication
+from engage.schema.shapes import Schema
+
+API_KEY, APP_ID = "apiKey", "appId"
+
+
+class _ApiKeyExtension(OpenApiAuthenticationExtension):
+    target_class = ApiKeyAuthentication
+    name = API_KEY
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A workspace's API key, made in the administration. It is a secret of servers: a key that "
+            "reaches a browser or an app has leaked.",
+        }
+
+
+class _AppIdExtension(OpenApiAuthenticationExtension):
+    target_class = AppAuthentication
+    name = APP_ID
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-App-Id",
+            "description": "The id of an app. It is no secret: it tells which app calls, not who.",
+        }

@@ -1,0 +1,92 @@
+"""The bodies of requests in the document, from the serializers that read them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction
+
+from engage.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
+from engage.schema.shapes import Schema, or_null
+
+NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What a serializer reads, with what JSON Schema can say of it beyond the fields.
+
+    `properties` adds keywords to single fields, in both spellings, `rules` to the whole object. `parts` are the
+    serializers inside of it that have more to say as well.
+    """
+
+    serializer: type[BodySerializer]
+    properties: Mapping[str, Schema] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple["Body", ...] = ()
+
+
+class _BodyExtension(OpenApiSerializerExtension):
+    target_class = Body
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return str(self.target.serializer.__name__)
+
+    def get_identity(self, auto_schema: AutoSchema, direction: Direction) -> Any:
+        return self.target.serializer
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        body: Body = self.target
+        for part in body.parts:  # named before the serializer mentions them, which would name them without their rules
+            auto_schema.resolve_serializer(part, direction)  # type: ignore[arg-type]
+        schema = auto_schema._map_serializer(body.serializer, direction)
+        properties = {
+            name: {**known, **body.properties.get(body.serializer.aliases.get(name, name), {})}
+            for name, known in schema["properties"].items()
+        }
+        return {**schema, "properties": properties, **body.rules}
+
+
+class _SerializerExtension(OpenApiSerializerExtension):
+    """Both spellings of a field, and null for a field that may be absent. Unknown fields may stand there too."""
+
+    target_class = BodySerializer
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        schema: Schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        required = schema.get("required", [])
+        properties = {}
+        for name, known in schema["properties"].items():
+            properties[name] = known if name in required else or_null(known)
+            for alias in (alias for alias, meant in self.target.aliases.items() if meant == name):
+                same = f"The same as `{name}`; where both are sent, they must be equal."
+                properties[alias] = {**properties[name], "description": same}
+        return {**schema, "properties": properties}
+
+
+class _FieldExtension(OpenApiSerializerFieldExtension):
+    target_class = StrictField
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        match self.target:
+            case TextField() as text:
+                needed = NOT_BLANK if text.required and text.blank_is_absent else {"type": "string"}
+                return {**needed, "maxLength": text.max_length}
+            case TextArrayField() as texts:
+                return {"type": "array", "items": {"type": "string"}, "maxItems": texts.max_items}
+            case ArrayField() as array:
+                return {"type": "array", "items": {}, "maxItems": array.max_items}
+            case ObjectField():
+                return {"type": "object"}
+            case other:
+                raise TypeError(f"{type(other).__name__} has no description.")
+
+
+def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema) -> Schema:
+    """The rule that one of these fields, in either spelling, has such a value."""
+    spellings = [*names, *(alias for alias, meant in serializer.aliases.items() if meant in names)]
+    return {"anyOf": [{"required": [name], "properties": {name: value}} for name in spellings]}

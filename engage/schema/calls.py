@@ -1,0 +1,111 @@
+"""Describing a call of the interface: a `ServerCall` or an `SdkCall` decorates the method of a view that answers it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import OperationalError
+from django.http import Http404
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework import exceptions
+
+from engage.authentication import InvalidAppId, OriginNotAllowed, Unauthorized
+from engage.envelope import as_refusal
+from engage.errors import InvalidRequest, Refusal
+from engage.parsing import BodyTooLarge, InvalidJson
+from engage.rate_limit import RateLimitExceeded, Usage
+from engage.schema.bodies import Body
+from engage.schema.responses import Answer, failures, successes
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+_EVERY_CALL = (
+    RateLimitExceeded(Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18)),
+    as_refusal(exceptions.NotAcceptable()),
+    as_refusal(OperationalError()),
+    as_refusal(Exception()),
+)
+_CALL_WITH_BODY = (
+    InvalidRequest("external_id must be a string, but a number came."),
+    InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
+    as_refusal(exceptions.UnsupportedMediaType("text/plain")),
+)
+_REQUEST_ID = OpenApiParameter(
+    "X-Request-Id",
+    location=OpenApiParameter.HEADER,
+    description="An id of your own for this request: up to 64 letters, digits, - and _. It comes back in the answer "
+    "and stands in the service's logs. Where it is missing or has another form, the service makes one.",
+)
+
+
+def path_id(name: str, description: str) -> OpenApiParameter:
+    """An id in the path, by the name that it has in the route."""
+    return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Call:
+    """What there is to say about a call. `requests` are examples of its body, by title.
+
+    `refusals` are those of this call alone: what every call of its kind may answer is added.
+    """
+
+    operation_id: str
+    tag: str
+    summary: str
+    description: str
+    parameters: Sequence[OpenApiParameter] = ()
+    body: Body | None = None
+    requests: Mapping[str, Any] = field(default_factory=dict)
+    answers: Sequence[Answer]
+    refusals: Sequence[Refusal] = ()
+
+    def __call__(self, view: View) -> View:
+        of_body = [*_CALL_WITH_BODY, self._body_too_large()] if self.body else []
+        refusals = [*self.refusals, *of_body, *self._of_every_such_call(), *_EVERY_CALL]
+        describe = extend_schema(
+            operation_id=self.operation_id,
+            tags=[self.tag],
+            summary=self.summary,
+            description=self.description.strip(),
+            parameters=[*self.parameters, _REQUEST_ID],
+            request=self.body,
+            examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
+            responses=successes(self.answers) | failures(refusals),
+        )
+        return describe(view)
+
+    def _of_every_such_call(self) -> list[Refusal]:
+        raise NotImplementedError
+
+    def _body_too_large(self) -> BodyTooLarge:
+        raise NotImplementedError
+
+
+class ServerCall(_Call):
+    """A call of a server, which sends an API key, and ids in the path."""
+
+    def _of_every_such_call(self) -> list[Refusal]:
+        return [
+            Unauthorized("The API key is not valid: it is unknown, revoked or expired."),
+            as_refusal(Http404()),
+        ]
+
+    def _body_too_large(self) -> BodyTooLarge:
+        return BodyTooLarge("The body is larger than 1024 KiB.")
+
+
+class SdkCall(_Call):
+    """A call of an app's SDK, which sends an app id."""
+
+    def _of_every_such_call(self) -> list[Refusal]:
+        return [
+            InvalidRequest(
+                "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
+            ),
+            InvalidAppId("The header X-App-Id must hold the id of an enabled app."),
+            OriginNotAllowed("This app does not allow calls from this origin."),
+        ]
+
+    def _body_too_large(self) -> BodyTooLarge:
+        return BodyTooLarge("The body is larger than 64 KiB.")

@@ -1,0 +1,75 @@
+"""The last touch to the document: what many calls have in common is written once and referred to."""
+
+from typing import Any
+
+from engage.envelope import Failure
+from engage.schema.access import API_KEY
+from engage.schema.shapes import Schema, object_schema
+
+
+def _header(description: str, *, kind: str = "string", always: bool = False) -> Schema:
+    return {"description": description, "required": always, "schema": {"type": kind}}
+
+
+_OF_EVERY_ANSWER = {
+    "X-Request-Id": _header("The id of the request: the caller's, or a new one.", always=True),
+}
+_OF_A_COUNTED_CALL = {
+    "X-RateLimit-Limit": _header("How many calls the window allows.", kind="integer"),
+    "X-RateLimit-Remaining": _header("How many are left in this window.", kind="integer"),
+    "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", kind="integer"),
+    "RateLimit-Policy": _header('The limit in the words of the IETF draft: `"trigger";q=100;w=60`.'),
+    "RateLimit": _header('What is left of it, likewise: `"trigger";r=42;t=18`.'),
+}
+_RETRY_AFTER = {"Retry-After": _header("In how many seconds to try again; at least 1.", kind="integer", always=True)}
+_AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`.", always=True)}
+_HEADERS = {**_OF_EVERY_ANSWER, **_OF_A_COUNTED_CALL, **_RETRY_AFTER, **_AUTHENTICATE}
+# Refused before the call is counted.
+_UNCOUNTED = {"401", "403", "406"}
+
+
+def finish(result: Schema, **_: Any) -> Schema:
+    """Adds the headers, the failure and that every body is required. A hook of drf-spectacular."""
+    result["components"]["headers"] = _HEADERS
+    result["components"]["schemas"]["Failure"] = object_schema(Failure, refer=dict)
+    for operation in (operation for path in result["paths"].values() for operation in path.values()):
+        if "requestBody" in operation:
+            operation["requestBody"]["required"] = True
+        for status, response in operation["responses"].items():
+            shared = {name: {"$ref": f"#/components/headers/{name}"} for name in _headers_of(status, operation)}
+            response["headers"] = response.get("headers", {}) | shared
+    result["components"]["responses"] = _shared_responses(result["paths"])
+    return result
+
+
+def _shared_responses(paths: Schema) -> Schema:
+    """Moves the failures that have one reason alone, and so are the same in many calls, out of the calls."""
+    shared: Schema = {}
+    for responses in (operation["responses"] for path in paths.values() for operation in path.values()):
+        for status, response in responses.items():
+            codes = _codes(response)
+            if len(codes) != 1:
+                continue
+            name = codes[0].title().replace("_", "")
+            if shared.setdefault(name, response) == response:
+                responses[status] = {"$ref": f"#/components/responses/{name}"}
+    return shared
+
+
+def _codes(response: Schema) -> list[str]:
+    match response["content"]["application/json"]["schema"]:
+        case {"allOf": [_, {"properties": {"code": {"enum": codes}}}]}:
+            return list(codes)
+        case _:
+            return []
+
+
+def _headers_of(status: str, operation: Schema) -> list[str]:
+    names = [*_OF_EVERY_ANSWER]
+    if status not in _UNCOUNTED:
+        names += _OF_A_COUNTED_CALL
+    if status in {"429", "503"}:
+        names += _RETRY_AFTER
+    if status == "401" and {API_KEY: []} in operation["security"]:
+        names += _AUTHENTICATE
+    return names

@@ -1,0 +1,69 @@
+"""What a call answers, status by status."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import groupby
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse
+
+from engage.envelope import Success, failure_body
+from engage.errors import Refusal
+
+Responses = dict[int, OpenApiResponse]
+_REQUEST_ID = "9f2c4e0d8b7a4c1f8e6d5b3a2c1d0e9f"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A way in which a call succeeds: the type of its `data`, and examples, each a message with data, by title."""
+
+    data: Any
+    description: str
+    examples: Mapping[str, tuple[str, Any]]
+    status: int = HTTPStatus.OK
+
+
+def successes(answers: Iterable[Answer]) -> Responses:
+    return {
+        answer.status: OpenApiResponse(
+            Success[answer.data],  # type: ignore[name-defined]
+            description=answer.description,
+            examples=[
+                OpenApiExample(title, Success(success=True, message=message, data=data))
+                for title, (message, data) in answer.examples.items()
+            ],
+        )
+        for answer in answers
+    }
+
+
+def failures(refusals: Iterable[Refusal]) -> Responses:
+    """The refusals by their status. Each is an example of its class, and its message one of what the class says."""
+
+    def status(refusal: Refusal) -> int:
+        return refusal.status
+
+    return {number: _failure(list(alike)) for number, alike in groupby(sorted(refusals, key=status), key=status)}
+
+
+def _failure(refusals: Sequence[Refusal]) -> OpenApiResponse:
+    """No other title and no other code may come with this status."""
+    kinds = list(dict.fromkeys(type(refusal) for refusal in refusals))
+    reasons = [f"**{kind.error}** (`{kind.code}`): {kind.__doc__}" for kind in kinds]
+    narrowed = {
+        "error": {"enum": list(dict.fromkeys(kind.error for kind in kinds))},
+        "code": {"enum": list(dict.fromkeys(kind.code for kind in kinds))},
+    }
+    return OpenApiResponse(
+        {"allOf": [{"$ref": "#/components/schemas/Failure"}, {"properties": narrowed}]},
+        description="\n".join(f"- {reason}" for reason in reasons) if len(reasons) > 1 else reasons[0],
+        examples=[_example(refusal, refusals) for refusal in refusals],
+    )
+
+
+def _example(refusal: Refusal, beside: Sequence[Refusal]) -> OpenApiExample:
+    same = [other for other in beside if other.error == refusal.error]
+    title = refusal.error if len(same) == 1 else f"{refusal.error} {same.index(refusal) + 1}"
+    return OpenApiExample(title, {**failure_body(refusal), "requestId": _REQUEST_ID})

@@ -1,0 +1,88 @@
+"""Requests and answers of the trigger and its look-ups, as the OpenAPI document shows them."""
+
+from journeys.answers import (
+    BULK_NOTE,
+    EXCLUDED_NOTE,
+    SINGLE_NOTE,
+    BulkData,
+    ExcludedData,
+    JobData,
+    SingleData,
+    TriggerData,
+)
+from journeys.job_ids import job_id
+
+JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
+TRIGGER = "6a0b1c2de4b0a1d2c3e4f503"
+ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
+QUEUED_AT = "2026-11-20T19:08:00.123Z"
+ADAS_JOB, BOBS_JOB = (job_id(journey_id=JOURNEY, customer_id=who, queued_ms=1795201680123) for who in (ADA, BOB))
+
+TRIGGERS = {
+    "One customer": {"external_id": "ada", "payload": {"orderId": "A-1042", "total": 59.9}},
+    "One customer by e-mail address": {"email": "ada@example.com"},
+    "Many customers": {"external_ids": ["ada", "bob"], "payload": {"campaign": "spring"}},
+    "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
+}
+SINGLE = SingleData(
+    customerId=ADA,
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    note=SINGLE_NOTE,
+)
+BULK = BulkData(
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    customersEnrolled=2,
+    triggerId=TRIGGER,
+    note=BULK_NOTE,
+    customerIds=[ADA, BOB],
+    jobIds=[ADAS_JOB, BOBS_JOB],
+)
+EXCLUDED = ExcludedData(
+    customerId=ADA,
+    journeyId=JOURNEY,
+    status="excluded",
+    queued=False,
+    jobId=None,
+    triggerId=None,
+    note=EXCLUDED_NOTE,
+)
+QUEUED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    status="queued",
+    result=None,
+    reason=None,
+    enrollmentId=None,
+    queuedAt=QUEUED_AT,
+    decidedAt=None,
+)
+ENROLLED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    status="decided",
+    result="enrolled",
+    reason="The customer met the entry rules.",
+    enrollmentId="6a0b1c2fe4b0a1d2c3e4f504",
+    queuedAt=QUEUED_AT,
+    decidedAt="2026-11-20T19:08:00.310Z",
+)
+DECIDED_TRIGGER = TriggerData(
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customers=2,
+    queued=0,
+    decided=2,
+    failed=0,
+    results={"already_enrolled": 1, "enrolled": 1},
+    queuedAt=QUEUED_AT,
+)

@@ -1,0 +1,125 @@
+"""The trigger and its look-ups in the OpenAPI document."""
+
+from drf_spectacular.utils import OpenApiParameter
+
+from customers.audience import ErrorResolvingSegments
+from engage.errors import MissingParameter
+from engage.fields import ArraySizeExceeded
+from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.calls import ServerCall, path_id
+from engage.schema.responses import Answer
+from journeys import answers, examples
+from journeys.lookups import JobNotFound, TriggerNotFound
+from journeys.serializers import BULK, SINGLE, TriggerBody
+from journeys.trigger import CustomerNotFound, InvalidJourneyType, JourneyNotFound
+
+_TAG = "Journeys"
+_WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
+
+_TRIGGER_BODY = Body(
+    TriggerBody,
+    rules={
+        "oneOf": [
+            {"title": "One customer"} | at_least_one_of(*SINGLE, serializer=TriggerBody, value=NOT_BLANK),
+            {"title": "Many customers"}
+            | at_least_one_of(*BULK, serializer=TriggerBody, value={"type": "array", "minItems": 1}),
+        ]
+    },
+)
+
+describe_trigger = ServerCall(
+    operation_id="triggerJourney",
+    tag=_TAG,
+    summary="Trigger a journey",
+    description="""
+Queues one customer, or many, to enter a journey whose trigger type is API. A worker then checks the journey's entry
+rules and creates the enrollments; the two look-ups tell what became of them.
+
+**One customer:** send `customerId`, `external_id` or `email`. Where more than one of them comes, the first in this
+order decides alone. The customer must exist: a trigger never creates one.
+
+**Many customers:** send `external_ids`, `segment_ids` or both; both together mean the customers who are in both.
+Nobody is queued twice.
+
+The two forms cannot be mixed.
+""",
+    parameters=[
+        _WORKSPACE_ID,
+        path_id("journey_id", "The id of the journey to trigger, which must be active."),
+        OpenApiParameter(
+            "Prefer",
+            location=OpenApiParameter.HEADER,
+            description="`return=minimal` leaves `customerIds` and `jobIds` out of the answer to a call for many.",
+        ),
+        OpenApiParameter(
+            "Preference-Applied",
+            location=OpenApiParameter.HEADER,
+            description="`return=minimal`, where that was asked for and done.",
+            response=[202],
+        ),
+    ],
+    body=_TRIGGER_BODY,
+    requests=examples.TRIGGERS,
+    answers=[
+        Answer(
+            status=202,
+            data=answers.SingleData | answers.BulkData,
+            description="Queued, and committed. What the entry rules say comes later, in the worker.",
+            examples={
+                "One customer": (answers.SINGLE_MESSAGE, examples.SINGLE),
+                "Many customers": (answers.BULK_MESSAGE, examples.BULK),
+            },
+        ),
+        Answer(
+            data=answers.ExcludedData,
+            description="The one customer is on the call's own list of exclusions, so nothing was queued.",
+            examples={"Excluded": (answers.EXCLUDED_MESSAGE, examples.EXCLUDED)},
+        ),
+    ],
+    refusals=[
+        MissingParameter("At least one of external_id, email, customerId, external_ids, segment_ids must be present."),
+        ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
+        InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
+        ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
+        JourneyNotFound(examples.JOURNEY),
+        CustomerNotFound(
+            "No customer with external_id 'ada' exists in this workspace. "
+            "The customer must exist before a journey is triggered for them."
+        ),
+    ],
+)
+
+describe_job = ServerCall(
+    operation_id="getJob",
+    tag=_TAG,
+    summary="What became of a job",
+    description="A job is one customer, queued by one trigger. A worker decides it by the journey's entry rules.",
+    parameters=[_WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    answers=[
+        Answer(
+            data=answers.JobData,
+            description="The job as it stands.",
+            examples={
+                "Enrolled": (answers.JOB_MESSAGE, examples.ENROLLED_JOB),
+                "Still queued": (answers.JOB_MESSAGE, examples.QUEUED_JOB),
+            },
+        )
+    ],
+    refusals=[JobNotFound(examples.ADAS_JOB)],
+)
+
+describe_trigger_state = ServerCall(
+    operation_id="getTrigger",
+    tag=_TAG,
+    summary="What became of a trigger",
+    description="Counts the jobs of one trigger by their status and by their result.",
+    parameters=[_WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the trigger's answer.")],
+    answers=[
+        Answer(
+            data=answers.TriggerData,
+            description="The trigger as it stands.",
+            examples={"All decided": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
+        )
+    ],
+    refusals=[TriggerNotFound(examples.TRIGGER)],
+)

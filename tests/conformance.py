@@ -1,0 +1,115 @@
+"""Holds what the service answers, and what it takes, to its OpenAPI document."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.urls import Resolver404, resolve
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from config.documentation import openapi_document
+
+_DOCUMENT = "urn:engage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """A request and what came back."""
+
+    method: str
+    path: str
+    sent: bytes
+    status: int
+    headers: Mapping[str, str]
+    received: bytes
+
+    def hold_to_document(self) -> None:
+        """AssertionError where the document does not describe this answer, or the body of a call that succeeded.
+
+        Addresses that no route knows are not its business, and neither are preflights, which never reach a call.
+        """
+        template = template_of(self.path)
+        if template is None or "access-control-allow-methods" in self.headers or self.method == "HEAD":
+            return
+        calls = openapi_document()["paths"].get(template)
+        assert calls is not None, f"The document does not know {template}."
+        if self.method.lower() in calls:
+            self._hold(f"/paths/{_escaped(template)}/{self.method.lower()}")
+        else:
+            assert self.status >= HTTPStatus.BAD_REQUEST, f"The document does not know {self.method} {template}."
+            _hold(self.received, "/components/schemas/Failure", str(self))
+
+    def _hold(self, call: str) -> None:
+        if self.status < HTTPStatus.BAD_REQUEST and "requestBody" in _at(call):
+            _hold(self.sent, f"{call}/requestBody/content/application~1json/schema", f"The body of {self}")
+        place = f"{call}/responses/{self.status}"
+        assert str(self.status) in _at(f"{call}/responses"), f"The document does not know {self}."
+        place = _at(place).get("$ref", place).removeprefix("#")
+        media_type = self.headers.get("Content-Type", "").split(";")[0]
+        assert media_type in _at(f"{place}/content"), f"The document does not know {media_type!r} of {self}."
+        missing = _required_headers(place) - {name.lower() for name in self.headers}
+        assert not missing, f"{missing} missing from {self}."
+        _hold(self.received, f"{place}/content/{_escaped(media_type)}/schema", str(self))
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} -> {self.status}"
+
+
+def template_of(path: str) -> str | None:
+    """The path as the document writes it, where it leads to a call of the interface."""
+    try:
+        route = resolve(unquote(urlsplit(path).path)).route
+    except Resolver404:
+        return None
+    if not route.startswith("api/v1/"):
+        return None
+    return "/" + re.sub(r"<str:(\w+)>", lambda found: "{" + _camel_case(found[1]) + "}", route)
+
+
+def _hold(raw: bytes, schema: str, called: str) -> None:
+    error = best_match(_validator(schema).iter_errors(json.loads(raw)))
+    assert error is None, f"{called} is not as documented: {error.json_path} {error.message[:500]}"
+
+
+@cache
+def _required_headers(response: str) -> frozenset[str]:
+    headers = _at(response)["headers"]
+    described = {name: _at(header["$ref"]) if "$ref" in header else header for name, header in headers.items()}
+    return frozenset(name.lower() for name, header in described.items() if header.get("required"))
+
+
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"{_DOCUMENT}#{schema}"}, registry=_registry())
+
+
+@cache
+def _registry() -> "Registry[Any]":
+    document = Resource.from_contents(openapi_document(), default_specification=DRAFT202012)
+    registry: Registry[Any] = Registry().with_resource(_DOCUMENT, document)
+    return registry
+
+
+def _at(pointer: str) -> Any:
+    """The part of the document at this JSON pointer."""
+    found: Any = openapi_document()
+    for step in pointer.removeprefix("#").split("/")[1:]:
+        found = found[step.replace("~1", "/").replace("~0", "~")]
+    return found
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
