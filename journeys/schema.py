@@ -3,6 +3,7 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.audience import ErrorResolvingSegments
+from customers.lookup import CustomerNotFound
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
@@ -11,7 +12,7 @@ from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.lookups import JobNotFound, TriggerNotFound
 from journeys.serializers import BULK, SINGLE, TriggerBody
-from journeys.trigger import CustomerNotFound, InvalidJourneyType, JourneyNotFound
+from journeys.trigger import InvalidJourneyType, JourneyNotFound
 
 _TAG = "Journeys"
 _WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
@@ -83,8 +84,7 @@ The two forms cannot be mixed.
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
         JourneyNotFound(examples.JOURNEY),
         CustomerNotFound(
-            "No customer with external_id 'ada' exists in this workspace. "
-            "The customer must exist before a journey is triggered for them."
+            named="external_id, 'ada'", advice="The customer must exist before a journey is triggered for them."
         ),
     ],
 )
