@@ -38,13 +38,19 @@ def operations() -> Iterator[tuple[str, Any]]:
             yield f"/paths/{escaped(path)}/{method}", operation
 
 
+def responses(place: str, operation: dict[str, Any]) -> list[str]:
+    """The JSON pointers of what an operation answers."""
+    return [
+        response.get("$ref", f"{place}/responses/{status}").removeprefix("#")
+        for status, response in operation["responses"].items()
+    ]
+
+
 def contents() -> Iterator[tuple[str, Any]]:
     """Everything that is sent or answered, with its JSON pointer."""
     for place, operation in operations():
-        parts = [f"{place}/requestBody"] if "requestBody" in operation else []
-        for status, response in operation["responses"].items():
-            parts.append(response.get("$ref", f"{place}/responses/{status}").removeprefix("#"))
-        for part in parts:
+        sent = [f"{place}/requestBody"] if "requestBody" in operation else []
+        for part in [*sent, *responses(place, operation)]:
             yield f"{part}/content/application~1json", at(f"{part}/content/application~1json")
 
 
@@ -85,13 +91,10 @@ def test_it_names_every_call() -> None:
 
 def test_every_call_is_explained() -> None:
     for place, operation in operations():
-        responses = [
-            at(response.get("$ref", f"{place}/responses/{status}").removeprefix("#"))
-            for status, response in operation["responses"].items()
-        ]
+        parts = [operation, *operation["parameters"], *map(at, responses(place, operation))]
+        assert all(part["description"] for part in parts), place
         assert operation["summary"], place
         assert len(operation["tags"]) == 1, place
-        assert all(part["description"] for part in [operation, *operation["parameters"], *responses]), place
 
 
 def test_servers_send_a_key_and_sdks_an_app_id() -> None:
