@@ -3,6 +3,7 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.audience import ErrorResolvingSegments
+from customers.conditions import InvalidCondition
 from customers.lookup import CustomerNotFound
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
@@ -82,6 +83,7 @@ The two forms cannot be mixed.
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
+        InvalidCondition("segment vip: conditions.any[0].op is 'like', which is none of the known ones."),
         JourneyNotFound(examples.JOURNEY),
         CustomerNotFound(
             named="external_id, 'ada'", advice="The customer must exist before a journey is triggered for them."
