@@ -3,6 +3,8 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.audience import ErrorResolvingSegments
+from customers.conditions import InvalidCondition
+from customers.lookup import CustomerNotFound
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
@@ -11,7 +13,7 @@ from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.lookups import JobNotFound, TriggerNotFound
 from journeys.serializers import BULK, SINGLE, TriggerBody
-from journeys.trigger import CustomerNotFound, InvalidJourneyType, JourneyNotFound
+from journeys.trigger import InvalidJourneyType, JourneyNotFound
 
 _TAG = "Journeys"
 _WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
@@ -81,10 +83,10 @@ The two forms cannot be mixed.
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
+        InvalidCondition("segment vip: conditions.any[0].op is 'like', which is none of the known ones."),
         JourneyNotFound(examples.JOURNEY),
         CustomerNotFound(
-            "No customer with external_id 'ada' exists in this workspace. "
-            "The customer must exist before a journey is triggered for them."
+            named="external_id, 'ada'", advice="The customer must exist before a journey is triggered for them."
         ),
     ],
 )

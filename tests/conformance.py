@@ -42,22 +42,22 @@ class Exchange:
         calls = openapi_document()["paths"].get(template)
         assert calls is not None, f"The document does not know {template}."
         if self.method.lower() in calls:
-            self._hold(f"/paths/{_escaped(template)}/{self.method.lower()}")
+            self._hold(f"/paths/{escaped(template)}/{self.method.lower()}")
         else:
             assert self.status >= HTTPStatus.BAD_REQUEST, f"The document does not know {self.method} {template}."
             _hold(self.received, "/components/schemas/Failure", str(self))
 
     def _hold(self, call: str) -> None:
-        if self.status < HTTPStatus.BAD_REQUEST and "requestBody" in _at(call):
+        if self.status < HTTPStatus.BAD_REQUEST and "requestBody" in at(call):
             _hold(self.sent, f"{call}/requestBody/content/application~1json/schema", f"The body of {self}")
         place = f"{call}/responses/{self.status}"
-        assert str(self.status) in _at(f"{call}/responses"), f"The document does not know {self}."
-        place = _at(place).get("$ref", place).removeprefix("#")
+        assert str(self.status) in at(f"{call}/responses"), f"The document does not know {self}."
+        place = at(place).get("$ref", place).removeprefix("#")
         media_type = self.headers.get("Content-Type", "").split(";")[0]
-        assert media_type in _at(f"{place}/content"), f"The document does not know {media_type!r} of {self}."
+        assert media_type in at(f"{place}/content"), f"The document does not know {media_type!r} of {self}."
         missing = _required_headers(place) - {name.lower() for name in self.headers}
         assert not missing, f"{missing} missing from {self}."
-        _hold(self.received, f"{place}/content/{_escaped(media_type)}/schema", str(self))
+        _hold(self.received, f"{place}/content/{escaped(media_type)}/schema", str(self))
 
     def __str__(self) -> str:
         return f"{self.method} {self.path} -> {self.status}"
@@ -74,15 +74,21 @@ def template_of(path: str) -> str | None:
     return "/" + re.sub(r"<str:(\w+)>", lambda found: "{" + _camel_case(found[1]) + "}", route)
 
 
+def violation(value: Any, schema: str) -> str:
+    """What about the value breaks the schema at this JSON pointer of the document; "" where nothing does."""
+    error = best_match(_validator(schema).iter_errors(value))
+    return f"{error.json_path} {error.message[:500]}" if error else ""
+
+
 def _hold(raw: bytes, schema: str, called: str) -> None:
-    error = best_match(_validator(schema).iter_errors(json.loads(raw)))
-    assert error is None, f"{called} is not as documented: {error.json_path} {error.message[:500]}"
+    broken = violation(json.loads(raw), schema)
+    assert not broken, f"{called} is not as documented: {broken}"
 
 
 @cache
 def _required_headers(response: str) -> frozenset[str]:
-    headers = _at(response)["headers"]
-    described = {name: _at(header["$ref"]) if "$ref" in header else header for name, header in headers.items()}
+    headers = at(response)["headers"]
+    described = {name: at(header["$ref"]) if "$ref" in header else header for name, header in headers.items()}
     return frozenset(name.lower() for name, header in described.items() if header.get("required"))
 
 
@@ -98,7 +104,7 @@ def _registry() -> "Registry[Any]":
     return registry
 
 
-def _at(pointer: str) -> Any:
+def at(pointer: str) -> Any:
     """The part of the document at this JSON pointer."""
     found: Any = openapi_document()
     for step in pointer.removeprefix("#").split("/")[1:]:
@@ -106,7 +112,8 @@ def _at(pointer: str) -> Any:
     return found
 
 
-def _escaped(step: str) -> str:
+def escaped(step: str) -> str:
+    """A name as a step of a JSON pointer."""
     return step.replace("~", "~0").replace("/", "~1")
 
 

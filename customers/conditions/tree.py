@@ -17,7 +17,7 @@ _OPS = [*Op, *_NEGATIONS]
 
 
 class InvalidCondition(Refusal):
-    """This is no condition; the message begins with the place: `all[1].not.op is …`."""
+    """What should be a condition is none; the message begins with the place: `all[1].not.op is …`."""
 
     error = "Invalid condition"
     code = "invalid_condition"

@@ -83,11 +83,17 @@ def test_new_people_are_written_in_one_order_whatever_the_order_of_the_call(
 
 
 def test_a_batch_that_is_locked_out_is_done_again(acme: Workspace, server: ServerClient) -> None:
-    """The other writes bob and then ada; PostgreSQL breaks the deadlock by giving up the batch, which waited first."""
-    with transaction.atomic():
-        CustomerFactory.create(workspace=acme, external_id="bob")
-        batch = made_to_wait(lambda: _batch(server, acme, [{"external_id": "ada"}, {"external_id": "bob"}]))
-        CustomerFactory.create(workspace=acme, external_id="ada")
+    """The other writes bob and then ada; PostgreSQL breaks the deadlock by giving up one of the two."""
+    for _ in range(5):
+        try:
+            with transaction.atomic():
+                CustomerFactory.create(workspace=acme, external_id="bob")
+                batch = made_to_wait(lambda: _batch(server, acme, [{"external_id": "ada"}, {"external_id": "bob"}]))
+                CustomerFactory.create(workspace=acme, external_id="ada")
+            break
+        except OperationalError:  # on a busy machine it may be the other that is given up
+            batch.result()
+            Customer.objects.all().delete()
     assert (batch.result()["updated"], batch.result()["failed"]) == (2, 0)
     assert [customer.external_id for customer in Customer.objects.order_by("external_id")] == ["ada", "bob"]
 

@@ -32,6 +32,11 @@ def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) ->
     refused(server.get(path), status=404, error="Not found")
 
 
+def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerClient) -> None:
+    answer = server.get("/api/v1/journeys/a/jobs/b?format=yaml")
+    refused(answer, status=404, error="Job not found")
+
+
 def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["engage.example"]
     answer = Answer.of(Client().get("/api/v1/nothing", headers={"Host": "evil.example"}))

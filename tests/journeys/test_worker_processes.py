@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 import redis
 from django.conf import settings
+from django.db import transaction
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, job_of, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.processes import SCHEDULER, WORKER, celery, kill_group, pool_children, wait_until
+from tests.simultaneous import made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -84,11 +87,10 @@ def test_jobs_whose_messages_were_lost_are_decided(
 
 def test_jobs_of_a_killed_worker_are_decided_by_another(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
     with celery(*SCHEDULER, log=tmp_path / "beat.log"):
-        with celery(*WORKER, log=tmp_path / "killed.log") as killed:
-            data(trigger(server, journey, {"external_id": "user-1"}))
-            wait_until(all_decided)  # it is up and at work
-            for _ in range(3):
-                data(trigger(server, journey, {"external_ids": NAMES}))
+        with celery(*WORKER, log=tmp_path / "killed.log") as killed, transaction.atomic():
+            # Holds the worker up in the middle of its work.
+            Customer.objects.select_for_update().get(external_id="user-7")
+            made_to_wait(lambda: data(trigger(server, journey, {"external_ids": NAMES})))
             kill_group(killed)
         assert not all_decided()
         with celery(*WORKER, log=tmp_path / "worker.log"):

@@ -1,0 +1,174 @@
+"""The document and the service agree on which bodies are taken."""
+
+from typing import Any
+
+import pytest
+
+from engage.models import Workspace
+from journeys.models import Journey
+from tests.bridge_calls import ACTION, CAPTURE, LEAST
+from tests.calls import customers_path, trigger
+from tests.clients import SdkClient, ServerClient
+from tests.conformance import violation
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+
+SEGMENT = "{segment}"
+TRIGGERS: list[dict[str, Any]] = [
+    {"external_id": "ada"},
+    {"externalId": "ada"},
+    {"external_id": "ada", "externalId": "ada"},
+    {"email": "ada@example.com", "unknown": [1]},
+    {"external_id": "ada", "email": None, "external_ids": None, "payload": None},
+    {"external_id": " ", "email": "ada@example.com"},
+    {"external_id": "", "external_ids": ["ada"]},
+    {"external_id": "ada", "payload": {"a": [1, {"b": None}]}, "exclude_external_ids": []},
+    {"external_ids": ["ada", ""]},
+    {"externalIds": ["nobody"], "properties": {}},
+    {"segment_ids": [SEGMENT]},
+    {"external_ids": [], "segment_ids": [SEGMENT]},
+    {"external_ids": ["x"] * 1000, "exclude_external_ids": ["x"] * 1000},
+    # Refused:
+    {},
+    {"payload": {}},
+    {"external_id": None},
+    {"external_id": " "},
+    {"external_ids": []},
+    {"external_ids": [], "segment_ids": []},
+    {"exclude_external_ids": ["ada"]},
+    {"external_id": "ada", "external_ids": ["ada"]},
+    {"email": "ada@example.com", "segmentIds": [SEGMENT]},
+    {"external_id": 7},
+    {"external_id": "ada", "email": 7},
+    {"external_id": "x" * 1025},
+    {"external_ids": "ada"},
+    {"external_ids": ["ada", 7]},
+    {"external_ids": ["ada", None]},
+    {"external_ids": ["x"] * 1001},
+    {"segment_ids": ["x"] * 11},
+    {"external_id": "ada", "exclude_external_ids": ["x"] * 1001},
+    {"external_id": "ada", "payload": []},
+    {"external_id": "ada", "properties": "x"},
+]
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+    return JourneyFactory.create(workspace=acme)
+
+
+@pytest.mark.parametrize("body", TRIGGERS)
+def test_a_trigger_takes_what_the_document_says(
+    server: ServerClient, acme: Workspace, journey: Journey, body: dict[str, Any]
+) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    body = {name: [segment.id] if value == [SEGMENT] else value for name, value in body.items()}
+    documented = not violation(body, "/components/schemas/TriggerBody")
+    answer = trigger(server, journey, body)
+    assert (answer.status_code == 202) is documented, answer
+
+
+ACTIONS: list[dict[str, Any]] = [
+    {},
+    {"userId": None, "externalId": "ada"},
+    {"userId": " ", "email": "ada@example.com", "phone": None},
+    {"actionData": None, "formData": None},
+    {"actionType": "link", "actionData": {}},
+    {"actionType": "track_event", "actionData": {"eventName": "seen", "eventProperties": None}},
+    {"actionType": "update_profile", "actionData": {"profileAttributes": {"a": 1}}},
+    {"actionType": "update_profile", "actionData": {"profileAttributes": {}, "eventName": " "}},
+    # Refused:
+    {"messageId": " "},
+    {"messageId": None},
+    {"messageId": 7},
+    {"messageId": "x" * 256},
+    {"userId": None},
+    {"userId": " "},
+    {"actionType": "open"},
+    {"actionType": ""},
+    {"actionType": "track_event"},
+    {"actionType": "track_event", "actionData": {"eventName": " "}},
+    {"actionType": "track_event", "actionData": {"eventName": "x" * 256}},
+    {"actionType": "update_profile", "actionData": {}},
+    {"actionType": "update_profile", "actionData": {"profileAttributes": None}},
+    {"actionData": []},
+    {"formData": "x"},
+    {"externalId": "x" * 256},
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("fields", ACTIONS)
+def test_an_action_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[str, Any]) -> None:
+    body = {**LEAST[ACTION], **fields}
+    documented = not violation(body, "/components/schemas/ActionBody")
+    answer = sdk.post(ACTION, body)
+    assert (answer.status_code == 200) is documented, answer
+
+
+CAPTURES: list[dict[str, Any]] = [
+    {},
+    {"formData": {"a": [1]}, "submitAction": None},
+    {"submitAction": {"type": " ", "eventName": ""}},
+    {"submitAction": {"type": "update_profile", "profileAttributes": {"a": "b"}}},
+    {"submitAction": {"type": "both", "eventName": "sent", "eventProperties": {"a": 7}}},
+    # Refused:
+    {"formData": None},
+    {"formData": []},
+    {"submitAction": "both"},
+    {"submitAction": {"type": "none"}},
+    {"submitAction": {"type": 7}},
+    {"submitAction": {"type": "track_event"}},
+    {"submitAction": {"type": "both", "eventName": None}},
+    {"submitAction": {"type": "both", "eventName": "sent", "eventProperties": []}},
+]
+
+
+@pytest.mark.parametrize("fields", CAPTURES)
+def test_a_form_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[str, Any]) -> None:
+    body = {**LEAST[CAPTURE], **fields}
+    documented = not violation(body, "/components/schemas/CaptureBody")
+    answer = sdk.post(CAPTURE, body)
+    assert (answer.status_code == 200) is documented, answer
+
+
+CUSTOMERS: list[dict[str, Any]] = [
+    {"external_id": "ada"},
+    {"externalId": "ada", "email": None, "attributes": None},
+    {"userId": " ", "phone": "1", "attributes": {"a": None}},
+    # Refused:
+    {},
+    {"attributes": {"a": 1}},
+    {"external_id": " "},
+    {"external_id": 7},
+    {"external_id": "x" * 256},
+    {"external_id": "ada", "attributes": []},
+]
+
+
+@pytest.mark.parametrize("body", CUSTOMERS)
+def test_a_customer_is_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
+    documented = not violation(body, "/components/schemas/CustomerBody")
+    answer = server.put(customers_path(acme), body)
+    assert (answer.status_code == 201) is documented, answer
+
+
+MEMBERS: list[dict[str, Any]] = [
+    {"add": []},
+    {"add": ["a"], "remove": None},
+    {"remove": ["a"] * 1000},
+    # Refused:
+    {},
+    {"add": None},
+    {"add": "a"},
+    {"add": [7]},
+    {"remove": ["a"] * 1001},
+]
+
+
+@pytest.mark.parametrize("body", MEMBERS)
+def test_members_are_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    documented = not violation(body, "/components/schemas/MembersBody")
+    answer = server.post(customers_path(acme, "segments", segment.id, "members"), body)
+    assert (answer.status_code == 200) is documented, answer

@@ -1,0 +1,152 @@
+"""`GET /api/v1/schema`: the OpenAPI document."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.test import Client
+
+from config.documentation import openapi_document
+from tests.clients import Answer
+from tests.conformance import at, escaped, violation
+
+PATH = "/api/v1/schema"
+CALLS = {
+    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
+    ("GET", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
+    ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}"),
+    ("PUT", "/api/v1/customers/{workspaceId}"),
+    ("GET", "/api/v1/customers/{workspaceId}"),
+    ("POST", "/api/v1/customers/{workspaceId}/batch"),
+    ("GET", "/api/v1/customers/{workspaceId}/{customerId}"),
+    ("DELETE", "/api/v1/customers/{workspaceId}/{customerId}"),
+    ("POST", "/api/v1/customers/{workspaceId}/segments/{segmentId}/members"),
+    ("POST", "/api/v1/sdk/bridge/action"),
+    ("POST", "/api/v1/sdk/bridge/capture"),
+}
+
+
+def read(**headers: str) -> Answer:
+    return Answer.of(Client().get(PATH, headers=headers))
+
+
+def operations() -> Iterator[tuple[str, Any]]:
+    """Every operation with its JSON pointer."""
+    for path, methods in openapi_document()["paths"].items():
+        for method, operation in methods.items():
+            yield f"/paths/{escaped(path)}/{method}", operation
+
+
+def responses(place: str, operation: dict[str, Any]) -> list[str]:
+    """The JSON pointers of what an operation answers."""
+    return [
+        response.get("$ref", f"{place}/responses/{status}").removeprefix("#")
+        for status, response in operation["responses"].items()
+    ]
+
+
+def contents() -> Iterator[tuple[str, Any]]:
+    """Everything that is sent or answered, with its JSON pointer."""
+    for place, operation in operations():
+        sent = [f"{place}/requestBody"] if "requestBody" in operation else []
+        for part in [*sent, *responses(place, operation)]:
+            yield f"{part}/content/application~1json", at(f"{part}/content/application~1json")
+
+
+# How it is served ----------------------------------------------------------------------------------------------------
+
+
+def test_it_is_openapi_3_1_in_json_and_needs_no_key() -> None:
+    answer = read()
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    assert answer.json()["openapi"] == "3.1.0"
+    assert answer.json() == openapi_document()
+
+
+def test_who_asks_for_yaml_gets_yaml() -> None:
+    answer = read(Accept="application/yaml")
+    assert answer["Content-Type"].startswith("application/yaml")
+    assert answer.content.startswith(b"openapi: 3.1.0\n")
+
+
+def test_another_method_and_another_form_are_refused_in_json() -> None:
+    posted = Answer.of(Client().post(PATH))
+    assert (posted.status_code, posted.json()["code"]) == (405, "method_not_allowed")
+    html = read(Accept="text/html")
+    assert (html.status_code, html.json()["code"]) == (406, "not_acceptable")
+
+
+# What stands in it ---------------------------------------------------------------------------------------------------
+
+
+def test_it_is_valid_and_made_without_a_warning(tmp_path: Path) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "openapi.yaml"))
+
+
+def test_it_names_every_call() -> None:
+    named = {(method.upper(), path) for path, methods in openapi_document()["paths"].items() for method in methods}
+    assert named == CALLS
+
+
+def test_every_call_is_explained() -> None:
+    for place, operation in operations():
+        parts = [operation, *operation["parameters"], *map(at, responses(place, operation))]
+        assert all(part["description"] for part in parts), place
+        assert operation["summary"], place
+        assert len(operation["tags"]) == 1, place
+
+
+def test_servers_send_a_key_and_sdks_an_app_id() -> None:
+    schemes = openapi_document()["components"]["securitySchemes"]
+    assert (schemes["apiKey"]["type"], schemes["apiKey"]["scheme"]) == ("http", "bearer")
+    assert (schemes["appId"]["in"], schemes["appId"]["name"]) == ("header", "X-App-Id")
+    for place, operation in operations():
+        assert operation["security"] == [{"appId" if "sdk" in place else "apiKey": []}]
+
+
+def test_everything_sent_and_answered_has_examples() -> None:
+    assert [place for place, content in contents() if not content.get("examples")] == []
+
+
+def test_every_example_is_as_documented() -> None:
+    broken = [
+        (place, title, violation(example["value"], f"{place}/schema"))
+        for place, content in contents()
+        for title, example in content["examples"].items()
+        if violation(example["value"], f"{place}/schema")
+    ]
+    assert broken == []
+
+
+def test_every_field_of_a_body_is_explained() -> None:
+    bodies = {name: schema for name, schema in at("/components/schemas").items() if name.endswith("Body")}
+    assert len(bodies) == 8
+    unexplained = [
+        f"{name}.{field}"
+        for name, schema in bodies.items()
+        for field, described in schema["properties"].items()
+        if not described.get("description")
+    ]
+    assert unexplained == []
+
+
+def test_answers_are_closed_and_bodies_are_open() -> None:
+    for name, schema in at("/components/schemas").items():
+        if name.endswith("Body"):
+            assert "additionalProperties" not in schema, name
+        else:
+            assert schema["additionalProperties"] is False, name
+
+
+def test_both_spellings_of_a_field_are_shown() -> None:
+    shown = at("/components/schemas/TriggerBody")["properties"]
+    for name, alias in [
+        ("external_id", "externalId"),
+        ("external_ids", "externalIds"),
+        ("segment_ids", "segmentIds"),
+        ("exclude_external_ids", "excludeExternalIds"),
+        ("payload", "properties"),
+    ]:
+        assert shown[alias]["type"] == shown[name]["type"]
+        assert shown[alias]["description"].startswith(f"The same as `{name}`")
