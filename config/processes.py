@@ -6,6 +6,7 @@ asked: that one knows how to end its own children, where a signal to all of them
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ class Processes:
         width = max(map(len, commands))
         for name, command in commands.items():
             process = subprocess.Popen(
-                ["/bin/sh", "-c", f"exec {command}"],  # so that a signal reaches the program, not a shell
+                [*_with_us(), "/bin/sh", "-c", f"exec {command}"],  # a signal reaches the program, not a shell
                 cwd=procfile.parent,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -68,6 +69,11 @@ class Processes:
             process.wait()
         for reader in self._readers:
             reader.join(timeout=1)
+
+
+def _with_us() -> list[str]:
+    """Where Linux has the tool: stop it also when this process is killed and can stop nothing any more."""
+    return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 
 
 def _show(output: TextIO, prefix: str) -> None:

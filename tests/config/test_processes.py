@@ -1,6 +1,9 @@
 """The Procfile's processes, with small programs in their place."""
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,14 @@ from pathlib import Path
 import pytest
 
 from config.processes import ProcessEnded, Processes
+from config.servers import ROOT
+
+LAUNCHER = """
+import os, pathlib, sys, time
+from config.processes import Processes
+Processes().start(procfile=pathlib.Path(sys.argv[1]), environment=os.environ)
+time.sleep(60)
+"""
 
 
 @pytest.fixture
@@ -68,6 +79,20 @@ def test_what_does_not_stop_is_killed_with_its_children(processes: Processes, tm
     processes.stop(within=0.2)
     time.sleep(0.1)
     assert not alive(child)
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="a tool of Linux")
+def test_none_outlives_a_launcher_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "Procfile").write_text("web: sh -c 'echo $$ > pid; exec sleep 60'\n")
+    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, tmp_path / "Procfile"], cwd=ROOT)
+    web = int(appeared(tmp_path / "pid"))
+    assert alive(web)
+    launcher.kill()
+    launcher.wait()
+    deadline = time.monotonic() + 10
+    while alive(web) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not alive(web)
 
 
 def alive(pid: int) -> bool:
