@@ -1,6 +1,9 @@
 PYTHON_IN_VENV := .venv/bin/python
 COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 pyproject.toml --extra embedded
 
+# What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test lint types check lock clean
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
