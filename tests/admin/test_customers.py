@@ -57,12 +57,12 @@ def test_an_erased_customer_leaves_nothing_personal(staff: Client, acme: Workspa
 
 
 def test_the_log_of_an_erasure_names_only_the_id(staff: Client, acme: Workspace) -> None:
-    customer = CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+    customer = CustomerFactory.create(workspace=acme, external_id="lovelace", email="lovelace@example.com")
     erased = customer.pk
     erase(staff, customer)
     (entry,) = LogEntry.objects.all()
     assert (entry.object_id, entry.object_repr, entry.is_deletion()) == (erased, erased, True)
-    assert "ada" not in repr(list(LogEntry.objects.values()))
+    assert "lovelace" not in repr(list(LogEntry.objects.values()))
 
 
 def test_who_may_not_delete_customers_erases_none(onlooker: Client, acme: Workspace) -> None:
