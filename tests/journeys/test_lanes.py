@@ -1,0 +1,117 @@
+"""Two lanes, turns within one, wake-ups that a burst shares, and a number of statements that does not grow."""
+
+import json
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Customer, Segment
+from engage.models import Workspace
+from journeys.chunks import claim_next_chunks, overdue_chunks
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, EnrollmentJob, Journey
+from journeys.tasks import enroll, sweep
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory, SegmentFactory, crowd
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def queue() -> "redis.Redis":
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.delete("single", "bulk", "walk", "engage:single-lane-pending")
+    return client
+
+
+@pytest.fixture
+def everybody(acme: Workspace) -> Segment:
+    segment = SegmentFactory.create(workspace=acme)
+    crowd(acme, 3000, segment=segment)
+    return segment
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, allow_reenrollment=True)
+
+
+def task_ids(queue: "redis.Redis", lane: str) -> list[str]:
+    """The ids of the tasks that wait in the queue, in the order in which they came."""
+    messages: Any = queue.lrange(lane, 0, -1)
+    return [json.loads(message)["headers"]["id"] for message in reversed(messages)]
+
+
+def test_the_single_lane_leaves_bulk_work_alone(server: ServerClient, journey: Journey, everybody: Segment) -> None:
+    data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    single = data(trigger(server, journey, {"external_id": "user-1"}))
+    serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=5)
+    assert EnrollmentJob.objects.get(trigger_id=single["triggerId"]).status == "decided"
+    assert EnrollmentJob.objects.filter(status="queued").count() == 3000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_small_call_takes_its_turn_before_the_end_of_a_large_one(
+    server: ServerClient, journey: Journey, everybody: Segment
+) -> None:
+    large = data(trigger(server, journey, {"segment_ids": [everybody.id]}))["triggerId"]
+    small = data(trigger(server, journey, {"external_ids": ["user-1"]}))["triggerId"]
+    turns = []
+    while claimed := claim_next_chunks(lane=Chunk.Lane.BULK):
+        turns += [chunk.trigger_id for chunk in claimed]
+    assert turns.count(large) == 6
+    assert turns.index(small) < 6
+
+
+def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    first, *_ = [data(trigger(server, journey, {"external_id": f"user-{n}"})) for n in range(5)]
+    assert task_ids(queue, "single") == [first["jobId"]]
+    enroll(lane="single", trigger_id=first["triggerId"], start=0)
+    assert not EnrollmentJob.objects.filter(status="queued").exists()
+    later = data(trigger(server, journey, {"external_id": "user-9"}))
+    assert task_ids(queue, "single") == [first["jobId"], later["jobId"]]
+
+
+def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    answered = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    assert task_ids(queue, "bulk") == answered["jobIds"][::500]
+
+
+def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    single = data(trigger(server, journey, {"external_id": "user-1"}))
+    bulk = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    queue.delete("single", "bulk")
+    sweep()
+    assert task_ids(queue, "single") == task_ids(queue, "bulk") == []
+    Chunk.objects.update(due_at="2020-01-01T00:00Z")
+    sweep()
+    assert task_ids(queue, "single") == [single["jobId"]]
+    assert task_ids(queue, "bulk") == bulk["jobIds"][::500][:4]
+    let_workers_decide()
+    assert overdue_chunks(most=4) == []
+
+
+@pytest.mark.parametrize("number", [1, 500])
+def test_a_chunk_costs_the_same_number_of_statements_whatever_its_size(
+    server: ServerClient, journey: Journey, everybody: Segment, number: int
+) -> None:
+    Journey.objects.update(entry_conditions={"field": "customer.external_id", "op": "exists"})
+    data(trigger(server, journey, {"external_ids": [f"user-{n}" for n in range(number)]}))
+    with CaptureQueriesContext(connection) as captured:
+        serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
+    assert EnrollmentJob.objects.filter(result="enrolled").count() == number
+    assert Customer.objects.count() == 3000
+    # Claim; begin; lock chunks, lock customers, read jobs, read journeys, ask conditions; write entries and decisions,
+    # end the chunk; commit.
+    assert len(captured) == 11
