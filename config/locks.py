@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Self
 
+_WIDTH = 20  # of a process id, padded
+
 
 class FileLock:
     """One open handle on a lock file; a child that inherits the handle holds the same lock."""
@@ -36,13 +38,15 @@ class FileLock:
         os.close(self.fd)
 
     def note_holder(self, pid: int) -> None:
-        """Write down who is about to hold it, for whoever wants to send that process a signal."""
-        os.ftruncate(self.fd, 0)
-        os.pwrite(self.fd, str(pid).encode(), 0)
+        """Write down who is about to hold it, for whoever wants to send that process a signal.
+
+        One write of a fixed length: who reads meanwhile finds the holder before or this one.
+        """
+        os.pwrite(self.fd, str(pid).ljust(_WIDTH).encode(), 0)
 
     def holder(self) -> int:
         """The process that holds it; meaningful only while somebody does."""
-        return int(os.pread(self.fd, 20, 0))
+        return int(os.pread(self.fd, _WIDTH, 0))
 
     def stands_at(self, path: Path) -> bool:
         """Whether this handle is still the file that others would open there."""
