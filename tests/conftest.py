@@ -15,9 +15,9 @@ from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
 @pytest.fixture(scope="session", autouse=True)
 def _commits_do_not_wait_for_the_disk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
     """No test pulls the plug."""
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute(f'ALTER DATABASE "{connection.settings_dict["NAME"]}" SET synchronous_commit = off')
-    connection.close()
+    connection.settings_dict["OPTIONS"]["options"] = "-c synchronous_commit=off"  # shared by all threads' connections
+    with django_db_blocker.unblock():
+        connection.close()
 
 
 @pytest.fixture(autouse=True)
