@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bridge.interactions import Call, NewAttributes, NewEvent, record_interaction
+from bridge.interactions import Call, NewAttributes, MessageEvent, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -51,7 +51,7 @@ def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> In
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
         properties = _with_form_data(action.event_properties, call.form_data)
-        event = NewEvent(name=action.event_name, properties=properties, source=Event.Source.BRIDGE_ACTION)
+        event = MessageEvent(name=action.event_name, properties=properties, source=Event.Source.BRIDGE_ACTION)
     elif action.type is Interaction.Kind.UPDATE_PROFILE:
         attributes = NewAttributes(values=action.profile_attributes, field="actionData.profileAttributes")
     return record_interaction(app=app, call=call, kind=action.type, event=event, attributes=attributes, now=now)

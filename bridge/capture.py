@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from bridge.interactions import Call, NewAttributes, NewEvent, record_interaction
+from bridge.interactions import Call, NewAttributes, MessageEvent, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -52,7 +52,7 @@ def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: date
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
         properties = mapped(submit.event_properties, form_data=call.form_data)
-        event = NewEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
+        event = MessageEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
     if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
         attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)
     kind = Interaction.Kind.CAPTURE

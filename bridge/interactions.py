@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from bridge.models import Interaction
-from customers.events import record_event
+from customers.events import NewEvent
 from customers.identity import Identifiers, find_or_create_customer
-from customers.models import Event
+from customers.models import Customer, Event
 from customers.profile import write_attributes
 from engage.models import App
+from journeys import wakeups
+from journeys.reactions import record_and_react
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewEvent:
+class MessageEvent:
     """An event to record."""
 
     name: str
@@ -46,11 +49,11 @@ def record_interaction(
     app: App,
     call: Call,
     kind: Interaction.Kind,
-    event: NewEvent | None = None,
+    event: MessageEvent | None = None,
     attributes: NewAttributes | None = None,
     now: datetime,
 ) -> Interaction:
-    """Records the call, with the event and the attributes that it asks for, in one transaction.
+    """Records the call, with the event, what it leads to, and the attributes that it asks for, in one transaction.
 
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
     what happened: its event, the names of the attributes written, and whether the customer is new.
@@ -63,19 +66,29 @@ def record_interaction(
         written: list[str] = []
         if attributes:
             written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
-        recorded: Event | None = None
-        if event:
-            recorded = record_event(
-                customer=customer, name=event.name, properties=event.properties, source=event.source, now=now
-            )
+        event_id = _record(event, customer, now) if event else None
         return Interaction.objects.create(
             workspace_id=app.workspace_id,
             app=app,
             customer=customer,
-            event=recorded,
+            event_id=event_id,
             message_id=call.message_id,
             kind=kind,
             form_data=dict(call.form_data),
             attributes_written=written,
             created_customer=found.created,
         )
+
+
+def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:
+    """Records the event with what it leads to; the workers are woken once that is committed."""
+    recorded = NewEvent(
+        workspace_id=customer.workspace_id,
+        customer_id=customer.id,
+        name=event.name,
+        properties=event.properties,
+        source=event.source,
+        occurred_at=now,
+    )
+    transaction.on_commit(partial(wakeups.wake_for_reaction, record_and_react([recorded])), robust=True)
+    return recorded.id

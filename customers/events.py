@@ -1,31 +1,62 @@
-"""Record what a customer did."""
+"""Record what customers did."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from customers.models import Customer, Event
+from django.db import connection
+
+from customers.models import Event
+from engage.object_ids import new_object_id
 
 MAX_EVENT_NAME_LENGTH = 255
 
 
-def record_event(
-    *,
-    customer: Customer,
-    name: str,
-    properties: Mapping[str, Any],
-    source: Event.Source,
-    now: datetime,
-) -> Event:
-    """The event, as recorded. `name` has 1 to MAX_EVENT_NAME_LENGTH characters.
+@dataclass(frozen=True, kw_only=True)
+class NewEvent:
+    """An event to record. `name` has 1 to MAX_EVENT_NAME_LENGTH characters; `occurred_at` is by default now.
 
-    What an event leads to is up to the caller, who has the customer and may be in a transaction.
+    `chain` counts the events that led to it by way of journeys; 0: it came from outside.
     """
-    return Event.objects.create(
-        workspace_id=customer.workspace_id,
-        customer=customer,
-        name=name,
-        properties=dict(properties),
-        source=source,
-        occurred_at=now,
-    )
+
+    workspace_id: str
+    customer_id: str
+    name: str
+    properties: Mapping[str, Any]
+    source: Event.Source
+    occurred_at: datetime | None = None
+    chain: int = 0
+    id: str = field(default_factory=new_object_id)
+
+
+_INSERT = """
+INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
+SELECT id, workspace_id, customer_id, name, properties, source, chain, coalesce(occurred_at, now())
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::smallint[], %s::timestamptz[])
+  AS fresh(id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
+"""
+
+
+def record_events(events: Sequence[NewEvent]) -> None:
+    """Records the events, in one statement.
+
+    What an event leads to is up to the caller, who holds the customers' rows and is in a transaction.
+    """
+    if not events:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT,
+            [
+                [event.id for event in events],
+                [event.workspace_id for event in events],
+                [event.customer_id for event in events],
+                [event.name for event in events],
+                [json.dumps(dict(event.properties)) for event in events],
+                [event.source.value for event in events],
+                [event.chain for event in events],
+                [event.occurred_at for event in events],
+            ],
+        )

@@ -19,6 +19,7 @@ from engage.object_ids import new_object_id
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_conditions import jobs_failing_conditions
 from journeys.entry_rules import Decision, History, Verdict, decide
+from journeys.exits import Exit, exit_enrollments
 from journeys.models import Enrollment, Trigger
 from journeys.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, lock_customers, waiting_jobs
 
@@ -59,7 +60,7 @@ class _Outcome:
 
     decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
     entries: list[_Entry] = field(default_factory=list)
-    exited_ids: list[str] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
 
 
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
@@ -72,7 +73,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         jobs = waiting_jobs(chunks)
         journeys = entered_journeys(job.journey_id for job in jobs)
         outcome = _decide_all(jobs, journeys, failing=jobs_failing_conditions(jobs, journeys))
-        _write_exits(outcome.exited_ids)
+        exit_enrollments(outcome.exits)
         _write_entries(outcome.entries)
         _write_decisions(outcome.decisions)
         _forget_payloads(outcome.decisions)
@@ -110,7 +111,7 @@ def _exit(past: _Past, outcome: _Outcome) -> None:
         case _Entry() as entry:
             entry.state, entry.exit_reason = Enrollment.State.EXITED, _REPLACED
         case str() as enrollment_id:
-            outcome.exited_ids.append(enrollment_id)
+            outcome.exits.append(Exit(enrollment_id=enrollment_id, reason=_REPLACED))
     past.active = None
 
 
@@ -127,25 +128,16 @@ def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past) -> _Entry:
 # Writing: a statement per kind, whatever the number of jobs -----------------------------------------------------------
 
 
-def _write_exits(enrollment_ids: list[str]) -> None:
-    if enrollment_ids:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE journeys_enrollment SET state = 'exited', exit_reason = %s, ended_at = now(), due_at = NULL "
-                "WHERE id = ANY(%s)",
-                [_REPLACED, enrollment_ids],
-            )
-
-
 _INSERT_ENTRIES = """
 INSERT INTO journeys_enrollment
     (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, due_at, attempts,
-     entered_at, ended_at)
+     entered_at, ended_at, event_id, chain)
 SELECT id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id,
-       CASE WHEN state = 'active' THEN now() END, 0, now(), CASE WHEN state <> 'active' THEN now() END
+       CASE WHEN state = 'active' THEN now() END, 0, now(), CASE WHEN state <> 'active' THEN now() END, event_id, chain
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-            %s::text[])
-     AS entry(id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id)
+            %s::text[], %s::text[], %s::smallint[])
+     AS entry(id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id,
+              chain)
 """
 
 
@@ -165,6 +157,8 @@ def _write_entries(entries: Sequence[_Entry]) -> None:
                 [entry.state.value for entry in entries],
                 [entry.exit_reason for entry in entries],
                 [entry.journey.first_step for entry in entries],
+                [entry.job.event_id for entry in entries],
+                [entry.job.chain for entry in entries],
             ],
         )
 
@@ -177,7 +171,7 @@ def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
             "UPDATE journeys_enrollmentjob job "
             "SET status = 'decided', result = decided.result, reason = decided.reason, decided_at = now() "
             "FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS decided(id, result, reason) "
-            "WHERE job.id = decided.id",
+            "WHERE job.id = decided.id AND job.status = 'queued'",
             [
                 [job.id for job, _ in decisions],
                 [decision.verdict.value for _, decision in decisions],

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 
-import psycopg
 import structlog
 from django.db import InterfaceError, OperationalError
 
@@ -17,6 +16,7 @@ from journeys.chunks import (
     split_chunk,
 )
 from journeys.enrollment import settle
+from journeys.failures import for_the_record
 from journeys.models import Chunk
 
 log = structlog.get_logger(__name__)
@@ -51,12 +51,5 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
         raise  # the database is away; nothing is wrong with the jobs
     except Exception as error:
         log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=sum(chunk.size for chunk in claimed))
-        hold_back(claimed, error=_for_the_record(error))
+        hold_back(claimed, error=for_the_record(error))
         return False
-
-
-def _for_the_record(error: Exception) -> str:
-    """What a job's reason says of an error. Of the database's errors the detail is left out: it quotes rows."""
-    cause = error.__cause__
-    message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
-    return f"{type(error).__name__}: {message}"[:300]

@@ -35,7 +35,7 @@ def enroll(task: "Task[..., None]", *, lane: str, trigger_id: str | None, start:
 def walk(task: "Task[..., None]") -> None:
     """Walks the enrollments that are due."""
     _bind_log(task)
-    walk_due(seconds=_WALK_SECONDS)
+    wakeups.wake_for_reaction(walk_due(seconds=_WALK_SECONDS).reaction)
 
 
 @shared_task(name="sweep")

@@ -14,7 +14,10 @@ from journeys.models import Journey, JourneyRevision
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingJob:
-    """A queued job with its customer's past in the journey; `completed` is counted up to the entries allowed."""
+    """A queued job with its customer's past in the journey; `completed` is counted up to the entries allowed.
+
+    `event_id` is the event that queued it, and `chain` how many events led to it.
+    """
 
     id: int
     workspace_id: str
@@ -23,6 +26,8 @@ class WaitingJob:
     customer_exists: bool
     active_enrollment_id: str | None
     completed: int
+    event_id: str | None
+    chain: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +54,12 @@ WHERE id IN (SELECT job.customer_id FROM {_JOBS_OF_CHUNKS}) ORDER BY id FOR NO K
 """
 
 _READ_JOBS = f"""
-SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed
+SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed,
+       event.id, coalesce(event.chain, 0)
 FROM {_JOBS_OF_CHUNKS}
 JOIN journeys_journey journey ON journey.id = job.journey_id
+JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+LEFT JOIN customers_event event ON event.id = trigger.event_id
 LEFT JOIN customers_customer customer ON customer.id = job.customer_id
 LEFT JOIN journeys_enrollment inside
   ON inside.customer_id = job.customer_id AND inside.journey_id = job.journey_id AND inside.state = 'active'
@@ -85,6 +93,8 @@ def waiting_jobs(chunks: Sequence[ClaimedChunk]) -> list[WaitingJob]:
                 customer_exists=row[4],
                 active_enrollment_id=row[5],
                 completed=row[6],
+                event_id=row[7],
+                chain=row[8],
             )
             for row in cursor.fetchall()
         ]

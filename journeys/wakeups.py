@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 
 from engage.redis_availability import REDIS_FAILURES, redis_availability
 from engage.request_log import current_request_id
+from journeys.reactions import Reaction
 
 log = structlog.get_logger(__name__)
 
@@ -63,6 +64,18 @@ def wake_for_bulk(*, trigger_id: str, first_jobs: Iterable[tuple[int, str]]) -> 
 def wake_lane(*, lane: str, job_id: str) -> None:
     """Wakes a lane for whatever waits in it; the sweeper's way."""
     _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
+
+
+def wake_for_reaction(reaction: Reaction) -> None:
+    """Wakes whoever has something to do after recorded events were committed with what they led to.
+
+    One message for all the jobs: its worker takes those that have queued behind the first.
+    """
+    if reaction.queued:
+        first = reaction.queued[0]
+        wake_for_single(trigger_id=first.trigger_id, job_id=first.job_id)
+    if reaction.somebody_walks:
+        wake_walker()
 
 
 def wake_walker() -> None:

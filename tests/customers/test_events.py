@@ -1,17 +1,38 @@
 from datetime import UTC, datetime
 
-from customers.events import record_event
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from customers.events import NewEvent, record_events
 from customers.models import Event
 from engage.models import Workspace
 from tests.factories import CustomerFactory
 
 
+def _new(workspace: Workspace, customer_id: str, **changes: object) -> NewEvent:
+    told = {"name": "signed_up", "properties": {"plan": "pro"}, "source": Event.Source.API, **changes}
+    return NewEvent(workspace_id=workspace.id, customer_id=customer_id, **told)  # type: ignore[arg-type]
+
+
 def test_an_event_is_recorded_for_its_customer_as_of_the_time_given(acme: Workspace) -> None:
-    ada, now = CustomerFactory.create(workspace=acme), datetime(2026, 11, 20, 12, tzinfo=UTC)
-    event = record_event(
-        customer=ada, name="signed_up", properties={"plan": "pro"}, source=Event.Source.BRIDGE_ACTION, now=now
-    )
-    stored = Event.objects.get()
-    assert event == stored
+    ada, then = CustomerFactory.create(workspace=acme), datetime(2026, 11, 20, 12, tzinfo=UTC)
+    event = _new(acme, ada.id, occurred_at=then, source=Event.Source.BRIDGE_ACTION, chain=3)
+    record_events([event])
+    stored = Event.objects.get(id=event.id)
     assert (stored.workspace, stored.customer, stored.name) == (acme, ada, "signed_up")
-    assert (stored.properties, stored.source, stored.occurred_at) == ({"plan": "pro"}, "bridge_action", now)
+    assert (stored.properties, stored.source, stored.occurred_at) == ({"plan": "pro"}, "bridge_action", then)
+    assert stored.chain == 3
+
+
+def test_an_event_without_a_time_occurred_now_by_the_clock_of_the_database(acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    record_events([_new(acme, ada.id)])
+    stored = Event.objects.get()
+    assert abs((stored.occurred_at - stored.created_at).total_seconds()) < 1
+
+
+def test_a_thousand_events_are_recorded_by_one_statement(acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    with CaptureQueriesContext(connection) as queries:
+        record_events([_new(acme, ada.id) for _ in range(1000)])
+    assert (len(queries), Event.objects.count()) == (1, 1000)

@@ -1,0 +1,130 @@
+"""Events that enter their customers into journeys, through the same jobs as the API's triggers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import IntegrityError, connection, transaction
+from psycopg.errors import UniqueViolation
+
+from customers.conditions import Condition, CustomerFacts, Facts, Root, evaluate, parse_condition
+from customers.events import NewEvent
+from engage.object_ids import new_object_id
+from engage.request_log import current_request_id
+from journeys.job_ids import job_id
+from journeys.models import Journey
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventEntry:
+    """A customer whom an event names for a journey: one trigger with one job."""
+
+    event: NewEvent
+    journey_id: str
+    trigger_id: str = field(default_factory=new_object_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedEntry:
+    """An entry's trigger and job, in the caller's transaction."""
+
+    trigger_id: str
+    job_id: str
+
+
+def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
+    """Queues the customers of the events for the active journeys that these events start, in order of the events.
+
+    Must run in a transaction, with the customers' rows locked.
+    """
+    starts = _starts(events)
+    entries = [
+        EventEntry(event=event, journey_id=journey_id)
+        for event in events
+        for journey_id, where in starts.get((event.workspace_id, event.name), ())
+        if where is None or evaluate(where, _facts(event))
+    ]
+    return _queue(entries) if entries else []
+
+
+_JOURNEYS = """
+SELECT workspace_id, event_name, id, event_where
+FROM journeys_journey
+WHERE trigger_type = 'event' AND active
+  AND (workspace_id, event_name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+ORDER BY id
+"""
+
+
+def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, Condition | None]]]:
+    """By workspace and event name: the journeys that such an event starts, with what it must meet."""
+    kinds = {(event.workspace_id, event.name) for event in events}
+    starts: dict[tuple[str, str], list[tuple[str, Condition | None]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
+        for workspace_id, name, journey_id, where in cursor.fetchall():
+            condition = None if where is None else parse_condition(json.loads(where), roots=[Root.EVENT], place="where")
+            starts.setdefault((workspace_id, name), []).append((journey_id, condition))
+    return starts
+
+
+def _facts(event: NewEvent) -> Facts:
+    return Facts(customer=CustomerFacts(id=event.customer_id), event_name=event.name, event_properties=event.properties)
+
+
+# Job ids are unique: where a customer's job in a journey has the millisecond already, this one steps past it.
+_QUEUE = """
+WITH clock AS (
+    SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
+), entry AS (
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[]) WITH ORDINALITY
+        AS entry(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
+), timed AS (
+    SELECT entry.*, greatest(clock.ms, taken.ms + 1)
+           + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms
+    FROM entry, clock, LATERAL (
+        SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
+        WHERE job.customer_id = entry.customer_id AND job.journey_id = entry.journey_id
+    ) AS taken
+), triggers AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, %s,
+           to_timestamp(queued_ms / 1000.0)
+    FROM timed
+), jobs AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM timed ORDER BY place
+), chunks AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM timed ORDER BY place
+)
+SELECT trigger_id, journey_id, customer_id, queued_ms FROM timed ORDER BY place
+"""
+
+
+def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
+    parameters = [
+        [entry.trigger_id for entry in entries],
+        [entry.event.workspace_id for entry in entries],
+        [entry.journey_id for entry in entries],
+        [entry.event.customer_id for entry in entries],
+        [entry.event.id for entry in entries],
+        [json.dumps(dict(entry.event.properties)) for entry in entries],
+        current_request_id(),
+    ]
+    while True:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(_QUEUE, parameters)
+                return [
+                    QueuedEntry(
+                        trigger_id=row[0], job_id=job_id(journey_id=row[1], customer_id=row[2], queued_ms=row[3])
+                    )
+                    for row in cursor.fetchall()
+                ]
+        except IntegrityError as error:
+            # An API call, which holds no customer's row, has taken the millisecond just now.
+            if not isinstance(error.__cause__, UniqueViolation) or error.__cause__.diag.constraint_name != "job_id":
+                raise

@@ -1,0 +1,131 @@
+"""What recorded events lead to: they end enrollments, move those that wait for them, and start journeys.
+
+Runs in the transaction that records the events, with the customers' rows locked, so that nobody walks the customers'
+enrollments meanwhile. Whoever commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from customers.events import NewEvent, record_events
+from journeys.event_entries import QueuedEntry, queue_entries
+from journeys.exits import Exit, exit_enrollments
+from journeys.revisions import courses_of_revisions
+from journeys.steps.course import Course
+
+MAX_CHAIN = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reaction:
+    """What became due: customers queued for journeys, and whether somebody may walk on at once."""
+
+    queued: Sequence[QueuedEntry] = ()
+    somebody_walks: bool = False
+
+    def __add__(self, other: "Reaction") -> "Reaction":
+        return Reaction(
+            queued=[*self.queued, *other.queued], somebody_walks=self.somebody_walks or other.somebody_walks
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Inside:
+    """An enrollment that events may end or move."""
+
+    id: str
+    customer_id: str
+    course: Course
+    step_id: str
+    awaits: str
+
+
+@dataclass
+class _Effects:
+    """What the events come to, before it is written."""
+
+    exits: dict[str, Exit] = field(default_factory=dict)
+    moves: dict[str, NewEvent] = field(default_factory=dict)
+
+
+def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()) -> Reaction:
+    """Records the events, and what they lead to, in a number of statements that does not grow with theirs.
+
+    `beside` are enrollments that stay as they are: those whose own steps recorded the events.
+    """
+    record_events(events)
+    reacting = [event for event in events if event.chain <= MAX_CHAIN]
+    if not reacting:
+        return Reaction()
+    inside = [one for one in _insiders(reacting) if one.id not in beside]
+    effects = _effects(reacting, inside)
+    exit_enrollments(list(effects.exits.values()))
+    moves = {
+        enrollment_id: event for enrollment_id, event in effects.moves.items() if enrollment_id not in effects.exits
+    }
+    _write_moves(moves)
+    return Reaction(queued=queue_entries(reacting), somebody_walks=bool(moves))
+
+
+_INSIDERS = """
+SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
+FROM journeys_enrollment enrollment
+JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
+WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state = 'active'
+  AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
+"""
+
+
+def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
+    """The active enrollments of the events' customers that may take notice of events of these names."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSIDERS,
+            {
+                "customers": list({event.customer_id for event in events}),
+                "names": list({event.name for event in events}),
+            },
+        )
+        rows = cursor.fetchall()
+    courses = courses_of_revisions({row[2] for row in rows})
+    return [
+        _Inside(id=row[0], customer_id=row[1], course=courses[row[2]], step_id=row[3], awaits=row[4]) for row in rows
+    ]
+
+
+def _effects(events: Sequence[NewEvent], inside: Sequence[_Inside]) -> _Effects:
+    by_customer: dict[str, list[_Inside]] = {}
+    for one in inside:
+        by_customer.setdefault(one.customer_id, []).append(one)
+    effects = _Effects()
+    for event in events:
+        for one in by_customer.get(event.customer_id, ()):
+            _notice(one, event, effects)
+    return effects
+
+
+def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
+    """The first event that ends an enrollment ends it; the first that it waits for moves it."""
+    reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
+    if reason is not None:
+        effects.exits.setdefault(inside.id, Exit(enrollment_id=inside.id, reason=reason))
+    elif inside.awaits and inside.course.awaits(inside.step_id, name=event.name, properties=event.properties):
+        effects.moves.setdefault(inside.id, event)
+
+
+_MOVE = """
+UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
+    attempts = 0
+FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
+WHERE journeys_enrollment.id = heard.id
+"""
+
+
+def _write_moves(moves: Mapping[str, NewEvent]) -> None:
+    if moves:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _MOVE, [list(moves), [event.id for event in moves.values()], [event.chain for event in moves.values()]]
+            )

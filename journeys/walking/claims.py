@@ -1,0 +1,97 @@
+"""Which enrollments a walker takes, and what becomes of those that fail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+BATCH = 500
+MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimedEnrollment:
+    """An enrollment that is due; `attempts` counts this one."""
+
+    id: str
+    attempts: int
+
+
+# Customers are locked for the statement only, and skipped where somebody else is busy with them; of one customer's
+# enrollments one is taken, since what it does may concern the others. Who was tried before is taken alone. The lease is
+# short: as long as the walker lives, it is the customers' locks that keep others away.
+_CLAIM = """
+WITH due AS MATERIALIZED (
+    SELECT enrollment.id, enrollment.customer_id
+    FROM journeys_enrollment enrollment JOIN customers_customer customer ON customer.id = enrollment.customer_id
+    WHERE enrollment.state = 'active' AND enrollment.due_at <= now()
+      AND CASE WHEN %(fresh)s THEN enrollment.attempts = 0 ELSE enrollment.attempts > 0 END
+    ORDER BY enrollment.due_at LIMIT %(most)s FOR NO KEY UPDATE OF customer SKIP LOCKED
+), chosen AS (
+    SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, id
+)
+UPDATE journeys_enrollment enrollment
+SET attempts = enrollment.attempts + 1, due_at = now() + interval '5 seconds'
+FROM chosen
+WHERE enrollment.id = chosen.id AND enrollment.state = 'active' AND enrollment.due_at <= now()
+RETURNING enrollment.id, enrollment.attempts
+"""
+
+
+def claim_fresh() -> list[ClaimedEnrollment]:
+    """At most BATCH due enrollments, the longest due first, each of another customer."""
+    return _claim(fresh=True, most=BATCH)
+
+
+def claim_tried() -> list[ClaimedEnrollment]:
+    """One due enrollment that was tried before; it is walked alone, so that it cannot spoil others."""
+    return _claim(fresh=False, most=1)
+
+
+def _claim(*, fresh: bool, most: int) -> list[ClaimedEnrollment]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"fresh": fresh, "most": most})
+        return [ClaimedEnrollment(id=row[0], attempts=row[1]) for row in cursor.fetchall()]
+
+
+_LOCK = """
+SELECT id FROM customers_customer
+WHERE id IN (SELECT customer_id FROM journeys_enrollment WHERE id = ANY(%s::text[])) ORDER BY id FOR NO KEY UPDATE
+"""
+
+
+def lock_customers_of(enrollment_ids: Sequence[str]) -> None:
+    """Locks the rows of the enrollments' customers, in the order of their ids, until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [list(enrollment_ids)])
+
+
+_HOLD_BACK = """
+UPDATE journeys_enrollment enrollment
+SET error = failed.error, due_at = now() + interval '1 second' * power(2, enrollment.attempts - 1)
+FROM unnest(%s::text[], %s::int[], %s::text[]) AS failed(id, attempts, error)
+WHERE enrollment.id = failed.id AND enrollment.attempts = failed.attempts AND enrollment.state = 'active'
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """An attempt at a claimed enrollment that came to nothing."""
+
+    claimed: ClaimedEnrollment
+    error: str
+
+
+def hold_back(failures: Sequence[Failure]) -> None:
+    """Notes why attempts failed; the next one waits 1, 2, 4, 8 seconds."""
+    if not failures:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _HOLD_BACK,
+            [
+                [failure.claimed.id for failure in failures],
+                [failure.claimed.attempts for failure in failures],
+                [failure.error for failure in failures],
+            ],
+        )

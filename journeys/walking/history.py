@@ -1,0 +1,245 @@
+"""Writing what a batch of walks came to: a statement per kind, whatever the number of enrollments."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import connection
+
+from customers.events import NewEvent
+from customers.models import Event
+from customers.profile import ProfileChange, merge_attributes
+from journeys.models import Enrollment
+from journeys.reactions import Reaction, record_and_react
+from journeys.steps.outcomes import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
+from journeys.walking.scenes import Standing
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walked:
+    """How far one enrollment came."""
+
+    standing: Standing
+    walk: Walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """One footprint with its place in the enrollment's history, and the event that it recorded."""
+
+    standing: Standing
+    ordinal: int
+    footprint: Footprint
+    event: NewEvent | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What became due by a batch, for the caller to wake."""
+
+    reaction: Reaction = field(default_factory=Reaction)
+    somebody_sends: bool = False
+
+
+def write_walks(walks: Sequence[Walked]) -> Written:
+    """Writes attributes, events with what they lead to, the history, webhooks to be sent, and the new stops."""
+    entries = [entry for walked in walks for entry in _entries(walked)]
+    merge_attributes(_profile_changes(entries))
+    events = [entry.event for entry in entries if entry.event]
+    reaction = Reaction()
+    if events:
+        reaction = record_and_react(events, beside={walked.standing.claimed.id for walked in walks})
+    _end_waiting(entry for entry in entries if entry.footprint.resumed)
+    _insert_runs([entry for entry in entries if not entry.footprint.resumed])
+    requests = [(entry, entry.footprint.request) for entry in entries if entry.footprint.request]
+    _insert_deliveries(requests)
+    _move(walks)
+    return Written(reaction=reaction, somebody_sends=bool(requests))
+
+
+def _entries(walked: Walked) -> Iterable[_Entry]:
+    ordinal = walked.standing.steps_begun
+    for footprint in walked.walk.footprints:
+        if footprint.resumed:
+            yield _Entry(standing=walked.standing, ordinal=ordinal - 1, footprint=footprint, event=None)
+            continue
+        yield _Entry(
+            standing=walked.standing, ordinal=ordinal, footprint=footprint, event=_event(walked.standing, footprint)
+        )
+        ordinal += 1
+
+
+def _event(standing: Standing, footprint: Footprint) -> NewEvent | None:
+    tracked = footprint.tracked
+    if tracked is None:
+        return None
+    return NewEvent(
+        workspace_id=standing.workspace_id,
+        customer_id=standing.customer_id,
+        name=tracked.name,
+        properties=tracked.properties,
+        source=Event.Source.JOURNEY,
+        chain=standing.scene.chain + 1,
+    )
+
+
+def _profile_changes(entries: Iterable[_Entry]) -> list[ProfileChange]:
+    """What each customer's walk wrote, later writes over earlier ones; a batch walks a customer once."""
+    changes: dict[str, dict[str, Any]] = {}
+    workspaces: dict[str, str] = {}
+    for entry in entries:
+        if entry.footprint.writes:
+            changes.setdefault(entry.standing.customer_id, {}).update(entry.footprint.writes)
+            workspaces[entry.standing.customer_id] = entry.standing.workspace_id
+    return [
+        ProfileChange(workspace_id=workspaces[customer_id], customer_id=customer_id, attributes=attributes)
+        for customer_id, attributes in changes.items()
+    ]
+
+
+_END_WAITING = """
+UPDATE journeys_steprun run
+SET state = ended.state, detail = ended.detail, ended_at = now()
+FROM unnest(%s::text[], %s::int[], %s::text[], %s::text[]) AS ended(enrollment_id, ordinal, state, detail)
+WHERE run.enrollment_id = ended.enrollment_id AND run.ordinal = ended.ordinal
+"""
+
+
+def _end_waiting(entries: Iterable[_Entry]) -> None:
+    if ended := list(entries):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _END_WAITING,
+                [
+                    [entry.standing.claimed.id for entry in ended],
+                    [entry.ordinal for entry in ended],
+                    [entry.footprint.state for entry in ended],
+                    [entry.footprint.detail for entry in ended],
+                ],
+            )
+
+
+_INSERT_RUNS = """
+INSERT INTO journeys_steprun
+    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, event_id, began_at, ended_at)
+SELECT workspace_id, enrollment_id, ordinal, step_id, type, state, detail,
+       ARRAY(SELECT jsonb_array_elements_text(missing)), event_id, now(), CASE WHEN state <> 'waiting' THEN now() END
+FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[])
+  AS run(workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, event_id)
+"""
+
+
+def _insert_runs(entries: Sequence[_Entry]) -> None:
+    if not entries:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT_RUNS,
+            [
+                [entry.standing.workspace_id for entry in entries],
+                [entry.standing.claimed.id for entry in entries],
+                [entry.ordinal for entry in entries],
+                [entry.footprint.step_id for entry in entries],
+                [entry.footprint.type for entry in entries],
+                [entry.footprint.state for entry in entries],
+                [entry.footprint.detail for entry in entries],
+                [json.dumps(entry.footprint.missing) for entry in entries],
+                [entry.event.id if entry.event else None for entry in entries],
+            ],
+        )
+
+
+_INSERT_DELIVERIES = """
+INSERT INTO journeys_webhookdelivery
+    (workspace_id, enrollment_id, ordinal, host, method, url, headers, body, state, result, attempts, due_at, again)
+SELECT workspace_id, enrollment_id, ordinal, host, method, url, headers, body, 'waiting', '', 0, now(), false
+FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[])
+  AS request(workspace_id, enrollment_id, ordinal, host, method, url, headers, body)
+"""
+
+
+def _insert_deliveries(requests: Sequence[tuple[_Entry, WebhookRequest]]) -> None:
+    if not requests:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT_DELIVERIES,
+            [
+                [entry.standing.workspace_id for entry, _ in requests],
+                [entry.standing.claimed.id for entry, _ in requests],
+                [entry.ordinal for entry, _ in requests],
+                [_host(request.url) for _, request in requests],
+                [request.method for _, request in requests],
+                [request.url for _, request in requests],
+                [json.dumps(dict(request.headers)) for _, request in requests],
+                [request.body for _, request in requests],
+            ],
+        )
+
+
+def _host(url: str) -> str:
+    """Where a request goes to: what a circuit is kept for."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"
+
+
+_MOVE = """
+UPDATE journeys_enrollment enrollment SET
+    state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
+    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
+    step_began_at = CASE WHEN stop.began THEN now() END,
+    ended_at = CASE WHEN stop.state <> 'active' THEN now() END
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[])
+  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began)
+WHERE enrollment.id = stop.id
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NewPlace:
+    """What an enrollment's row says after a walk."""
+
+    step_id: str
+    state: Enrollment.State = Enrollment.State.ACTIVE
+    exit_reason: str = ""
+    due_at: datetime | None = None
+    awaits_event: str = ""
+    began: bool = True
+
+
+def _place(stop: Stop, now: datetime) -> _NewPlace:
+    match stop:
+        case Wait():
+            return _NewPlace(step_id=stop.step_id, due_at=stop.due_at)
+        case AwaitEvent():
+            return _NewPlace(step_id=stop.step_id, due_at=stop.due_at, awaits_event=stop.event_name)
+        case Send():
+            return _NewPlace(step_id=stop.step_id)  # the end of the sending makes it due
+        case Pause():
+            return _NewPlace(step_id=stop.step_id, due_at=now, began=False)
+        case Ended(exited=True):
+            return _NewPlace(step_id=stop.step_id, state=Enrollment.State.EXITED, exit_reason=stop.reason, began=False)
+        case Ended():
+            return _NewPlace(step_id=stop.step_id, state=Enrollment.State.COMPLETED, began=False)
+
+
+def _move(walks: Sequence[Walked]) -> None:
+    places = [_place(walked.walk.stop, walked.standing.scene.now) for walked in walks]
+    begun = [sum(not footprint.resumed for footprint in walked.walk.footprints) for walked in walks]
+    parameters: list[Sequence[Any]] = [
+        [walked.standing.claimed.id for walked in walks],
+        [place.state.value for place in places],
+        [place.exit_reason for place in places],
+        [place.step_id for place in places],
+        [place.due_at for place in places],
+        [place.awaits_event for place in places],
+        [walked.standing.steps_begun + number for walked, number in zip(walks, begun, strict=True)],
+        [place.began for place in places],
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE, parameters)

@@ -1,0 +1,96 @@
+"""A walker's turn: batch by batch, and what is done about enrollments that fail."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
+
+from journeys.failures import for_the_record
+from journeys.reactions import Reaction
+from journeys.steps.course import walk_on
+from journeys.steps.outcomes import Ended, Footprint, Walk
+from journeys.walking.claims import (
+    MAX_ATTEMPTS,
+    ClaimedEnrollment,
+    Failure,
+    claim_fresh,
+    claim_tried,
+    hold_back,
+    lock_customers_of,
+)
+from journeys.walking.history import Walked, Written, write_walks
+from journeys.walking.scenes import Standing, read_standings
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(kw_only=True)
+class Round:
+    """What a walker's turn came to."""
+
+    moved: int = 0
+    reaction: Reaction = field(default_factory=Reaction)
+    somebody_sends: bool = False
+
+    def add(self, written: Written, *, moved: int) -> None:
+        self.moved += moved
+        self.reaction += written.reaction
+        self.somebody_sends |= written.somebody_sends
+
+
+def walk_due(*, seconds: float) -> Round:
+    """Walks due enrollments, batch by batch, until none is due or the time is up."""
+    done, until = Round(), time.monotonic() + seconds
+    while claims := [claimed for claimed in (claim_fresh(), claim_tried()) if claimed]:
+        for claimed in claims:
+            _attempt(claimed, done)
+        if time.monotonic() >= until:
+            break
+    if done.moved:
+        log.info("enrollments_walked", moved=done.moved)
+    return done
+
+
+def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
+    """One attempt at claimed enrollments; a failure is noted, and costs the others nothing but time."""
+    try:
+        with transaction.atomic():
+            lock_customers_of([one.id for one in claimed])
+            standings = read_standings(claimed)
+            walks, failures = _walk_all(standings)
+            written = write_walks(walks) if walks else Written()
+            hold_back(failures)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away; nothing is wrong with the enrollments
+    except Exception as error:
+        log.exception("walk_failed", enrollments=len(claimed))
+        hold_back([Failure(claimed=one, error=for_the_record(error)) for one in claimed])
+    else:
+        done.add(written, moved=len(walks))
+
+
+def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[Failure]]:
+    walks, failures = [], []
+    for standing in standings:
+        try:
+            walks.append(Walked(standing=standing, walk=_walk(standing)))
+        except Exception as error:
+            log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
+            failures.append(Failure(claimed=standing.claimed, error=for_the_record(error)))
+    return walks, failures
+
+
+def _walk(standing: Standing) -> Walk:
+    if standing.claimed.attempts > MAX_ATTEMPTS:
+        return _given_up(standing)
+    return walk_on(standing.course, standing.scene, step_id=standing.step_id, arrival=standing.arrival)
+
+
+def _given_up(standing: Standing) -> Walk:
+    """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
+    reason = f"Given up after {MAX_ATTEMPTS} attempts: {standing.error or 'the worker died while walking it.'}"
+    step = standing.course.steps[standing.step_id]
+    footprint = Footprint(step_id=step.id, type=step.type, resumed=False, state="failed", detail=reason)
+    return Walk(footprints=(footprint,), stop=Ended(step_id=step.id, exited=True, reason=reason))

@@ -1,0 +1,123 @@
+"""Reading what the steps of a batch may speak of: a statement for the enrollments and one for their payloads."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from customers.conditions import CustomerFacts
+from journeys.models import WebhookDelivery
+from journeys.revisions import courses_of_revisions
+from journeys.steps.course import Course
+from journeys.steps.delay import Delay
+from journeys.steps.outcomes import Ahead, Answered, Arrival, Heard, TimeUp
+from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.wait_for_event import WaitForEvent
+from journeys.steps.webhook import Webhook
+from journeys.walking.claims import ClaimedEnrollment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A claimed enrollment as it stands: ready to be walked on."""
+
+    claimed: ClaimedEnrollment
+    workspace_id: str
+    customer_id: str
+    course: Course
+    scene: Scene
+    step_id: str
+    arrival: Arrival
+    steps_begun: int
+    error: str
+
+
+_READ = """
+SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
+       enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
+       enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
+       customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
+       customer.attributes, event.name AS event_name, event.properties AS event_properties,
+       delivery.state AS delivery_state, delivery.result AS delivery_result, now()
+FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
+JOIN journeys_enrollment enrollment
+  ON enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+JOIN journeys_journey journey ON journey.id = enrollment.journey_id
+JOIN journeys_enrollmentjob job ON job.id = enrollment.job_id
+JOIN customers_customer customer ON customer.id = enrollment.customer_id
+LEFT JOIN customers_event event ON event.id = enrollment.event_id
+LEFT JOIN journeys_webhookdelivery delivery
+  ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
+"""
+
+
+def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
+    """Those of the claimed enrollments that are still the claim's, as they stand now; their customers are locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    courses = courses_of_revisions({row["revision_id"] for row in rows})
+    payloads = _payloads({row["trigger_id"] for row in rows})
+    return [_standing(row, courses[row["revision_id"]], payloads[row["trigger_id"]]) for row in rows]
+
+
+def _payloads(trigger_ids: set[str]) -> dict[str, dict[str, Any]]:
+    """Each payload once, however many enrollments came of its call."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, payload FROM journeys_trigger WHERE id = ANY(%s::text[])", [list(trigger_ids)])
+        return {trigger_id: json.loads(payload) for trigger_id, payload in cursor.fetchall()}
+
+
+def _standing(row: dict[str, Any], course: Course, payload: dict[str, Any]) -> Standing:
+    return Standing(
+        claimed=ClaimedEnrollment(id=row["id"], attempts=row["attempts"]),
+        workspace_id=row["workspace_id"],
+        customer_id=row["customer_id"],
+        course=course,
+        scene=Scene(
+            journey_id=row["journey_id"],
+            journey_name=row["journey_name"],
+            enrollment_id=row["id"],
+            customer=CustomerFacts(
+                id=row["customer_id"],
+                external_id=row["external_id"],
+                email=row["email"],
+                phone=row["phone"],
+                user_id=row["user_id"],
+                attributes=json.loads(row["attributes"]),
+            ),
+            payload=payload,
+            event=_occurrence(row),
+            chain=row["chain"],
+            now=row["now"],
+        ),
+        step_id=row["step_id"],
+        arrival=_arrival(row, course),
+        steps_begun=row["steps_begun"],
+        error=row["error"],
+    )
+
+
+def _occurrence(row: dict[str, Any]) -> Occurrence | None:
+    if row["event_name"] is None:
+        return None
+    return Occurrence(name=row["event_name"], properties=json.loads(row["event_properties"]))
+
+
+def _arrival(row: dict[str, Any], course: Course) -> Arrival:
+    """How the enrollment comes to its step: ahead of it, or at the end of what it waited for."""
+    if not row["began"]:
+        return Ahead()
+    match course.steps[row["step_id"]]:
+        case WaitForEvent() if not row["awaits_event"]:
+            return Heard()
+        case WaitForEvent() | Delay():
+            return TimeUp()
+        case Webhook():
+            delivered = row["delivery_state"] == WebhookDelivery.State.DELIVERED
+            return Answered(ok=delivered, reason=row["delivery_result"])
+        case _:
+            return Ahead()
