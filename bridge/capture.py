@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from bridge.interactions import Call, NewAttributes, MessageEvent, record_interaction
+from bridge.interactions import Call, MessageEvent, NewAttributes, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal

@@ -12,7 +12,6 @@ from customers.events import NewEvent
 from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
-from journeys.models import Journey
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Writing what a batch of walks came to: a statement per kind, whatever the number of enrollments."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
