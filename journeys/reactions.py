@@ -14,6 +14,7 @@ from journeys.event_entries import QueuedEntry, queue_entries
 from journeys.exits import Exit, exit_enrollments
 from journeys.revisions import courses_of_revisions
 from journeys.steps.course import Course
+from journeys.steps.wait_for_event import WaitForEvent
 
 MAX_CHAIN = 20
 
@@ -111,8 +112,13 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
     reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
     if reason is not None:
         effects.exits.setdefault(inside.id, Exit(enrollment_id=inside.id, reason=reason))
-    elif inside.awaits and inside.course.awaits(inside.step_id, name=event.name, properties=event.properties):
+    elif inside.awaits and _is_awaited(event, inside):
         effects.moves.setdefault(inside.id, event)
+
+
+def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
+    step = inside.course.steps[inside.step_id]
+    return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
 
 
 _MOVE = """

@@ -5,6 +5,7 @@ from typing import Any
 from engage.models import Workspace
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Journey
+from journeys.walking import walk_due
 from tests.clients import Answer, ServerClient
 
 
@@ -40,6 +41,14 @@ def let_workers_decide() -> None:
     """Does in this process what the workers would do, until nothing waits."""
     for lane in Chunk.Lane:
         serve_lane(lane=lane, named=None, seconds=60)
+
+
+def let_workers_walk() -> None:
+    """Decides what is queued and walks what is due, in this process, until nothing is."""
+    moved = 1
+    while moved:
+        let_workers_decide()
+        moved = walk_due(seconds=60).moved
 
 
 def customers_path(workspace: Workspace, *below: str) -> str:

@@ -91,6 +91,8 @@ def _walk(standing: Standing) -> Walk:
 def _given_up(standing: Standing) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
     reason = f"Given up after {MAX_ATTEMPTS} attempts: {standing.error or 'the worker died while walking it.'}"
-    step = standing.course.steps[standing.step_id]
-    footprint = Footprint(step_id=step.id, type=step.type, resumed=False, state="failed", detail=reason)
-    return Walk(footprints=(footprint,), stop=Ended(step_id=step.id, exited=True, reason=reason))
+    step = standing.course.steps.get(standing.step_id)
+    footprint = Footprint(
+        step_id=standing.step_id, type=step.type if step else "", resumed=False, state="failed", detail=reason
+    )
+    return Walk(footprints=(footprint,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))

@@ -1,0 +1,20 @@
+"""Time that passes in a test: what waits is moved nearer, as if the clock of the database had gone on."""
+
+from datetime import timedelta
+
+from django.db import connection
+
+_WAITS = {
+    "journeys_enrollment": ("due_at", "step_began_at", "entered_at"),
+    "journeys_webhookdelivery": ("due_at",),
+    "journeys_webhookhost": ("failing_since", "open_until"),
+    "journeys_chunk": ("due_at", "turn_at"),
+}
+
+
+def time_passes(**duration: float) -> None:
+    """Moves every wait back by this much: `time_passes(days=1)`."""
+    with connection.cursor() as cursor:
+        for table, columns in _WAITS.items():
+            moved = ", ".join(f"{column} = {column} - %s" for column in columns)
+            cursor.execute(f"UPDATE {table} SET {moved}", [timedelta(**duration)] * len(columns))

@@ -1,0 +1,126 @@
+"""Enrollments go from step to step, in sets, and leave a history."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Customer, Event
+from engage.models import Workspace
+from journeys.models import Enrollment, JourneyRevision, StepRun
+from journeys.walking import walk_due
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.clients import ServerClient
+from tests.clock import time_passes
+from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.journeys.walking.stories import enter, history, walked
+
+PROFILE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
+TRACK = {"id": "tell", "type": "track_event", "eventName": "noted", "eventProperties": {"plan": "{{ customer.plan }}"}}
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+
+
+def test_steps_without_a_wait_are_walked_at_once_and_the_end_completes_the_enrollment(
+    server: ServerClient, acme: Workspace
+) -> None:
+    enrollment = walked(server, acme, [PROFILE, TRACK], plan="pro")
+    assert (enrollment.state, enrollment.due_at) == ("completed", None)
+    assert enrollment.ended_at is not None
+    assert history(enrollment) == [("note", "done"), ("tell", "done")]
+
+
+def test_what_a_step_writes_the_next_one_reads(server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [PROFILE, TRACK], plan="pro")
+    assert Customer.objects.get(id=enrollment.customer_id).attributes == {"plan": "pro"}
+    event = Event.objects.get(customer_id=enrollment.customer_id)
+    assert (event.name, event.properties, event.source, event.chain) == ("noted", {"plan": "pro"}, "journey", 1)
+    assert StepRun.objects.get(step_id="tell").event_id == event.id
+
+
+def test_a_delay_waits_in_the_database_and_goes_on_when_it_is_due(server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [DAY, PROFILE], plan="pro")
+    assert (enrollment.state, enrollment.step_id, history(enrollment)) == ("active", "day", [("day", "waiting")])
+    assert enrollment.due_at is not None
+    assert enrollment.step_began_at is not None
+    assert enrollment.due_at - enrollment.step_began_at == timedelta(days=1)
+    time_passes(hours=23)
+    let_workers_walk()
+    assert history(enrollment) == [("day", "waiting")]
+    time_passes(hours=1)
+    let_workers_walk()
+    assert history(enrollment) == [("day", "done"), ("note", "done")]
+    assert Enrollment.objects.get().state == "completed"
+
+
+def test_who_is_inside_walks_on_with_the_revision_that_they_entered_with(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])
+    enrollment = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
+    let_workers_walk()
+    JourneyRevision.objects.create(workspace=acme, journey=journey, number=2, steps=[TRACK])
+    journey.revision = 2
+    journey.save()
+    time_passes(days=1)
+    let_workers_walk()
+    assert history(enrollment) == [("day", "done"), ("note", "done")]
+
+
+def test_a_missing_value_is_empty_and_the_history_notes_it(server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [PROFILE])
+    assert StepRun.objects.get(enrollment=enrollment).missing == ["api.payload.plan"]
+    assert Customer.objects.get().attributes == {"plan": ""}
+
+
+def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
+    server: ServerClient, acme: Workspace
+) -> None:
+    bomb = {"id": "bomb", "type": "update_profile", "attributes": {
+        "x": "{% for a in (1..100000) %}{% for b in (1..100000) %}x{% endfor %}{% endfor %}"}}  # fmt: skip
+    enrollment = walked(server, acme, [bomb, PROFILE], plan="pro")
+    assert history(enrollment) == [("bomb", "failed"), ("note", "done")]
+    assert StepRun.objects.get(step_id="bomb").detail
+    assert Customer.objects.get().attributes == {"plan": "pro"}
+
+
+def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundred(
+    server: ServerClient, acme: Workspace
+) -> None:
+    crowd(acme, 501)
+    journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, TRACK, DAY])
+    counts = []
+    for names in (["user-0"], [f"user-{n}" for n in range(1, 501)]):
+        data(trigger(server, journey, {"external_ids": names, "payload": {"plan": "pro"}}))
+        let_workers_decide()
+        with CaptureQueriesContext(connection) as queries:
+            assert walk_due(seconds=60).moved == len(names)
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 20
+
+
+def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    journeys = [JourneyFactory.create(workspace=acme, steps=[PROFILE, DAY]) for _ in range(2)]
+    for journey in journeys:
+        enter(server, journey, ada, plan="pro")
+    let_workers_walk()
+    assert [one.step_id for one in Enrollment.objects.all()] == ["day", "day"]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_step_whose_code_raises_is_given_up_after_five_attempts_and_spoils_nobody(
+    server: ServerClient, acme: Workspace, number: int
+) -> None:
+    """A revision that no code could have saved stands for a step that raises."""
+    good = JourneyFactory.create(workspace=acme, steps=[PROFILE])
+    bad = JourneyFactory.create(workspace=acme, steps=[DAY])
+    neighbours = [enter(server, good, CustomerFactory.create(workspace=acme), plan="pro") for _ in range(number)]
+    poisoned = enter(server, bad, CustomerFactory.create(workspace=acme))
+    Enrollment.objects.filter(id=poisoned.id).update(step_id="gone")
+    for _ in range(6):
+        let_workers_walk()
+        time_passes(seconds=20)
+    poisoned.refresh_from_db()
+    assert poisoned.state == "exited"
+    assert poisoned.exit_reason.startswith("Given up after 5 attempts: KeyError")
+    assert [run.detail for run in StepRun.objects.filter(enrollment=poisoned)] == [poisoned.exit_reason]
+    assert {history(neighbour)[0] for neighbour in neighbours} == {("note", "done")}
