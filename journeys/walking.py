@@ -13,7 +13,7 @@ import structlog
 from django.db import connection, transaction
 
 from journeys.revisions import steps_of_revisions
-from journeys.steps.course import Stop, go_on
+from journeys.steps.course import DelayStop, go_on
 
 log = structlog.get_logger(__name__)
 _BATCH = 500
@@ -80,7 +80,7 @@ WHERE journeys_enrollment.id = stop.id
 """
 
 
-def _write(due: Sequence[_Due], stops: Sequence[Stop]) -> None:
+def _write(due: Sequence[_Due], stops: Sequence[DelayStop]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             _WRITE,
