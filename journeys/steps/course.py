@@ -1,27 +1,96 @@
-"""Where a customer's way through the steps stops next: pure, over parsed steps."""
+"""Walking the steps of a journey: the one engine for real enrollments, for dry runs and for rehearsals.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Pure: the scene's time is the only clock, and what is to be written, recorded or sent comes back as a value. An
+exception out of a step's code is not caught here: it concerns one enrollment, which only the caller knows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from journeys.steps.definition import Step
+from journeys.steps.definition import Step, parse_steps
+from journeys.steps.delay import Delay
+from journeys.steps.exit_rules import ExitRules, parse_exit_rules
+from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
+from journeys.steps.scene import Scene
+
+MAX_STEPS_IN_ONE_GO = 100
+_COMPLETED = "The last step is done."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stop:
+class Course:
+    """The steps of one revision, by id and in their order, and what ends an enrollment in between."""
+
+    steps: Mapping[str, Step]
+    exit_rules: ExitRules = field(default_factory=ExitRules)
+
+    @property
+    def first(self) -> str | None:
+        """The id of the step that an enrollment begins with; None where there are no steps."""
+        return next(iter(self.steps), None)
+
+
+def parse_course(steps: object, exit_on: object) -> Course:
+    """The course as written. Raises InvalidSteps and InvalidExitRules."""
+    return Course(steps={step.id: step for step in parse_steps(steps)}, exit_rules=parse_exit_rules(exit_on))
+
+
+def walk_on(course: Course, scene: Scene, *, step_id: str, arrival: Arrival) -> Walk:
+    """Goes on from this step until a stop, at most MAX_STEPS_IN_ONE_GO steps.
+
+    Before every step that has not begun the exit conditions are looked at. Writes to `scene.customer` what the steps
+    write. Raises ValueError where the arrival fits no such step.
+    """
+    footprints: list[Footprint] = []
+    for _ in range(MAX_STEPS_IN_ONE_GO):
+        result = _take(course, scene, course.steps[step_id], arrival)
+        if isinstance(result, Ended):
+            return Walk(footprints=tuple(footprints), stop=result)
+        footprints.append(result.footprint)
+        then = _exit_by_its_event(course, result) or result.then
+        if not isinstance(then, GoTo):
+            return Walk(footprints=tuple(footprints), stop=then)
+        if then.step_id is None:
+            return Walk(footprints=tuple(footprints), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
+        step_id, arrival = then.step_id, Ahead()
+    return Walk(footprints=tuple(footprints), stop=Pause(step_id=step_id))
+
+
+def _take(course: Course, scene: Scene, step: Step, arrival: Arrival) -> StepResult | Ended:
+    """The step's result; Ended where an exit condition holds before it."""
+    if isinstance(arrival, Ahead):
+        reason = course.exit_rules.conditions and course.exit_rules.holding(scene.facts())
+        return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(scene)
+    if isinstance(step, Delay):
+        return step.resume(scene, arrival)
+    raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")
+
+
+def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
+    """The end, where the step tracked an event that ends the enrollment itself."""
+    tracked = result.footprint.tracked
+    if tracked is None or not tracked.reacts:
+        return None
+    reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties)
+    return Ended(step_id=result.footprint.step_id, exited=True, reason=reason) if reason else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayStop:
     """Waiting in a step until `due_at`; without `due_at` the end, where `step_id` is the last step's."""
 
     step_id: str
     due_at: datetime | None
 
 
-def go_on(steps: Sequence[Step], *, step_id: str, began: bool, now: datetime) -> Stop:
-    """The next stop from this step: ahead of it, or (where it `began`) after its wait."""
+def go_on(steps: Sequence[Step], *, step_id: str, began: bool, now: datetime) -> DelayStop:
+    """The next stop of a journey that holds delays only."""
     by_id = {step.id: step for step in steps}
     step = by_id[step_id]
-    if not began:
-        return Stop(step_id=step.id, due_at=now + step.duration)
-    if step.next is None:
-        return Stop(step_id=step.id, due_at=None)
-    following = by_id[step.next]
-    return Stop(step_id=following.id, due_at=now + following.duration)
+    following = step if not began else by_id[step.next] if step.next is not None else None
+    if following is None:
+        return DelayStop(step_id=step.id, due_at=None)
+    if not isinstance(following, Delay):
+        raise TypeError(f"A step of type {following.type} cannot be walked by go_on().")
+    return DelayStop(step_id=following.id, due_at=now + following.duration)

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
 
 from engage.documents import Part
+from journeys.steps.branch import Branch, parse_branch
 from journeys.steps.delay import Delay, parse_delay
+from journeys.steps.exit import Exit, parse_exit
 from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
 
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
-Step = Delay
-_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {"delay": parse_delay}
+Step = Delay | Branch | Exit
+_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {"delay": parse_delay, "branch": parse_branch, "exit": parse_exit}
 
 
 def parse_steps(value: object) -> tuple[Step, ...]:

@@ -1,0 +1,71 @@
+"""`branch`: the first case that holds decides where the customer goes on.
+
+`{"id": "which", "type": "branch", "cases": [{"if": {…}, "next": "vip"}], "else": "others"}`; without `else` the step's
+`next`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from customers.conditions import Condition, Root, evaluate
+from engage.documents import Part
+from journeys.steps.events import read_condition
+from journeys.steps.outcomes import Footprint, GoTo, StepResult, going_on
+from journeys.steps.scene import Scene
+from journeys.steps.written import WrittenStep
+
+MAX_CASES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Where to go if the condition holds (None: the end)."""
+
+    condition: Condition
+    next: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """Goes to the first case that holds, else to `next`."""
+
+    type: ClassVar = "branch"
+    waits: ClassVar = False
+
+    id: str
+    cases: tuple[Case, ...]
+    next: str | None
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return (*(case.next for case in self.cases), self.next)
+
+    def begin(self, scene: Scene) -> StepResult:
+        facts = scene.facts()
+        for number, case in enumerate(self.cases, start=1):
+            if evaluate(case.condition, facts):
+                return self._go(case.next, f"Case {number} of {len(self.cases)} holds")
+        return self._go(self.next, "No case holds")
+
+    def _go(self, step_id: str | None, why: str) -> StepResult:
+        detail = f"{why}: {going_on(step_id)}."
+        footprint = Footprint(step_id=self.id, type=self.type, resumed=False, state="done", detail=detail)
+        return StepResult(footprint=footprint, then=GoTo(step_id=step_id))
+
+
+def parse_branch(step: WrittenStep) -> Branch:
+    """The branch as written. Raises InvalidSteps."""
+    fields = step.fields(required=["cases"], optional=["else"])
+    parts = fields["cases"].items(at_most=MAX_CASES)
+    if not parts:
+        fields["cases"].refuse("must hold at least one case.")
+    return Branch(
+        id=step.id,
+        cases=tuple(_read_case(step, part) for part in parts),
+        next=step.target(fields["else"]) if "else" in fields else step.next(),
+    )
+
+
+def _read_case(step: WrittenStep, part: Part) -> Case:
+    fields = part.fields(required=["if", "next"])
+    return Case(condition=read_condition(fields["if"], roots=list(Root)), next=step.target(fields["next"]))

@@ -1,0 +1,44 @@
+"""Which events are meant: a name, and a condition over the event."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
+from engage.documents import Part
+
+LONGEST_EVENT_NAME = 255
+_NOBODY = CustomerFacts(id="")  # such a condition cannot ask for the customer
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventPattern:
+    """Events of this name; where there is a condition, those that meet it."""
+
+    name: str
+    where: Condition | None = None
+
+    def matches(self, *, name: str, properties: Mapping[str, Any]) -> bool:
+        """Whether this event is meant."""
+        if name != self.name:
+            return False
+        return self.where is None or evaluate(
+            self.where, Facts(customer=_NOBODY, event_name=name, event_properties=properties)
+        )
+
+
+def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
+    """The pattern in the fields `event` and `where` (absent or null: every event of the name)."""
+    where = fields.get("where")
+    return EventPattern(
+        name=fields["event"].text(at_most=LONGEST_EVENT_NAME),
+        where=None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}),
+    )
+
+
+def read_condition(part: Part, *, roots: Collection[Root]) -> Condition:
+    """The condition that stands here; refused as its place is, by the document's own refusal."""
+    try:
+        return parse_condition(part.value, roots=roots, place=part.place)
+    except InvalidCondition as invalid:
+        raise part.refusal(invalid.message) from None

@@ -1,0 +1,32 @@
+"""`exit`: the enrollment ends as exited. `{"id": "out", "type": "exit", "reason": "Has bought already."}`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from journeys.steps.outcomes import Ended, Footprint, StepResult
+from journeys.steps.scene import Scene
+from journeys.steps.written import WrittenStep
+
+_LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exit:
+    """Ends the enrollment with `reason`."""
+
+    type: ClassVar = "exit"
+    waits: ClassVar = False
+    targets: ClassVar[tuple[str | None, ...]] = ()
+
+    id: str
+    reason: str
+    next: None = None
+
+    def begin(self, scene: Scene) -> StepResult:
+        footprint = Footprint(step_id=self.id, type=self.type, resumed=False, state="done", detail=self.reason)
+        return StepResult(footprint=footprint, then=Ended(step_id=self.id, exited=True, reason=self.reason))
+
+
+def parse_exit(step: WrittenStep) -> Exit:
+    """The exit as written. Raises InvalidSteps."""
+    return Exit(id=step.id, reason=step.fields(required=["reason"])["reason"].text(at_most=_LONGEST_REASON))

@@ -1,0 +1,70 @@
+"""`exitOn` of a journey: what ends an enrollment wherever it stands.
+
+`[{"event": "bought", "where": {…}}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]`: an event as soon
+as it is recorded; a condition when it holds before a step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from customers.conditions import Condition, Facts, Root, evaluate
+from engage.documents import Part
+from engage.errors import Refusal
+from journeys.steps.events import EventPattern, read_condition, read_pattern
+
+MAX_RULES = 20
+
+
+class InvalidExitRules(Refusal):
+    """The exit conditions are none; the message names the place: `exitOn[1].where.op is …`."""
+
+    error = "Invalid exit conditions"
+    code = "invalid_exit_conditions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitRules:
+    """What ends an enrollment before its last step."""
+
+    events: tuple[EventPattern, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    @cached_property
+    def event_names(self) -> tuple[str, ...]:
+        """The names of the events that may end it, each once and sorted."""
+        return tuple(sorted({pattern.name for pattern in self.events}))
+
+    def matching(self, *, name: str, properties: Mapping[str, Any]) -> str | None:
+        """Why this event ends it; None where it does not."""
+        if any(pattern.matches(name=name, properties=properties) for pattern in self.events):
+            return f"The event {name!r} ends the journey."
+        return None
+
+    def holding(self, facts: Facts) -> str | None:
+        """Why the facts end it; None where they do not."""
+        for number, condition in enumerate(self.conditions, start=1):
+            if evaluate(condition, facts):
+                return f"Exit condition {number} of {len(self.conditions)} holds."
+        return None
+
+
+def parse_exit_rules(value: object) -> ExitRules:
+    """The rules as written; null: none. Raises InvalidExitRules, whose message names the place."""
+    if value is None:
+        return ExitRules()
+    rules = [_read(part) for part in Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES)]
+    return ExitRules(
+        events=tuple(rule for rule in rules if isinstance(rule, EventPattern)),
+        conditions=tuple(rule for rule in rules if not isinstance(rule, EventPattern)),
+    )
+
+
+def _read(part: Part) -> EventPattern | Condition:
+    names = part.members().keys()
+    if "if" in names:
+        return read_condition(part.fields(required=["if"])["if"], roots=list(Root))
+    if "event" not in names:
+        part.refuse("must hold event, or if.")
+    return read_pattern(part.fields(required=["event"], optional=["where"]))

@@ -1,0 +1,149 @@
+"""What walking comes to: values that say what happened and where the enrollment stops. Writing it is the caller's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackedEvent:
+    """An event to record of the customer. Where it does not react, it starts and moves no journey."""
+
+    name: str
+    properties: Mapping[str, Any]
+    reacts: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookRequest:
+    """A rendered webhook that is to be sent; `body` is JSON text."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: str | None
+    on_failure: Literal["continue", "exit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """What one step came to: a row of the enrollment's history.
+
+    `resumed`: this is the end of a step that began in an earlier walk. `waiting`: a delay, a wait for an event, or a
+    webhook that is to be sent. `missing` are the template variables that had no value. None in `writes` deletes.
+    """
+
+    step_id: str
+    type: str
+    resumed: bool
+    state: Literal["done", "waiting", "failed"]
+    detail: str
+    missing: tuple[str, ...] = ()
+    writes: Mapping[str, Any] | None = None
+    tracked: TrackedEvent | None = None
+    request: WebhookRequest | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoTo:
+    """The walk goes on: to a step, or (None) to the end of the journey."""
+
+    step_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """The step has begun and is over at `due_at`."""
+
+    step_id: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwaitEvent:
+    """The step has begun, and is over when an event matches its pattern, at the latest at `due_at`."""
+
+    step_id: str
+    event_name: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Send:
+    """The webhook of the last footprint is to be sent; the step is over with its final result."""
+
+    step_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause:
+    """Enough for one go: the walk goes on at once, in a turn of its own, with this step ahead."""
+
+    step_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """The enrollment is over: completed, or exited for this reason. `step_id` is where that was."""
+
+    step_id: str
+    exited: bool
+    reason: str
+
+
+Stop = Wait | AwaitEvent | Send | Pause | Ended
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """One step's footprint, and what follows."""
+
+    footprint: Footprint
+    then: GoTo | Stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """The footprints in their order, and where the enrollment stops."""
+
+    footprints: tuple[Footprint, ...]
+    stop: Stop
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The step has not begun."""
+
+
+@dataclass(frozen=True)
+class TimeUp:
+    """The step has begun, and its time is over."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The event that the step awaits has come; it is the scene's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """The webhook's final result; `reason` says it in a sentence."""
+
+    ok: bool
+    reason: str
+
+
+Arrival = Ahead | TimeUp | Heard | Answered
+Resumption = TimeUp | Heard | Answered
+
+
+def in_words(moment: datetime) -> str:
+    """The instant as it stands in a detail: "2026-11-22T09:00:00Z"."""
+    written = moment.astimezone(UTC).isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
+    return written.replace("+00:00", "Z")
+
+
+def going_on(step_id: str | None) -> str:
+    """The end of a detail that says where the walk goes on."""
+    return "the journey ends" if step_id is None else f"goes on to {step_id!r}"

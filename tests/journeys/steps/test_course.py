@@ -1,0 +1,73 @@
+"""Walking: how a walk goes on, where it stops, and what ends it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from journeys.steps.outcomes import Ended, Footprint, Pause, TimeUp, Wait
+from tests.journeys.steps.scenes import NOW, course, scene, walk
+
+DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
+OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def branch(step_id: str, **fields: Any) -> dict[str, Any]:
+    return {"id": step_id, "type": "branch", "cases": [{"if": {"not": PRO}, "next": None}], **fields}
+
+
+def test_a_delay_that_is_ahead_waits() -> None:
+    assert walk(course(DAY)).stop == Wait(step_id="day", due_at=NOW + timedelta(days=1))
+    assert walk(course(DAY)).footprints == (
+        Footprint(
+            step_id="day", type="delay", resumed=False, state="waiting", detail="Waits until 2026-11-21T12:00:00Z."
+        ),
+    )
+
+
+def test_a_delay_that_is_over_goes_on_with_the_next_step() -> None:
+    walked = walk(course(DAY, branch("a"), OUT), arrival=TimeUp())
+    assert walked.stop == Ended(step_id="out", exited=True, reason="Enough.")
+    assert [(step.step_id, step.resumed, step.detail) for step in walked.footprints] == [
+        ("day", True, "The wait is over."),
+        ("a", False, "No case holds: goes on to 'out'."),
+        ("out", False, "Enough."),
+    ]
+
+
+def test_the_end_of_the_last_step_completes() -> None:
+    assert walk(course(DAY), arrival=TimeUp()).stop == Ended(
+        step_id="day", exited=False, reason="The last step is done."
+    )
+
+
+def test_a_course_without_steps_has_no_first_one() -> None:
+    assert course().first is None
+
+
+def test_an_exit_condition_ends_before_the_step_begins() -> None:
+    walked = walk(course(DAY, exit_on=[{"if": {"not": PRO}}, {"if": PRO}]))
+    assert walked.footprints == ()
+    assert walked.stop == Ended(step_id="day", exited=True, reason="Exit condition 2 of 2 holds.")
+
+
+def test_an_exit_condition_is_not_asked_before_the_end_of_a_begun_step() -> None:
+    walked = walk(course(DAY, OUT, exit_on=[{"if": PRO}]), arrival=TimeUp())
+    assert [step.step_id for step in walked.footprints] == ["day"]
+    assert walked.stop == Ended(step_id="out", exited=True, reason="Exit condition 1 of 1 holds.")
+
+
+def test_a_walk_pauses_after_a_hundred_steps_and_goes_on_from_there() -> None:
+    long = course(*(branch(f"s{number}") for number in range(150)))
+    walked = walk(long)
+    assert len(walked.footprints) == 100
+    assert walked.stop == Pause(step_id="s100")
+    rest = walk(long, step_id="s100")
+    assert len(rest.footprints) == 50
+    assert rest.stop == Ended(step_id="s149", exited=False, reason="The last step is done.")
+
+
+def test_what_cannot_be_resumed_says_so() -> None:
+    with pytest.raises(ValueError, match="A step of type exit is over when it has begun"):
+        walk(course(OUT), scene(), arrival=TimeUp())
