@@ -65,6 +65,7 @@ CALLS: dict[tuple[str, str], Any] = {
     ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
+    ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
     ("GET", "customers/{workspace_id}"): None,
     ("GET", "customers/{workspace_id}/{customer_id}"): None,
     ("DELETE", "customers/{workspace_id}/{customer_id}"): None,

@@ -1,0 +1,9 @@
+"""Paths below /api/v1/customers/ that lead to journeys. They stand before the customers' own: `events` is no id."""
+
+from django.urls import path
+
+from journeys.reported_events.views import EventsView
+
+urlpatterns = [
+    path("<str:workspace_id>/events", EventsView.as_view()),
+]
