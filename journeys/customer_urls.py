@@ -2,8 +2,10 @@
 
 from django.urls import path
 
+from journeys.enrollments.views import CustomerJourneysView
 from journeys.reported_events.views import EventsView
 
 urlpatterns = [
     path("<str:workspace_id>/events", EventsView.as_view()),
+    path("<str:workspace_id>/<str:customer_id>/journeys", CustomerJourneysView.as_view()),
 ]

@@ -18,6 +18,7 @@ CALLS: list[tuple[str, list[str], Any]] = [
     ("POST", ["events"], {"external_id": "ada", "eventName": "seen"}),
     ("GET", [NOBODY], None),
     ("DELETE", [NOBODY], None),
+    ("GET", [NOBODY, "journeys"], None),
     ("POST", ["segments", NOBODY, "members"], {"add": ["ada"]}),
 ]
 every_call = pytest.mark.parametrize(("method", "below", "body"), CALLS)
@@ -59,7 +60,7 @@ def test_every_answer_tells_the_limit_also_a_refusal(
     limit = 10_000_000 if method == "GET" else 1_000_000
     assert answer["X-RateLimit-Limit"] == str(limit)
     assert answer["X-RateLimit-Remaining"] == str(limit - 1)
-    policy = "events" if below == ["events"] else "customers"
+    policy = {"events": "events", "journeys": "lookup"}.get("".join(below[-1:]), "customers")
     assert answer["RateLimit-Policy"] == f'"{policy}";q={limit};w=60'
 
 
