@@ -25,7 +25,10 @@ from journeys.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.1  # between looks at what is due, while nothing comes back
-_GATHER_SECONDS = 0.02
+_GATHER_SECONDS = 0.01
+# While requests are in the air, results are written together: those of so many seconds, or so many.
+_WRITE_SECONDS = 0.04
+_WRITE_NUMBER = 200
 _HOLD_SECONDS = 1.0  # then a result waits for its customer's row, whoever holds it
 
 
@@ -65,7 +68,7 @@ class _Sender:
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
             if not circuits_change:  # while this is written, the threads already send the next ones
                 self._claim()
-            if self._unwritten:
+            if circuits_change or self._is_time_to_write():
                 yield self._write()
             if circuits_change:
                 self._claim()
@@ -91,7 +94,7 @@ class _Sender:
     def _gather(self) -> list[Result]:
         """What has landed since; waits for the first a while, and for company a moment."""
         fresh: list[Result] = []
-        until = time.monotonic() + _LOOK_SECONDS
+        until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
         while self._room.in_the_air and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
             try:
                 result, seconds = self._landed.get(timeout=wait)
@@ -105,6 +108,12 @@ class _Sender:
             self._unwritten_since = time.monotonic()
         self._unwritten += fresh
         return fresh
+
+    def _is_time_to_write(self) -> bool:
+        if not self._unwritten:
+            return False
+        age = time.monotonic() - self._unwritten_since
+        return not self._room.in_the_air or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
 
     def _write(self) -> Sent:
         patient = self._room.in_the_air and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
