@@ -107,6 +107,9 @@ class Event(models.Model):
     name = models.CharField(max_length=255)
     properties = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     source = models.CharField(max_length=20, choices=Source.choices)
+    chain = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="How many events in a row led to it by way of journeys; 0: none did."
+    )
     occurred_at = models.DateTimeField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

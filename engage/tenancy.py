@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.db import models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-OnDelete = Literal["CASCADE", "RESTRICT"]
+OnDelete = Literal["CASCADE", "RESTRICT", "SET NULL"]
 
 
 class WorkspaceForeignKey(models.BaseConstraint):
@@ -22,9 +22,12 @@ class WorkspaceForeignKey(models.BaseConstraint):
 
     def _definition(self, editor: BaseDatabaseSchemaEditor) -> str:
         quote = editor.quote_name
+        column = quote(self.field + "_id")
+        # Who loses what it refers to stays in its workspace.
+        on_delete = f"SET NULL ({column})" if self.on_delete == "SET NULL" else self.on_delete
         return (
-            f"CONSTRAINT {quote(self.name)} FOREIGN KEY (workspace_id, {quote(self.field + '_id')}) "
-            f"REFERENCES {quote(self.table)} (workspace_id, id) ON DELETE {self.on_delete}"
+            f"CONSTRAINT {quote(self.name)} FOREIGN KEY (workspace_id, {column}) "
+            f"REFERENCES {quote(self.table)} (workspace_id, id) ON DELETE {on_delete}"
         )
 
     def constraint_sql(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor) -> str:  # type: ignore[override]

@@ -1,0 +1,20 @@
+"""Journeys, the calls that trigger them, the jobs that these make, and the enrollments that come of the jobs."""
+
+from journeys.models.design import Journey, JourneyRevision
+from journeys.models.entering import Chunk, EnrollmentJob, Trigger
+from journeys.models.walking import Enrollment, StepRun
+from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
+
+__all__ = [
+    "Chunk",
+    "Enrollment",
+    "EnrollmentJob",
+    "Journey",
+    "JourneyRevision",
+    "StepRun",
+    "Trigger",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookHost",
+    "WebhookSecret",
+]

@@ -1,0 +1,100 @@
+"""A journey as staff design it."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from engage.models import Workspace, key_validator
+from engage.object_ids import ObjectIdField
+from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+
+
+class Journey(models.Model):
+    """A way that customers walk, and the rules by which they enter it.
+
+    Its steps are in revisions: an edit makes a new one, and who is inside goes on with the one they entered with.
+    """
+
+    class TriggerType(models.TextChoices):
+        API = "api", "API"
+        EVENT = "event", "Event"
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    key = models.CharField(max_length=100, validators=[key_validator])
+    name = models.CharField(max_length=200)
+    trigger_type = models.CharField(max_length=10, choices=TriggerType.choices, default=TriggerType.API)
+    event_name = models.CharField(max_length=255, blank=True, help_text="The event that enters its customer.")
+    active = models.BooleanField(default=True)
+    max_entries_per_customer = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Unset behaves like 1."
+    )
+    allow_reenrollment = models.BooleanField(
+        default=False, help_text="With one entry per customer: may one who completed the journey enter again?"
+    )
+    entry_conditions = models.JSONField(null=True, blank=True)
+    event_where = models.JSONField(
+        null=True, blank=True, help_text="Of the events of that name, those that meet this condition; empty: all."
+    )
+    revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("journey_in_workspace"),
+            models.UniqueConstraint(fields=["workspace", "key"], name="journey_key"),
+            models.CheckConstraint(condition=~Q(max_entries_per_customer=0), name="journey_max_entries"),
+            models.CheckConstraint(
+                condition=Q(trigger_type="api", event_name="") | Q(trigger_type="event") & ~Q(event_name=""),
+                name="journey_event_name",
+            ),
+            models.CheckConstraint(
+                condition=Q(event_where__isnull=True) | Q(trigger_type="event"), name="journey_event_where"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Serves the journeys that an event starts.
+            models.Index(
+                fields=["workspace", "event_name"],
+                condition=Q(trigger_type="event", active=True),
+                name="journey_by_event",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JourneyRevision(models.Model):
+    """The steps of a journey and what ends it early, as they were at one time; never changed."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    journey = models.ForeignKey(
+        Journey, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="revisions"
+    )
+    number = models.PositiveIntegerField()
+    steps = models.JSONField(default=list)
+    exit_on = models.JSONField(
+        default=list, db_default=[], help_text="The events and conditions that end an enrollment early."
+    )
+    exit_events = ArrayField(
+        models.CharField(max_length=255), default=list, db_default=[], help_text="The names of the events among them."
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("revision_in_workspace"),
+            models.UniqueConstraint(fields=["journey", "number"], name="revision_number"),
+            WorkspaceForeignKey(
+                name="revision_journey", field="journey", table="journeys_journey", on_delete="CASCADE"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.number} of {self.journey_id}"

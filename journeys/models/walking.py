@@ -1,0 +1,125 @@
+"""Customers' ways through journeys, and the history of their steps."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from customers.models import Customer, Event
+from engage.models import Workspace
+from engage.object_ids import ObjectIdField
+from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+from journeys.models.design import Journey, JourneyRevision
+from journeys.models.entering import EnrollmentJob
+
+
+class Enrollment(models.Model):
+    """One customer's way through one journey."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        EXITED = "exited"
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    journey = models.ForeignKey(Journey, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    revision = models.ForeignKey(JourneyRevision, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    job = models.OneToOneField(
+        EnrollmentJob, on_delete=models.DO_NOTHING, db_constraint=False, related_name="enrollment"
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
+    exit_reason = models.TextField(blank=True)
+    # Where it stands, and when it goes on. Long waits are here, never in the broker.
+    step_id = models.CharField(max_length=100, blank=True)
+    step_began_at = models.DateTimeField(null=True, help_text="When it began the step; unset while the step is ahead.")
+    due_at = models.DateTimeField(null=True, help_text="Unset while a webhook is being sent.")
+    awaits_event = models.CharField(
+        max_length=255, blank=True, default="", db_default="", help_text="Emptied by the event that it waits for."
+    )
+    # The event that last started or moved it, and how many links of events led to that one.
+    event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    chain = models.PositiveSmallIntegerField(default=0, db_default=0)
+    steps_begun = models.PositiveIntegerField(default=0, db_default=0, help_text="How many steps its history has.")
+    attempts = models.PositiveIntegerField(default=0, help_text="How often going on was tried since it last went well.")
+    error = models.TextField(blank=True, default="", db_default="", help_text="Why the last attempt failed.")
+    entered_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_workspace("enrollment_in_workspace"),
+            # Serves the entry rules: is the customer inside?
+            models.UniqueConstraint(
+                fields=["customer", "journey"], condition=Q(state="active"), name="enrollment_one_active"
+            ),
+            WorkspaceForeignKey(
+                name="enrollment_customer", field="customer", table="customers_customer", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(
+                name="enrollment_revision", field="revision", table="journeys_journeyrevision", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(name="enrollment_event", field="event", table="customers_event", on_delete="SET NULL"),
+        ]
+        indexes: ClassVar = [
+            # Serves the entry rules: how often completed?
+            models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),
+            # Serves a customer's enrollments, newest first, and erasing a customer.
+            models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
+            # Serves the walker's claim.
+            models.Index(fields=["due_at"], condition=Q(state="active"), name="enrollment_due"),
+            # Serves deleting an event.
+            models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
+            # Serves the admin's lists of one journey, newest first, and of one workspace.
+            models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class StepRun(models.Model):
+    """One step of one enrollment: what happened, when and why."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+        FAILED = "failed"
+        INTERRUPTED = "interrupted"  # the enrollment ended while it waited
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    enrollment = models.ForeignKey(
+        Enrollment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="step_runs"
+    )
+    ordinal = models.PositiveIntegerField(help_text="Its place in the enrollment's history, from 0.")
+    step_id = models.CharField(max_length=100)
+    type = models.CharField(max_length=20)
+    state = models.CharField(max_length=12, choices=State.choices)
+    detail = models.TextField(blank=True, help_text="What it came to, in words.")
+    missing = ArrayField(models.TextField(), default=list, help_text="Names in its templates that had no value.")
+    event = models.ForeignKey(
+        Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False,
+        help_text="The event that it recorded.",
+    )  # fmt: skip
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves an enrollment's history, in order.
+            models.UniqueConstraint(fields=["enrollment", "ordinal"], name="step_run_in_enrollment"),
+            WorkspaceForeignKey(
+                name="step_run_enrollment", field="enrollment", table="journeys_enrollment", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(name="step_run_event", field="event", table="customers_event", on_delete="SET NULL"),
+        ]
+        indexes: ClassVar = [
+            # Serves deleting an event.
+            models.Index(fields=["event"], condition=Q(event__isnull=False), name="step_run_by_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.step_id} of {self.enrollment_id}"

@@ -1,0 +1,130 @@
+"""Webhooks on their way: requests, their attempts, the hosts that they go to, and the secrets that sign them."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from engage.models import Workspace
+from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+from journeys.models.walking import Enrollment
+
+
+class WebhookDelivery(models.Model):
+    """The request of one webhook step. All its attempts are made under one id.
+
+    While it waits, its enrollment stands at the step. Its end (delivered, failed) makes the enrollment due; being
+    dropped is the end where the enrollment ended first.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DELIVERED = "delivered"
+        FAILED = "failed"
+        DROPPED = "dropped"
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    enrollment = models.ForeignKey(
+        Enrollment, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="deliveries"
+    )
+    ordinal = models.PositiveIntegerField(help_text="The place of its step in the enrollment's history.")
+    host = models.CharField(max_length=260, help_text="Where it goes to, with the port: what a circuit is kept for.")
+    method = models.CharField(max_length=10)
+    url = models.TextField()
+    headers = models.JSONField(default=dict)
+    body = models.TextField(null=True)  # noqa: DJ001 (no body is not an empty one)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    result = models.TextField(blank=True, default="", help_text="What it came to, in words.")
+    attempts = models.PositiveIntegerField(default=0, help_text="Attempts made and recorded.")
+    due_at = models.DateTimeField()
+    again = models.BooleanField(default=False, help_text="Staff asked to send it again; that moves nobody.")
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        constraints: ClassVar = [
+            unique_in_workspace("delivery_in_workspace"),
+            # Serves an enrollment's history.
+            models.UniqueConstraint(fields=["enrollment", "ordinal"], name="delivery_of_step"),
+            WorkspaceForeignKey(
+                name="delivery_enrollment", field="enrollment", table="journeys_enrollment", on_delete="CASCADE"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Serves the sender's claim, host by host.
+            models.Index(
+                fields=["workspace", "host", "due_at"], condition=Q(state="waiting"), name="delivery_due_by_host"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.webhook_id
+
+    @property
+    def webhook_id(self) -> str:
+        """What the receiver sees as `webhook-id`, the same on every attempt."""
+        return f"msg_{self.enrollment_id}_{self.ordinal}"
+
+
+class WebhookAttempt(models.Model):
+    """One attempt at a delivery: when, what came back, how long it took; never the secret."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    delivery = models.ForeignKey(
+        WebhookDelivery, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="made"
+    )
+    number = models.PositiveIntegerField(help_text="From 1.")
+    at = models.DateTimeField()
+    milliseconds = models.PositiveIntegerField()
+    status = models.PositiveIntegerField(null=True, help_text="Unset where no answer came.")
+    answer = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["delivery", "number"], name="attempt_of_delivery"),
+            WorkspaceForeignKey(
+                name="attempt_delivery", field="delivery", table="journeys_webhookdelivery", on_delete="CASCADE"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} at {self.delivery_id}"
+
+
+class WebhookHost(models.Model):
+    """The circuit of one host: failures in a row, and until when nothing is sent to it.
+
+    Each workspace has its own: what fails for one tenant holds up no other.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    host = models.CharField(max_length=260)
+    failures = models.PositiveIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True)
+    open_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "host"], name="webhook_host")]
+
+    def __str__(self) -> str:
+        return self.host
+
+
+class WebhookSecret(models.Model):
+    """What a workspace's webhooks are signed with. After a rotation the former one signs, too, until it retires."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhook_secrets")
+    secret = models.CharField(max_length=100, help_text="whsec_ and 32 bytes in base64.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    retires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace"], condition=Q(retires_at=None), name="webhook_secret_current"),
+        ]
+
+    def __str__(self) -> str:
+        return f"secret of {self.workspace_id}"
