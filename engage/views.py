@@ -1,5 +1,6 @@
 """What every view of the interface shares: who calls, how often, and the headers that say so."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from rest_framework.views import APIView
 
 from engage.authentication import ApiKeyAuthentication, AppAuthentication
 from engage.client_address import client_address
+from engage.idempotency import Caller
 from engage.models import ApiKey, App
 from engage.parsing import KIB, MAX_BODY_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call, parse_rate
@@ -20,6 +22,14 @@ class _LimitedView(APIView):
 
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
     usage: Usage | None = None
+
+    @property
+    def caller(self) -> Caller:
+        raise NotImplementedError
+
+    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier answer of this view, from the facts of its StreamedAnswer."""
+        raise NotImplementedError
 
     def count(self, request: Request) -> Usage:
         raise NotImplementedError
@@ -67,6 +77,10 @@ class ServerView(_LimitedView):
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
 
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
+
 
 class SdkView(_LimitedView):
     """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
@@ -82,3 +96,7 @@ class SdkView(_LimitedView):
     @property
     def app(self) -> App:
         return cast("App", self.request.auth)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.app.workspace_id, app_id=self.app.id)
