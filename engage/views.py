@@ -13,7 +13,7 @@ from engage.authentication import ApiKeyAuthentication, AppAuthentication
 from engage.client_address import client_address
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
-from engage.parsing import KIB, MAX_BODY_BYTES
+from engage.parsing import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call, parse_rate
 
 
@@ -21,6 +21,7 @@ class _LimitedView(APIView):
     """A view that counts its caller's calls and tells the count on every answer."""
 
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
+    max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
     usage: Usage | None = None
 
     @property
@@ -86,7 +87,7 @@ class SdkView(_LimitedView):
     """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
 
     authentication_classes = (AppAuthentication,)
-    max_body_bytes = 64 * KIB
+    max_body_bytes = max_inflated_bytes = 64 * KIB
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)

@@ -11,9 +11,10 @@ from rest_framework import exceptions
 
 from engage.authentication import InvalidAppId, OriginNotAllowed, Unauthorized
 from engage.envelope import as_refusal
-from engage.errors import InvalidRequest, Refusal
+from engage.errors import BodyTooLarge, InvalidRequest, Refusal
 from engage.idempotency import IdempotencyKeyReused, RequestInProgress
-from engage.parsing import BodyTooLarge, InvalidJson
+from engage.inflation import InvalidGzip
+from engage.parsing import InvalidJson
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
 from engage.schema.responses import Answer, failures, successes
@@ -29,6 +30,7 @@ _EVERY_CALL = (
 _CALL_WITH_BODY = (
     InvalidRequest("external_id must be a string, but a number came."),
     InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
+    InvalidGzip("The body is gzip that ends too early."),
     as_refusal(exceptions.UnsupportedMediaType("text/plain")),
 )
 _REQUEST_ID = OpenApiParameter(
