@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
+from bridge.caps import count_customer_created
 from bridge.models import Interaction
 from customers.events import NewEvent
 from customers.identity import Identifiers, find_or_create_customer
@@ -21,11 +22,12 @@ from journeys.reactions import record_and_react
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What every bridge call tells: in which message, by whom, and what stood in the form around the button."""
+    """What every bridge call tells: in which message, by whom, what stood in the form around the button, from where."""
 
     message_id: str
     known_by: Identifiers
     form_data: Mapping[str, Any]
+    address: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +61,14 @@ def record_interaction(
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
     what happened: its event, the names of the attributes written, and whether the customer is new.
 
-    Raises InvalidRequest for attributes that cannot be written; then nothing is, and nobody is created.
+    Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
+    written, and nobody is created.
     """
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer = found.customer
+        if found.created:
+            count_customer_created(app_id=app.id, address=call.address)
         written: list[str] = []
         if attributes:
             written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)

@@ -209,6 +209,9 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 # What the service promises -------------------------------------------------------------------------------------------
 
 BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+# What the calls of one app from one address may make: anyone can send an app id.
+BRIDGE_CUSTOMERS_CREATED_LIMIT = env.str("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
+BRIDGE_JOURNEYS_STARTED_LIMIT = env.str("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 
