@@ -60,7 +60,7 @@ def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     assert redis_availability.is_expected()
 
 
-def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Any) -> None:
+def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Settings) -> None:
     counters = CounterCache(settings.REDIS_URL, {})
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         assert counters.add("forgotten", 1, 60) is True
