@@ -7,15 +7,17 @@ enrollments meanwhile. Whoever commits wakes the workers for what is then due (`
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import structlog
 from django.db import connection
 
 from customers.events import NewEvent, record_events
+from engage.errors import Refusal
 from journeys.event_entries import QueuedEntry, queue_entries
 from journeys.exits import Exit, exit_enrollments
-from journeys.revisions import courses_of_revisions
+from journeys.revisions import course_of_revision
 from journeys.steps.course import Course
-from journeys.steps.wait_for_event import WaitForEvent
 
+log = structlog.get_logger(__name__)
 MAX_CHAIN = 20
 
 
@@ -90,10 +92,20 @@ def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
             },
         )
         rows = cursor.fetchall()
-    courses = courses_of_revisions({row[2] for row in rows})
     return [
-        _Inside(id=row[0], customer_id=row[1], course=courses[row[2]], step_id=row[3], awaits=row[4]) for row in rows
+        _Inside(id=row[0], customer_id=row[1], course=course, step_id=row[3], awaits=row[4])
+        for row in rows
+        if (course := _course(row[2])) is not None
     ]
+
+
+def _course(revision_id: int) -> Course | None:
+    """None for a revision that cannot be read: its enrollments fail when they are walked, and no event has to."""
+    try:
+        return course_of_revision(revision_id)
+    except Refusal:
+        log.exception("revision_unreadable", revision_id=revision_id)
+        return None
 
 
 def _effects(events: Sequence[NewEvent], inside: Sequence[_Inside]) -> _Effects:
@@ -117,8 +129,8 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
 
 
 def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
-    step = inside.course.steps[inside.step_id]
-    return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
+    pattern = getattr(inside.course.steps[inside.step_id], "pattern", None)
+    return pattern is not None and pattern.matches(name=event.name, properties=event.properties)
 
 
 _MOVE = """

@@ -1,11 +1,9 @@
 """The parsed courses of revisions. A revision never changes, so a process parses each one once."""
 
-from collections.abc import Collection
 from functools import lru_cache
 
 from journeys.models import JourneyRevision
-from journeys.steps.course import Course
-from journeys.steps.definition import parse_course
+from journeys.steps.course import Course, parse_course
 
 _KEPT = 1000
 
@@ -15,8 +13,3 @@ def course_of_revision(revision_id: int) -> Course:
     """The course of one revision."""
     steps, exit_on = JourneyRevision.objects.values_list("steps", "exit_on").get(id=revision_id)
     return parse_course(steps, exit_on)
-
-
-def courses_of_revisions(revision_ids: Collection[int]) -> dict[int, Course]:
-    """The course of each revision."""
-    return {revision_id: course_of_revision(revision_id) for revision_id in revision_ids}

@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from journeys.failures import for_the_record
 from journeys.reactions import Reaction
+from journeys.revisions import course_of_revision
 from journeys.steps.course import walk_on
 from journeys.steps.outcomes import Ended, Footprint, Walk
 from journeys.walking.claims import (
@@ -85,14 +86,12 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[Failure
 def _walk(standing: Standing) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
-    return walk_on(standing.course, standing.scene, step_id=standing.step_id, arrival=standing.arrival)
+    course = course_of_revision(standing.revision_id)
+    return walk_on(course, standing.scene, step_id=standing.step_id, arrival=standing.arrival(course))
 
 
 def _given_up(standing: Standing) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
     reason = f"Given up after {MAX_ATTEMPTS} attempts: {standing.error or 'the worker died while walking it.'}"
-    step = standing.course.steps.get(standing.step_id)
-    footprint = Footprint(
-        step_id=standing.step_id, type=step.type if step else "", resumed=False, state="failed", detail=reason
-    )
+    footprint = Footprint(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
     return Walk(footprints=(footprint,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))

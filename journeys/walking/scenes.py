@@ -9,29 +9,35 @@ from django.db import connection
 
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
-from journeys.revisions import courses_of_revisions
 from journeys.steps.course import Course
-from journeys.steps.delay import Delay
 from journeys.steps.outcomes import Ahead, Answered, Arrival, Heard, TimeUp
 from journeys.steps.scene import Occurrence, Scene
-from journeys.steps.wait_for_event import WaitForEvent
-from journeys.steps.webhook import Webhook
 from journeys.walking.claims import ClaimedEnrollment
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A claimed enrollment as it stands: ready to be walked on."""
+    """A claimed enrollment as it stands."""
 
     claimed: ClaimedEnrollment
     workspace_id: str
     customer_id: str
-    course: Course
+    revision_id: int
     scene: Scene
     step_id: str
-    arrival: Arrival
+    began: bool
+    heard: bool
+    answer: Answered | None
     steps_begun: int
     error: str
+
+    def arrival(self, course: Course) -> Arrival:
+        """How it comes to its step: ahead of it, or at the end of what it waited for."""
+        if not self.began:
+            return Ahead()
+        if self.answer:
+            return self.answer
+        return Heard() if self.heard and course.steps[self.step_id].type == "wait_for_event" else TimeUp()
 
 
 _READ = """
@@ -59,9 +65,8 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
         cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
         names = [column.name for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    courses = courses_of_revisions({row["revision_id"] for row in rows})
     payloads = _payloads({row["trigger_id"] for row in rows})
-    return [_standing(row, courses[row["revision_id"]], payloads[row["trigger_id"]]) for row in rows]
+    return [_standing(row, payloads[row["trigger_id"]]) for row in rows]
 
 
 def _payloads(trigger_ids: set[str]) -> dict[str, dict[str, Any]]:
@@ -71,12 +76,12 @@ def _payloads(trigger_ids: set[str]) -> dict[str, dict[str, Any]]:
         return {trigger_id: json.loads(payload) for trigger_id, payload in cursor.fetchall()}
 
 
-def _standing(row: dict[str, Any], course: Course, payload: dict[str, Any]) -> Standing:
+def _standing(row: dict[str, Any], payload: dict[str, Any]) -> Standing:
     return Standing(
         claimed=ClaimedEnrollment(id=row["id"], attempts=row["attempts"]),
         workspace_id=row["workspace_id"],
         customer_id=row["customer_id"],
-        course=course,
+        revision_id=row["revision_id"],
         scene=Scene(
             journey_id=row["journey_id"],
             journey_name=row["journey_name"],
@@ -95,7 +100,9 @@ def _standing(row: dict[str, Any], course: Course, payload: dict[str, Any]) -> S
             now=row["now"],
         ),
         step_id=row["step_id"],
-        arrival=_arrival(row, course),
+        began=row["began"],
+        heard=row["awaits_event"] == "",
+        answer=_answer(row),
         steps_begun=row["steps_begun"],
         error=row["error"],
     )
@@ -107,17 +114,8 @@ def _occurrence(row: dict[str, Any]) -> Occurrence | None:
     return Occurrence(name=row["event_name"], properties=json.loads(row["event_properties"]))
 
 
-def _arrival(row: dict[str, Any], course: Course) -> Arrival:
-    """How the enrollment comes to its step: ahead of it, or at the end of what it waited for."""
-    if not row["began"]:
-        return Ahead()
-    match course.steps[row["step_id"]]:
-        case WaitForEvent() if not row["awaits_event"]:
-            return Heard()
-        case WaitForEvent() | Delay():
-            return TimeUp()
-        case Webhook():
-            delivered = row["delivery_state"] == WebhookDelivery.State.DELIVERED
-            return Answered(ok=delivered, reason=row["delivery_result"])
-        case _:
-            return Ahead()
+def _answer(row: dict[str, Any]) -> Answered | None:
+    """What the webhook of the step at hand came to."""
+    if row["delivery_state"] is None:
+        return None
+    return Answered(ok=row["delivery_state"] == WebhookDelivery.State.DELIVERED, reason=row["delivery_result"])

@@ -13,7 +13,9 @@ from tests.factories import CustomerFactory
 
 # Finding the app, and the two ends of the transaction.
 EVERY_CALL = 3
-FIND, CREATE_AND_FIND_AGAIN, WRITE_ATTRIBUTES, RECORD_EVENT, RECORD_INTERACTION = 1, 2, 1, 1, 1
+FIND, CREATE_AND_FIND_AGAIN, WRITE_ATTRIBUTES, RECORD_INTERACTION = 1, 2, 1, 1
+# The event itself, whom it ends or moves, and which journeys it starts.
+RECORD_EVENT = 3
 
 CLOSE: dict[str, Any] = {}
 TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen", "eventProperties": {"a": 1}}}
