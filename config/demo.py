@@ -24,10 +24,11 @@ class SeededWorkspace(TypedDict):
 
 
 class Demo(TypedDict):
-    """`adminPassword` is None where somebody else made the account."""
+    """`adminPassword` is None where somebody else made the account; `webhookSecret` signs the workspace's webhooks."""
 
     workspace: SeededWorkspace
     adminPassword: str | None
+    webhookSecret: str
 
 
 def read_demo() -> Demo | None:

@@ -26,6 +26,9 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WORKERS = 2  # of the Procfile
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
+RECEIVER = {"receiver": "python -m config.receiver"}
+LOOPBACK = "127.0.0.0/8"
+PORTS_TRIED = 100
 
 
 class Stopped(BaseException):
@@ -58,6 +61,8 @@ def _launch(*, host: str, port: str) -> NoReturn:
         raise LaunchError("make run is for development: it makes a demo. In production, run the Procfile's processes.")
     _refuse_a_busy_port(host, port)
     address = Address(host=ANY_ADDRESS.get(host, host), port=int(port))
+    os.environ["DEMO_RECEIVER_PORT"] = str(_free_port_above(address.port))
+    os.environ.setdefault("WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)  # the demo's receiver is on this machine
     redis_url = _ensure_servers()
     _prepare_database()
     demo = read_demo()
@@ -65,7 +70,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
         raise LaunchError("The demo's notes have vanished.")
     processes = Processes()
     try:
-        processes.start(procfile=ROOT / "Procfile", environment=_environment(host, port))
+        processes.start(procfile=ROOT / "Procfile", environment=_environment(host, port), beside=RECEIVER)
         _wait_until(lambda: _is_ready(address), processes, what="the web server")
         _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
         _say(first_screen(address=address, demo=demo))
@@ -88,6 +93,17 @@ def _refuse_a_busy_port(host: str, port: str) -> None:
             probe.bind(where)
     except OSError as error:
         raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT=8001 make run") from error
+
+
+def _free_port_above(port: int) -> int:
+    """For the demo's receiver: mostly the next port, so that its address stays the same from start to start."""
+    for candidate in range(port + 1, min(port + PORTS_TRIED, 2**16)):
+        try:
+            with socket.create_server(("127.0.0.1", candidate)):
+                return candidate
+        except OSError:
+            continue
+    raise LaunchError(f"No port from {port + 1} to {port + PORTS_TRIED} is free for the demo's receiver of webhooks.")
 
 
 def _ensure_servers() -> str:

@@ -29,8 +29,9 @@ class Processes:
         self._running: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[Thread] = []
 
-    def start(self, *, procfile: Path, environment: Mapping[str, str]) -> None:
-        commands = dict(_LINE.findall(procfile.read_text()))
+    def start(self, *, procfile: Path, environment: Mapping[str, str], beside: Mapping[str, str] | None = None) -> None:
+        """Starts what the Procfile names, and the commands `beside` them."""
+        commands = {**dict(_LINE.findall(procfile.read_text())), **(beside or {})}
         width = max(map(len, commands))
         for name, command in commands.items():
             process = subprocess.Popen(

@@ -13,8 +13,8 @@ from journeys.models import Chunk
 from journeys.walking import walk_due
 
 # How long one task goes on with its lane before it lets others have the worker.
-_LANE_SECONDS = 2.0
-_WALK_SECONDS = 2.0
+_LANE_SECONDS = 1.0
+_WALK_SECONDS = 1.0
 # How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
 _WAKEUPS = 4
 

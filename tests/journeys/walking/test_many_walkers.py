@@ -1,0 +1,95 @@
+"""Any number of walkers, one of which may die at any moment: every step is taken once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.db.models import Count
+from django.utils import timezone
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment, Journey, StepRun
+from journeys.walking import walk_due
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory, crowd
+from tests.processes import SCHEDULER, WORKER, celery, kill_group, wait_until
+from tests.simultaneous import all_at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CASES = [{"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": "day"}]
+STEPS = [
+    {"id": "which", "type": "branch", "cases": CASES, "else": "day"},
+    {"id": "day", "type": "delay", "for": "P1D"},
+    {"id": "again", "type": "branch", "cases": [{**CASES[0], "next": "blink"}]},
+    {"id": "blink", "type": "delay", "for": "PT0S"},
+]
+NUMBER = 1000
+
+
+@pytest.fixture
+def journey(server: ServerClient, acme: Workspace) -> Journey:
+    """A thousand customers have entered it, and walk on as soon as somebody walks."""
+    names = crowd(acme, NUMBER)
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS)
+    data(trigger(server, journey, {"external_ids": names}))
+    let_workers_decide()
+    return journey
+
+
+def wake_all() -> None:
+    """The day is over for everybody at the same moment."""
+    Enrollment.objects.filter(state="active").update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def assert_everybody_took_every_step_once() -> None:
+    assert set(Enrollment.objects.values_list("state", flat=True)) == {"completed"}
+    runs = StepRun.objects.values("enrollment").annotate(number=Count("id"))
+    assert set(runs.values_list("number", flat=True)) == {len(STEPS)}
+    assert set(StepRun.objects.values_list("state", flat=True)) == {"done"}
+
+
+@pytest.mark.usefixtures("journey")
+def test_walkers_at_the_same_time_share_the_work() -> None:
+    walked()
+    wake_all()
+    while Enrollment.objects.filter(state="active").exists():
+        walked()
+    assert_everybody_took_every_step_once()
+
+
+def walked() -> list[int]:
+    return all_at_once([lambda: walk_due(seconds=20).moved] * 4)
+
+
+@pytest.mark.usefixtures("journey")
+def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
+    walk_due(seconds=20)
+    wake_all()
+    busy = Customer.objects.order_by("id").first()
+    assert busy is not None
+
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT 1 FROM customers_customer WHERE id = %s FOR NO KEY UPDATE", [busy.id])
+        all_at_once([lambda: walk_due(seconds=20).moved])
+        cursor.execute("COMMIT")
+    assert list(Enrollment.objects.filter(state="active").values_list("customer_id", flat=True)) == [busy.id]
+    while walk_due(seconds=20).moved:
+        pass
+    assert_everybody_took_every_step_once()
+
+
+@pytest.mark.usefixtures("journey")
+def test_a_worker_that_is_killed_in_the_middle_repeats_and_loses_no_step(tmp_path: Path) -> None:
+    walk_due(seconds=20)
+    wake_all()
+    with celery(*WORKER, log=tmp_path / "first.log") as first, celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        wait_until(lambda: StepRun.objects.filter(step_id="again").exists())
+        kill_group(first)
+        with celery(*WORKER, log=tmp_path / "second.log"):
+            wait_until(lambda: not Enrollment.objects.filter(state="active").exists())
+    assert_everybody_took_every_step_once()
