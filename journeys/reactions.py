@@ -129,7 +129,7 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
 
 
 def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
-    pattern = getattr(inside.course.steps[inside.step_id], "pattern", None)
+    pattern = getattr(inside.course.steps.get(inside.step_id), "pattern", None)
     return pattern is not None and pattern.matches(name=event.name, properties=event.properties)
 
 

@@ -10,6 +10,7 @@ from customers.audience import Audience
 from engage.envelope import success
 from engage.views import ServerView
 from journeys import answers, schema
+from journeys.cancellation import cancel_job
 from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, trigger_many, trigger_one
@@ -57,7 +58,7 @@ class TriggerView(ServerView):
 
 
 class JobView(ServerView):
-    """`GET /api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
+    """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
 
     policy = "lookup"
     limit_factor = 10
@@ -68,6 +69,13 @@ class JobView(ServerView):
             raise JobNotFound(job_id)
         job = job_state(workspace_id=workspace_id, job_id=job_id)
         return success(answers.JOB_MESSAGE, answers.job_data(job))
+
+    @schema.describe_cancel
+    def delete(self, request: Request, workspace_id: str, job_id: str) -> Response:
+        if workspace_id != self.api_key.workspace_id:
+            raise JobNotFound(job_id)
+        job = cancel_job(workspace_id=workspace_id, job_id=job_id)
+        return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
 
 class TriggerStateView(ServerView):
