@@ -99,8 +99,8 @@ def trigger_one(
     payload: Mapping[str, Any],
 ) -> QueuedOne | Excluded:
     """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound."""
-    journey = _triggerable_journey(workspace_id, journey_id)
-    customer = _find(workspace_id, recipient)
+    journey = triggerable_journey(workspace_id, journey_id)
+    customer = find_recipient(workspace_id, recipient)
     if customer.external_id is not None and customer.external_id in exclude_external_ids:
         return Excluded(customer_id=customer.id, journey_id=journey.id)
     trigger = queue_jobs(
@@ -118,7 +118,7 @@ def trigger_one(
 
 def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> QueuedMany:
     """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
-    journey = _triggerable_journey(workspace_id, journey_id)
+    journey = triggerable_journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     trigger = queue_jobs(
         workspace_id=workspace_id,
@@ -136,7 +136,8 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def _triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
+def triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
+    """The journey, if it may be triggered by API. Raises JourneyNotFound, InvalidJourneyType."""
     own = Journey.objects.filter(workspace_id=workspace_id, active=True)
     journey = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
     if journey is None:
@@ -151,7 +152,7 @@ def _triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
 _COLUMNS = {"customerId": "id", "external_id": "external_id", "email": "email"}
 
 
-def _find(workspace_id: str, recipient: Recipient) -> Customer:
+def find_recipient(workspace_id: str, recipient: Recipient) -> Customer:
     """The recipient's customer; the one identifier decides alone, so that a trigger never reaches the wrong person."""
     value = recipient.value.strip().lower() if recipient.field == "email" else recipient.value
     customer = None
