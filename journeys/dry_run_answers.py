@@ -109,7 +109,7 @@ def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
     results = Counter[str]()
     for page in run.pages:
         results.update(_results(page))
-        customers += [_tried(one) for one in page] if listed else []
+        customers += [tried_data(one) for one in page] if listed else []
     data = _summary(run, results)
     if listed:
         data["customers"] = customers
@@ -124,7 +124,7 @@ def stream_dry_run(run: DryRun) -> Iterator[str]:
     results = Counter[str]()
     for number, page in enumerate(run.pages):
         results.update(_results(page))
-        yield ("," if number else "") + _compact([_tried(one) for one in page])[1:-1]
+        yield ("," if number else "") + _compact([tried_data(one) for one in page])[1:-1]
     yield f"],{_compact(_summary(run, results))[1:]}}}"
 
 
@@ -150,7 +150,7 @@ def _results(page: Sequence[Tried]) -> Iterator[str]:
     return (one.decision.verdict.value for one in page)
 
 
-def _tried(one: Tried) -> TriedData:
+def tried_data(one: Tried) -> TriedData:
     return {**_named(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
 
 

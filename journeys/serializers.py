@@ -69,6 +69,12 @@ def read_trigger_call(body: Any) -> TriggerCall:
     )
 
 
+def read_payload(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload alone, held to the bounds that it has in a call. Raises InvalidRequest."""
+    read: dict[str, Any] = TriggerBody.read({"payload": payload})["payload"]
+    return read
+
+
 def read_dry_run(query: QueryDict) -> bool:
     """Whether the query string asks for a dry run. Raises InvalidRequest, also for another spelling of the name: who
     wants a dry run must not trigger.

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,6 +13,7 @@ from journeys.models import Enrollment, EnrollmentJob, Journey
 from tests.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.tables import everything
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -38,11 +38,6 @@ def results(answered: dict[str, Any]) -> dict[str, str]:
     assert answered["found"] == len(answered["customers"]) == sum(answered["results"].values())
     assert answered["results"] == {result: list(named.values()).count(result) for result in named.values()}
     return named
-
-
-def everything() -> dict[str, list[Any]]:
-    """Every row of every table."""
-    return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in apps.get_models()}
 
 
 @pytest.fixture
