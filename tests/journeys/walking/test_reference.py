@@ -1,4 +1,4 @@
-"""Whatever callers, events, time, staff and dying workers do in whatever order: the service does what the model says."""
+"""Whatever callers, events, time, staff and dying workers do, in any order: the service does what the model says."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -136,7 +136,7 @@ def _as_told(entry: Entry) -> tuple[str, str, list[tuple[str, str]]]:
 
 @pytest.mark.django_db
 def test_journeys_do_what_the_model_says() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Journeys,
         settings=settings(
             max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
