@@ -6,6 +6,7 @@ from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 _FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
+_NO_PLACES = {"Factory", "localtime", "posixrules"}  # what the machine is set to
 _A_DAY = timedelta(days=1)
 
 
@@ -29,7 +30,7 @@ def parse_timezone(name: str) -> ZoneInfo:
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones() - _NO_PLACES)
 
 
 def next_time(time_of_day: time, zone: ZoneInfo, *, after: datetime) -> datetime:
