@@ -82,7 +82,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         """Makes the change, notes who made it, and leads back to the page, which says what came of it."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if not request.user.has_perm(permission) or not self.has_view_permission(request):
+        if not (request.user.has_perm(permission) and self.has_view_permission(request)):
             raise PermissionDenied
         enrollment = self.get_object(request, object_id)
         if enrollment is None:

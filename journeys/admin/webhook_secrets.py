@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from engage.admin.columns import badge
 from engage.admin.filters import AutocompleteSelectFilter
@@ -15,17 +15,14 @@ from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import Workspace
 from journeys.models import WebhookSecret
-from journeys.webhooks.signing_secrets import rotate_webhook_secret
+from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 
-_CONFIRM = (
-    "return confirm('A new secret signs from now on. The present one signs as well, until a day has passed: "
-    "give the receivers the new one before. Rotate?')"
-)
+_WHAT_FOLLOWS = "A new secret signs from now on. The present one signs as well until a day has passed."
 
 
 @admin.register(WebhookSecret)
 class WebhookSecretAdmin(RecordAdmin):
-    """To make one for a workspace that has one is to rotate it, too."""
+    """Making one for a workspace that has one is how it is rotated."""
 
     list_display = ("id", "workspace", "validity", "created_at", "retires_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
@@ -33,8 +30,7 @@ class WebhookSecretAdmin(RecordAdmin):
     search_help_text = "A workspace's key"
     autocomplete_fields = ("workspace",)
     fields = ("workspace", "validity", "shown_secret", ("created_at", "retires_at"))
-    written_once = ("workspace",)
-    actions_submit_line: Any = ("rotate",)
+    change_form_outer_after_template: Any = "journeys/admin/webhook_secret.html"
 
     @display(description="status")
     def validity(self, secret: WebhookSecret) -> SafeString:
@@ -51,20 +47,29 @@ class WebhookSecretAdmin(RecordAdmin):
             secret.secret,
         )
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else [(None, {"fields": ["workspace"]})]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().formfield_for_dbfield(db_field, request, **kwargs, help_text=_WHAT_FOLLOWS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        if not change:
+        own = WebhookSecret.objects.filter(workspace=obj.workspace_id)
+        if own.exists():
             rotate_webhook_secret(workspace_id=obj.workspace_id, now=timezone.now())
-            obj.pk = WebhookSecret.objects.get(workspace=obj.workspace_id, retires_at=None).pk
+        else:
+            current_secrets([obj.workspace_id])
+        obj.pk = own.get(retires_at=None).pk
 
-    @action(  # type: ignore[operator]
-        description="Rotate", permissions=["change"], attrs={"onclick": _CONFIRM}
-    )
-    def rotate(self, request: HttpRequest, obj: WebhookSecret) -> None:
-        rotate_webhook_secret(workspace_id=obj.workspace_id, now=timezone.now())
-        self.message_user(request, f"The webhooks of {obj.workspace} are signed with a new secret.")
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context["may_rotate"] = context["original"] is not None and self.has_add_permission(request)
+        return super().render_change_form(request, context, *args, **kwargs)
 
 
 show_on(
