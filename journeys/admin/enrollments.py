@@ -43,7 +43,10 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             None,
             {"fields": ("journey", "revision", "customer", "job", "workspace")},
         ),
-        (None, {"fields": (("step_id", "step_began_at", "due_at", "attempts"), ("entered_at", "ended_at"))}),
+        (
+            None,
+            {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"))},
+        ),
     )
     change_form_outer_after_template: Any = "journeys/admin/timeline.html"
 
