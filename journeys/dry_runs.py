@@ -12,15 +12,15 @@ from typing import Any
 
 from customers.audience import Audience, LeftOut, Named, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
-from customers.lookup import customer_by_id
 from customers.models import Customer
+from engage.object_ids import is_object_id
 from journeys.entry_decisions import decide_jobs
 from journeys.entry_rules import Decision
 from journeys.models import Journey, JourneyRevision
 from journeys.revisions import course_of_revision
 from journeys.steps.rehearsal import Rehearsal, rehearse
 from journeys.steps.scene import Occurrence, Scene
-from journeys.trigger import Recipient, find_recipient, triggerable_journey
+from journeys.trigger import JourneyNotFound, Recipient, require_api_trigger
 from journeys.waiting_jobs import supposed_jobs
 
 _PAGE_SIZE = 5_000
@@ -58,12 +58,11 @@ def try_one(
 
     Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
     """
-    journey = triggerable_journey(workspace_id, journey_id)
-    found = find_recipient(workspace_id, recipient)
-    named = Named(customer_id=found.id, external_id=found.external_id)
-    if found.external_id is not None and found.external_id in exclude_external_ids:
+    journey = _journey(workspace_id, journey_id)
+    customer = _customer(workspace_id, recipient)
+    named = Named(customer_id=customer.id, external_id=customer.external_id)
+    if customer.external_id is not None and customer.external_id in exclude_external_ids:
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
-    customer = customer_by_id(workspace_id=workspace_id, customer_id=found.id)
     return DryRun(
         journey_id=journey.id,
         left_out=LeftOut(),
@@ -74,7 +73,7 @@ def try_one(
 
 def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
     """What `trigger_many` would come to. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
-    journey = triggerable_journey(workspace_id, journey_id)
+    journey = _journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
     return DryRun(
@@ -128,6 +127,23 @@ def rehearse_journey(
         now=now,
     )
     return rehearse(course_of_revision(revision_id), scene)
+
+
+def _journey(workspace_id: str, journey_id: str) -> Journey:
+    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
+    found = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
+    if found is None:
+        raise JourneyNotFound(journey_id)
+    require_api_trigger(found.trigger_type, journey_id)
+    return found
+
+
+def _customer(workspace_id: str, recipient: Recipient) -> Customer:
+    column, value = recipient.as_stored()
+    found = Customer.objects.filter(workspace_id=workspace_id, **{column: value}).first()
+    if found is None:
+        raise recipient.not_found()
+    return found
 
 
 def _begun(pages: Iterator[Sequence[Tried]]) -> Iterator[Sequence[Tried]]:

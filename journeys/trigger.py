@@ -7,20 +7,22 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+from django.db import transaction
+
 from customers.audience import Audience, audience_query, resolve_segments
-from customers.fragment import Fragment
 from customers.lookup import CustomerNotFound
-from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id
-from journeys.models import Journey, Trigger
+from journeys.models import Chunk, Journey, Trigger
 from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
+from journeys.queueing_one import IdentifyingColumn, queue_one
 
 # Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
 _MOST_WAKEUPS = 16
@@ -50,6 +52,23 @@ class Recipient:
 
     field: Literal["customerId", "external_id", "email"]
     value: str
+
+    def as_stored(self) -> tuple[IdentifyingColumn, str]:
+        """The column and the value by which the customer is found."""
+        match self.field:
+            case "customerId":
+                return "id", self.value
+            case "external_id":
+                return "external_id", self.value
+            case "email":
+                return "email", self.value.strip().lower()
+
+    def not_found(self) -> CustomerNotFound:
+        """The refusal where nobody has it."""
+        return CustomerNotFound(
+            named=f"{self.field}, {self.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,30 +118,36 @@ def trigger_one(
     payload: Mapping[str, Any],
 ) -> QueuedOne | Excluded:
     """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound."""
-    journey = triggerable_journey(workspace_id, journey_id)
-    customer = find_recipient(workspace_id, recipient)
-    if customer.external_id is not None and customer.external_id in exclude_external_ids:
-        return Excluded(customer_id=customer.id, journey_id=journey.id)
-    trigger = queue_jobs(
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    outcome = queue_one(
         workspace_id=workspace_id,
-        journey_id=journey.id,
-        form=Trigger.Form.SINGLE,
-        audience=Fragment("SELECT %s::text AS id", [customer.id]),
+        journey_id=journey_id,
+        known_by=recipient.as_stored(),
+        exclude_external_ids=exclude_external_ids,
         payload=payload,
         request_id=current_request_id(),
     )
-    queued = QueuedOne(trigger=trigger, customer_id=customer.id)
-    wakeups.wake_for_single(trigger_id=trigger.id, job_id=queued.job_id)
+    require_api_trigger(outcome.trigger_type, journey_id)
+    if outcome.customer_id is None:
+        raise recipient.not_found()
+    if outcome.trigger is None:
+        return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
+    queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
+    transaction.on_commit(partial(wakeups.wake_for_single, trigger_id=queued.trigger.id, job_id=queued.job_id))
     return queued
 
 
 def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> QueuedMany:
     """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
-    journey = triggerable_journey(workspace_id, journey_id)
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    journey = Journey.objects.filter(workspace_id=workspace_id, id=journey_id, active=True)
+    require_api_trigger(journey.values_list("trigger_type", flat=True).first(), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     trigger = queue_jobs(
         workspace_id=workspace_id,
-        journey_id=journey.id,
+        journey_id=journey_id,
         form=Trigger.Form.BULK,
         audience=audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
         payload=payload,
@@ -130,38 +155,35 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     )
     first_page = queued_customer_ids(trigger.id)
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
-    wakeups.wake_for_bulk(
-        trigger_id=trigger.id, first_jobs=[(start, _job_id(trigger, first_page[start])) for start in starts]
-    )
+    first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
+    transaction.on_commit(partial(wakeups.wake_for_bulk, trigger_id=trigger.id, first_jobs=first_jobs))
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
-    """The journey, if it may be triggered by API. Raises JourneyNotFound, InvalidJourneyType."""
-    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
-    journey = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
-    if journey is None:
+def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
+    """A bulk call that was queued earlier. Raises JourneyNotFound where its jobs went with their journey."""
+    trigger = QueuedTrigger(
+        id=trigger_id,
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        customers=customers,
+        queued_ms=queued_ms,
+        lane=Chunk.Lane.BULK,
+    )
+    first_page = queued_customer_ids(trigger_id)
+    if customers and not first_page:
         raise JourneyNotFound(journey_id)
-    if journey.trigger_type != Journey.TriggerType.API:
+    return QueuedMany(trigger=trigger, first_page=first_page)
+
+
+def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
+    """`trigger_type` is that of the workspace's active journey, None where it has no such journey.
+
+    Raises JourneyNotFound, InvalidJourneyType.
+    """
+    if trigger_type is None:
+        raise JourneyNotFound(journey_id)
+    if trigger_type != Journey.TriggerType.API:
         raise InvalidJourneyType(
-            f"The journey is not configured for API triggering; its current trigger type is {journey.trigger_type!r}."
+            f"The journey is not configured for API triggering; its current trigger type is {trigger_type!r}."
         )
-    return journey
-
-
-_COLUMNS = {"customerId": "id", "external_id": "external_id", "email": "email"}
-
-
-def find_recipient(workspace_id: str, recipient: Recipient) -> Customer:
-    """The recipient's customer; the one identifier decides alone, so that a trigger never reaches the wrong person."""
-    value = recipient.value.strip().lower() if recipient.field == "email" else recipient.value
-    customer = None
-    if recipient.field != "customerId" or is_object_id(value):
-        found = Customer.objects.filter(workspace_id=workspace_id, **{_COLUMNS[recipient.field]: value})
-        customer = found.only("id", "external_id").first()
-    if customer is None:
-        raise CustomerNotFound(
-            named=f"{recipient.field}, {recipient.value[:255]!r}",
-            advice="The customer must exist before a journey is triggered for them.",
-        )
-    return customer

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from journeys import wakeups
 from journeys.chunks import claim_next_chunks, overdue_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
@@ -68,6 +69,7 @@ def test_a_small_call_takes_its_turn_before_the_end_of_a_large_one(
     assert turns.index(small) < 6
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
@@ -79,11 +81,40 @@ def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
     assert task_ids(queue, "single") == [first["jobId"], later["jobId"]]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_job_needs_no_message_while_a_worker_stays_at_the_lane(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    wakeups.stay_at_single_lane()
+    data(trigger(server, journey, {"external_id": "user-1"}))
+    assert task_ids(queue, "single") == []
+    wakeups.leave_single_lane()
+    later = data(trigger(server, journey, {"external_id": "user-2"}))
+    assert task_ids(queue, "single") == [later["jobId"]]
+
+
+def test_nobody_relies_for_long_on_a_worker_that_has_died(queue: "redis.Redis") -> None:
+    wakeups.stay_at_single_lane()
+    assert 0 < int(str(queue.pttl("engage:single-lane-pending"))) <= 500
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
     answered = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
     assert task_ids(queue, "bulk") == answered["jobIds"][::500]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_woken_before_the_commit(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    with transaction.atomic():
+        single = data(trigger(server, journey, {"external_id": "user-1"}))
+        bulk = data(trigger(server, journey, {"external_ids": ["user-2"]}, headers={"Idempotency-Key": "1"}))
+        assert task_ids(queue, "single") == task_ids(queue, "bulk") == []
+    assert (task_ids(queue, "single"), task_ids(queue, "bulk")) == ([single["jobId"]], bulk["jobIds"])
 
 
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
