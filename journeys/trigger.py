@@ -63,6 +63,13 @@ class Recipient:
             case "email":
                 return "email", self.value.strip().lower()
 
+    def not_found(self) -> CustomerNotFound:
+        """The refusal where nobody has it."""
+        return CustomerNotFound(
+            named=f"{self.field}, {self.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded:
@@ -121,12 +128,9 @@ def trigger_one(
         payload=payload,
         request_id=current_request_id(),
     )
-    _require_api_trigger(outcome.trigger_type, journey_id)
+    require_api_trigger(outcome.trigger_type, journey_id)
     if outcome.customer_id is None:
-        raise CustomerNotFound(
-            named=f"{recipient.field}, {recipient.value[:255]!r}",
-            advice="The customer must exist before a journey is triggered for them.",
-        )
+        raise recipient.not_found()
     if outcome.trigger is None:
         return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
     queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
@@ -139,7 +143,7 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
     journey = Journey.objects.filter(workspace_id=workspace_id, id=journey_id, active=True)
-    _require_api_trigger(journey.values_list("trigger_type", flat=True).first(), journey_id)
+    require_api_trigger(journey.values_list("trigger_type", flat=True).first(), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     trigger = queue_jobs(
         workspace_id=workspace_id,
@@ -172,8 +176,11 @@ def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, custom
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def _require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
-    """`trigger_type` is that of the workspace's active journey, None where it has no such journey."""
+def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
+    """`trigger_type` is that of the workspace's active journey, None where it has no such journey.
+
+    Raises JourneyNotFound, InvalidJourneyType.
+    """
     if trigger_type is None:
         raise JourneyNotFound(journey_id)
     if trigger_type != Journey.TriggerType.API:
