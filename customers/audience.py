@@ -1,5 +1,6 @@
 """Whom a call means: external ids ∩ segments, less the exclusions, as one query that never leaves the database."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
     conditions = ["customer.workspace_id = %s"]
     params: list[Any] = [workspace_id]
     if audience.external_ids is not None:
-        conditions.append("customer.external_id = ANY(%s::text[])")
+        conditions.append("customer.external_id = ANY(ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))")
         params.append(_not_blank(audience.external_ids))
     if audience.segment_ids is not None:
         belongs = belongs_to_any(segments)
@@ -61,12 +62,13 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
     if audience.exclude_external_ids:
         # An anti-join, which is hashed; a prepared statement would compare `<> ALL(…)` item by item.
         conditions.append(
-            "NOT EXISTS (SELECT FROM unnest(%s::text[]) AS excluded (external_id)"
+            "NOT EXISTS (SELECT FROM jsonb_array_elements_text(%s::jsonb) AS excluded (external_id)"
             " WHERE excluded.external_id = customer.external_id)"
         )
         params.append(_not_blank(audience.exclude_external_ids))
     return Fragment(f"SELECT customer.id FROM customers_customer customer WHERE {' AND '.join(conditions)}", params)
 
 
-def _not_blank(external_ids: Sequence[str]) -> list[str]:
-    return [external_id for external_id in external_ids if external_id.strip()]
+def _not_blank(external_ids: Sequence[str]) -> str:
+    """As a JSON array: to write an array of PostgreSQL's takes ten times as long."""
+    return json.dumps([external_id for external_id in external_ids if external_id.strip()])
