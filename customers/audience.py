@@ -1,5 +1,6 @@
 """Whom a call means: external ids ∩ segments, less the exclusions, as one query that never leaves the database."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -111,7 +112,7 @@ def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]
     if audience.exclude_external_ids:
         # An anti-join, which is hashed; a prepared statement would compare `<> ALL(…)` item by item.
         excluded = (
-            "NOT EXISTS (SELECT FROM unnest(%s::text[]) AS excluded (external_id)"
+            "NOT EXISTS (SELECT FROM jsonb_array_elements_text(%s::jsonb) AS excluded (external_id)"
             " WHERE excluded.external_id = customer.external_id)"
         )
         conditions.append(Fragment(excluded, [_not_blank(audience.exclude_external_ids)]))
@@ -119,7 +120,9 @@ def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]
 
 
 def _known_as(external_ids: Sequence[str]) -> Fragment:
-    return Fragment("customer.external_id = ANY(%s::text[])", [_not_blank(external_ids)])
+    return Fragment(
+        "customer.external_id = ANY(ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))", [_not_blank(external_ids)]
+    )
 
 
 def _named(meant: Fragment, narrowed: Fragment, *, most: int | None = None) -> list[Named]:
@@ -153,5 +156,6 @@ def _rows(query: Fragment) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def _not_blank(external_ids: Sequence[str]) -> list[str]:
-    return [external_id for external_id in external_ids if external_id.strip()]
+def _not_blank(external_ids: Sequence[str]) -> str:
+    """As a JSON array: to write an array of PostgreSQL's takes ten times as long."""
+    return json.dumps([external_id for external_id in external_ids if external_id.strip()])
