@@ -73,6 +73,7 @@ _CAPTURE_BODY = Body(
 
 describe_action = SdkCall(
     operation_id="recordAction",
+    once_per_key=True,
     tag=_TAG,
     summary="A button was clicked",
     description="Records a click in a message, and does what the button says.\n" + _CUSTOMER,
@@ -113,6 +114,7 @@ describe_action = SdkCall(
 
 describe_capture = SdkCall(
     operation_id="captureForm",
+    once_per_key=True,
     tag=_TAG,
     summary="A form was submitted",
     description="Records a form of a message, and makes an event of it, profile attributes, or both.\n" + _CUSTOMER,

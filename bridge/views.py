@@ -10,6 +10,7 @@ from bridge.answers import CAPTURED_MESSAGE, action_answer, captured_data
 from bridge.capture import capture_form
 from bridge.serializers import read_action, read_capture
 from engage.envelope import success
+from engage.replays import once_per_key
 from engage.views import SdkView
 
 
@@ -17,6 +18,7 @@ class ActionView(SdkView):
     """`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
 
     @schema.describe_action
+    @once_per_key
     def post(self, request: Request) -> Response:
         call, action = read_action(request.data)
         interaction = perform_action(app=self.app, call=call, action=action, now=timezone.now())
@@ -27,6 +29,7 @@ class CaptureView(SdkView):
     """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
     @schema.describe_capture
+    @once_per_key
     def post(self, request: Request) -> Response:
         call, submit = read_capture(request.data)
         interaction = capture_form(app=self.app, call=call, submit=submit, now=timezone.now())

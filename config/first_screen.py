@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from config.demo import ADMIN, Demo
+from config.tour import TOUR
 
 PATIENCE = 20.0  # seconds for a first job
 
@@ -87,6 +88,8 @@ def _proof(address: Address, demo: Demo, verdict: Verdict) -> str:
     trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, verdict.job_id)
     action = f"{address.url}/api/v1/sdk/bridge/action"
     one = {"external_id": "ada", "payload": {"coupon": "WELCOME10"}}
+    tour = {"external_id": "grace", "payload": {"coupon": "TOUR20"}}
+    grace = f"{address.url}/api/v1/customers/{workspace['workspaceId']}/{workspace['customers']['grace']}/journeys"
     many = {"segment_ids": [workspace["segments"]["vip"]], "exclude_external_ids": ["ada"]}
     click = {"messageId": "welcome-message", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
     return f"""\
@@ -104,13 +107,19 @@ after {verdict.decided_ms:.0f} ms: {verdict.result}.
   # What became of a job
   {_curl(job, as_server)}
 
-  # A click in an in-app message
-  {_curl(action, as_app, click | {"external_id": "ada"})}"""
+  # A customer takes a tour of every type of step; the lines of `receiver` show the webhooks that arrive
+  {_curl(address.url + _trigger_path(demo, TOUR), as_server, tour)}
+
+  # A click in an in-app message, which the tour waits for
+  {_curl(action, as_app, click | {"external_id": "grace"})}
+
+  # What named this customer for journeys, and how it went
+  {_curl(grace, as_server)}"""
 
 
-def _trigger_path(demo: Demo) -> str:
+def _trigger_path(demo: Demo, journey: str = "welcome") -> str:
     workspace = demo["workspace"]
-    return f"/api/v1/journeys/{workspace['workspaceId']}/{workspace['journeys']['welcome']}/trigger"
+    return f"/api/v1/journeys/{workspace['workspaceId']}/{workspace['journeys'][journey]}/trigger"
 
 
 def _job_path(demo: Demo, job_id: str) -> str:

@@ -23,7 +23,7 @@ from config.servers import ROOT, EmbeddedServerError
 START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
 STOP = 10.0  # seconds for the processes, and for the servers after them
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WORKERS = 2  # of the Procfile
+WORKERS = 3  # of the Procfile
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
@@ -151,7 +151,7 @@ def _is_ready(address: Address) -> bool:
 
 
 def _workers_wait(redis_url: str) -> bool:
-    """Whether both workers listen to their queues: only then does a trigger's time say something."""
+    """Whether all workers listen to their queues: only then does a trigger's time say something."""
     try:
         with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
             return [peer["cmd"] for peer in client.client_list()].count("brpop") >= WORKERS

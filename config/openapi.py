@@ -7,9 +7,10 @@ in-app messages.
 **Who calls.** Servers send `Authorization: Bearer <API_KEY>`. SDKs send `X-App-Id: <APP_ID>` and no secret. A key and
 an app belong to one workspace, and see nothing of any other.
 
-**Bodies** are JSON objects in UTF-8, sent as `application/json`; up to 1 MiB for servers, 64 KiB for SDKs. Fields that
-are not named here are ignored. `null` is an absent field. Types are strict: a number is no string. Strings must not
-hold NUL or half of a surrogate pair, numbers must fit 64 bits.
+**Bodies** are JSON objects in UTF-8, sent as `application/json`; up to 1 MiB for servers, 64 KiB for SDKs. They may
+be packed, with `Content-Encoding: gzip`; unpacked, up to 5 MiB for servers, 64 KiB for SDKs. Fields that are not
+named here are ignored. `null` is an absent field. Types are strict: a number is no string. Strings must not hold NUL
+or half of a surrogate pair, numbers must fit 64 bits.
 
 **Answers** are JSON, also where something fails. A success has `success: true`, `message` and `data`, and it is
 committed. A failure has `success: false`, a short title in `error`, its stable form for programs in `code`, what is

@@ -6,6 +6,7 @@ otherwise: forgetting ENVIRONMENT must not leave a real database behind a develo
 """
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,7 @@ SPECTACULAR_SETTINGS = openapi.SETTINGS
 CORS_URLS_REGEX = r"^/api/v1/sdk/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
-CORS_ALLOW_HEADERS = ["accept", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
+CORS_ALLOW_HEADERS = ["accept", "content-encoding", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
     "Idempotency-Replayed",
     "RateLimit",
@@ -210,6 +211,16 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+
+# Webhooks go to public addresses, and to these networks; in development to a receiver on the same machine, too.
+_webhook_networks = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[] if PRODUCTION else ["127.0.0.0/8", "::1/128"])
+try:
+    WEBHOOK_ALLOWED_NETWORKS = [ip_network(network.strip()) for network in _webhook_networks]
+except ValueError as error:
+    raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
+WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", default=32)  # webhooks that one task has in the air at once
+if WEBHOOK_THREADS < 1:
+    raise ImproperlyConfigured("WEBHOOK_THREADS must be at least 1.")
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
@@ -239,9 +250,10 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
-CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "walk"}}
+CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "walk"}, "send": {"queue": "webhooks"}}
 # Any number of schedulers may run: each tick only wakes somebody to look, and an old tick is worth nothing.
 CELERY_BEAT_SCHEDULE = {
     "walk": {"task": "walk", "schedule": 1.0, "options": {"expires": 2}},
+    "send": {"task": "send", "schedule": 1.0, "options": {"expires": 2}},
     "sweep": {"task": "sweep", "schedule": 2.0, "options": {"expires": 4}},
 }

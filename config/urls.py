@@ -10,6 +10,7 @@ urlpatterns = [
     path("livez", livez),
     path("readyz", readyz),
     path("api/v1/journeys/", include("journeys.urls")),
+    path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/sdk/bridge/", include("bridge.urls")),
     path("api/v1/schema", SchemaView.as_view()),

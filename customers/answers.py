@@ -98,9 +98,13 @@ def batch_answer(outcomes: Sequence[Upserted | Refusal]) -> tuple[str, BatchData
 def _result(outcome: Upserted | Refusal) -> ItemDone | ItemFailed:
     if isinstance(outcome, Upserted):
         return ItemDone(status="created" if outcome.created else "updated", customerId=outcome.customer.id)
-    failed = ItemFailed(status="failed", error=outcome.error, code=outcome.code, message=outcome.message)
-    if outcome.details:
-        failed["details"] = outcome.details
+    return item_failed(outcome)
+
+
+def item_failed(refusal: Refusal) -> ItemFailed:
+    failed = ItemFailed(status="failed", error=refusal.error, code=refusal.code, message=refusal.message)
+    if refusal.details:
+        failed["details"] = refusal.details
     return failed
 
 

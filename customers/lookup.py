@@ -1,6 +1,10 @@
 """Reading one customer of a workspace."""
 
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
+
+from django.db.models import Q, QuerySet
 
 from customers.identity import Identifiers
 from customers.models import Customer
@@ -44,3 +48,41 @@ def customer_known_by(*, workspace_id: str, known_by: Identifiers) -> Customer:
     if found is None:
         raise CustomerNotFound(named=" and ".join(IDENTIFIER_NAMES[field] for field in sent))
     return found
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The one identifier by which a call names a customer who must exist. `field` is the customer's own."""
+
+    field: str
+    value: str
+
+    @property
+    def name(self) -> str:
+        """The identifier's name in the interface."""
+        return IDENTIFIER_NAMES[self.field]
+
+
+def having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> QuerySet[Customer]:
+    """The workspace's customers who have one of the identifiers (a customer's field to values), by their ids."""
+    if not identifiers:
+        return Customer.objects.none()
+    has_one = Q(*((f"{field}__in", sorted(values)) for field, values in identifiers.items()), _connector=Q.OR)
+    return Customer.objects.filter(has_one, workspace_id=workspace_id).order_by("id")
+
+
+def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:
+    """The ids of the customers whom the references mean, in one statement; one that means nobody is left out.
+
+    Their rows are locked in the order of their ids until the transaction ends (FOR NO KEY UPDATE).
+    """
+    wanted: dict[str, set[str]] = {}
+    for reference in references:
+        wanted.setdefault(reference.field, set()).add(reference.value)
+    locked = having_any(workspace_id=workspace_id, identifiers=wanted).select_for_update(no_key=True)
+    return {
+        Reference(field, value): customer.id
+        for customer in locked.only(*IDENTIFIER_NAMES)
+        for field in wanted
+        if (value := getattr(customer, field)) in wanted[field]
+    }

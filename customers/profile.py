@@ -47,11 +47,12 @@ def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field
 
 
 _MERGE_MANY = """
-    UPDATE customers_customer
-    SET attributes = (attributes || written.attributes) - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
+    UPDATE customers_customer customer
+    SET attributes = (customer.attributes || written.attributes)
+            - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
         updated_at = now()
     FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::jsonb[]) AS written(workspace_id, id, attributes, deleted)
-    WHERE customers_customer.workspace_id = written.workspace_id AND customers_customer.id = written.id
+    WHERE customer.workspace_id = written.workspace_id AND customer.id = written.id
 """
 
 

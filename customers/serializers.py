@@ -6,7 +6,7 @@ from typing import Any
 from django.http import QueryDict
 
 from customers.identity import Identifiers, identifiers
-from customers.lookup import IDENTIFIER_NAMES
+from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
@@ -33,14 +33,18 @@ class IdentifiersBody(BodySerializer):
 class CustomerBody(IdentifiersBody):
     """One customer to create or update."""
 
-    customerId = TextField(
-        required=False, blank_is_absent=True, help_text="The id in this service, which a new customer does not have."
-    )
+    customerId = _identifier(1024, "The id in this service, which a new customer does not have.")
     attributes = ObjectField(
         required=False,
         help_text="Merged into the profile key by key; null deletes a key. At most 64 KiB of JSON, nested at most 10 "
         "deep. A name has 1 to 255 characters and does not begin with $.",
     )
+
+
+class ReferenceBody(IdentifiersBody):
+    """A customer who must exist."""
+
+    customerId = _identifier(1024, "The customer's id in this service.")
 
 
 class BatchBody(BodySerializer):
@@ -76,6 +80,18 @@ def _read_item(item: Any) -> CustomerData | Refusal:
         return read_customer(item)
     except Refusal as refusal:
         return refusal
+
+
+def read_reference(values: Mapping[str, Any]) -> Reference:
+    """The identifier that decides alone: the first of those that came, in the order of IDENTIFIER_NAMES.
+
+    Raises MissingParameter where none came, InvalidRequest where one is malformed.
+    """
+    named = CustomerData(customer_id=values.get("customerId"), known_by=_identifiers(values), attributes={}).sent()
+    if not named:
+        raise MissingParameter(f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}.")
+    field, value = next(iter(named.items()))
+    return Reference(field, value)
 
 
 def read_query(query: QueryDict) -> Identifiers:

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import Q
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
+from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
 from engage.errors import Refusal
@@ -88,11 +88,7 @@ def _locked(workspace_id: str, items: Sequence[CustomerData]) -> list[Customer]:
     for item in items:
         for field, value in item.sent().items():
             values.setdefault(field, set()).add(value)
-    if not values:
-        return []
-    has_one = Q(*((f"{field}__in", sorted(sent)) for field, sent in values.items()), _connector=Q.OR)
-    reachable = Customer.objects.filter(has_one, workspace_id=workspace_id)
-    return list(reachable.order_by("id").select_for_update(no_key=True))
+    return list(having_any(workspace_id=workspace_id, identifiers=values).select_for_update(no_key=True))
 
 
 def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:

@@ -18,7 +18,7 @@ from engage.envelope import success
 from engage.views import ServerView
 
 
-class _WorkspaceView(ServerView):
+class WorkspaceView(ServerView):
     """A call about one workspace, by a key of that workspace."""
 
     policy = "customers"
@@ -30,7 +30,7 @@ class _WorkspaceView(ServerView):
             raise WorkspaceNotFound
 
 
-class CustomersView(_WorkspaceView):
+class CustomersView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}`"""
 
     @schema.describe_upsert
@@ -48,7 +48,7 @@ class CustomersView(_WorkspaceView):
         return success(answers.FOUND_MESSAGE, answers.customer_record(customer))
 
 
-class CustomerBatchView(_WorkspaceView):
+class CustomerBatchView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/batch`"""
 
     @schema.describe_batch
@@ -58,7 +58,7 @@ class CustomerBatchView(_WorkspaceView):
         return success(*answers.batch_answer(outcomes))
 
 
-class CustomerView(_WorkspaceView):
+class CustomerView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/{customerId}`"""
 
     @schema.describe_read
@@ -72,7 +72,7 @@ class CustomerView(_WorkspaceView):
         return success(answers.ERASED_MESSAGE, answers.ErasedData(customerId=customer_id, deleted=True))
 
 
-class SegmentMembersView(_WorkspaceView):
+class SegmentMembersView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/segments/{segmentId}/members`"""
 
     @schema.describe_members

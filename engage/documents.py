@@ -20,6 +20,10 @@ class Part:
         """Raises the refusal, with a message that begins with the place."""
         raise self.refusal(f"{self.place or 'The value'} {reason}")
 
+    def refuse_type(self, expected: str) -> Never:
+        """Refuses for what it is: `expected` is what it should be, such as "a string"."""
+        self.refuse(f"must be {expected}, but {describe(self.value)} came.")
+
     @property
     def is_null(self) -> bool:
         return self.value is None
@@ -27,7 +31,7 @@ class Part:
     def members(self) -> dict[str, "Part"]:
         """The parts of an object by name, whatever their names are."""
         if not isinstance(self.value, dict):
-            self._refuse_type("an object")
+            self.refuse_type("an object")
         return {name: self._at(value, name) for name, value in self.value.items()}
 
     def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, "Part"]:
@@ -48,7 +52,7 @@ class Part:
     def items(self, *, at_most: int | None = None) -> list["Part"]:
         """The parts of an array."""
         if not isinstance(self.value, list):
-            self._refuse_type("an array")
+            self.refuse_type("an array")
         if at_most is not None and len(self.value) > at_most:
             self.refuse(f"holds {len(self.value)} items; its maximum is {at_most}.")
         return [Part(value, f"{self.place}[{index}]", self.refusal) for index, value in enumerate(self.value)]
@@ -56,7 +60,7 @@ class Part:
     def text(self, *, at_most: int | None = None) -> str:
         """A string that is not blank."""
         if not isinstance(self.value, str):
-            self._refuse_type("a string")
+            self.refuse_type("a string")
         if not self.value.strip():
             self.refuse("must not be blank.")
         if at_most is not None and len(self.value) > at_most:
@@ -66,17 +70,14 @@ class Part:
     def flag(self) -> bool:
         """true or false."""
         if not isinstance(self.value, bool):
-            self._refuse_type("a boolean")
+            self.refuse_type("a boolean")
         return self.value
 
     def integer(self) -> int:
         """A whole number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self._refuse_type("a whole number")
+            self.refuse_type("a whole number")
         return self.value
 
     def _at(self, value: object, name: str) -> "Part":
         return Part(value, f"{self.place}.{name}" if self.place else name, self.refusal)
-
-    def _refuse_type(self, expected: str) -> Never:
-        self.refuse(f"must be {expected}, but {describe(self.value)} came.")

@@ -60,11 +60,19 @@ class MethodNotAllowed(Refusal):
 
 
 class UnsupportedMediaType(Refusal):
-    """The body is not sent as plain application/json in UTF-8."""
+    """The body is not sent as application/json in UTF-8, plain or packed with gzip."""
 
     status = 415
     error = "Unsupported media type"
     code = "unsupported_media_type"
+
+
+class BodyTooLarge(Refusal):
+    """The body is larger than the call reads."""
+
+    status = 413
+    error = "Body too large"
+    code = "body_too_large"
 
 
 class NotAcceptable(Refusal):

@@ -6,10 +6,11 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.object_ids import ObjectIdField
-from engage.tenancy import unique_in_workspace
+from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
 rate_validator = RegexValidator(r"^[1-9]\d{0,8}/[1-9]?\d{0,3}[smhd]$", "Write a rate as 100/m, 5/s or 1000/h.")
@@ -49,7 +50,10 @@ class ApiKey(models.Model):
 
     class Meta:
         verbose_name = "API key"
-        constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "name"], name="api_key_name")]
+        constraints: ClassVar = [
+            unique_in_workspace("api_key_in_workspace"),
+            models.UniqueConstraint(fields=["workspace", "name"], name="api_key_name"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
@@ -81,3 +85,49 @@ class App(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class IdempotencyRecord(models.Model):
+    """The answer to a call that came with an `Idempotency-Key`, kept to be given again; written with the call's work.
+
+    Who called is an API key or an app. Of what was sent only digests are kept.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    api_key = models.ForeignKey(ApiKey, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    app = models.ForeignKey(App, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    call_digest = models.BinaryField(max_length=32, help_text="SHA-256 of the path and the key.")
+    body_digest = models.BinaryField(max_length=32, help_text="SHA-256 of the body's value.")
+    status = models.PositiveSmallIntegerField()
+    headers = models.JSONField(default=dict)
+    body = models.TextField(null=True, help_text="JSON as it was answered; null where it is streamed again.")  # noqa: DJ001
+    facts = models.JSONField(null=True, help_text="What it takes to stream the answer again.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serve finding the answer to a call that is sent again.
+            models.UniqueConstraint(
+                fields=["api_key", "call_digest"], condition=Q(api_key__isnull=False), name="idempotency_by_api_key"
+            ),
+            models.UniqueConstraint(
+                fields=["app", "call_digest"], condition=Q(app__isnull=False), name="idempotency_by_app"
+            ),
+            models.CheckConstraint(
+                condition=Q(api_key__isnull=True) ^ Q(app__isnull=True), name="idempotency_one_caller"
+            ),
+            models.CheckConstraint(
+                condition=Q(body__isnull=True) ^ Q(facts__isnull=True), name="idempotency_one_answer"
+            ),
+            WorkspaceForeignKey(
+                name="idempotency_api_key", field="api_key", table="engage_apikey", on_delete="CASCADE"
+            ),
+            WorkspaceForeignKey(name="idempotency_app", field="app", table="engage_app", on_delete="CASCADE"),
+        ]
+        indexes: ClassVar = [
+            # Serves pruning what is too old.
+            models.Index(fields=["created_at"], name="idempotency_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} for {self.api_key_id or self.app_id}"

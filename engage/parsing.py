@@ -10,10 +10,12 @@ from typing import IO, Any
 
 from rest_framework.parsers import BaseParser
 
-from engage.errors import Refusal, UnsupportedMediaType
+from engage.errors import BodyTooLarge, Refusal, UnsupportedMediaType
+from engage.inflation import inflate
 
 KIB = 1024
 MAX_BODY_BYTES = 1024 * KIB
+MAX_INFLATED_BYTES = 5 * MAX_BODY_BYTES
 STORED_DEPTH = 10
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
 _GREATEST_INTEGER_DIGITS = 20
@@ -29,16 +31,11 @@ class InvalidJson(Refusal):
     code = "invalid_json"
 
 
-class BodyTooLarge(Refusal):
-    """The body is larger than the call reads."""
-
-    status = 413
-    error = "Body too large"
-    code = "body_too_large"
-
-
 class StrictJsonParser(BaseParser):
-    """Reads at most `view.max_body_bytes`; refuses what is no JSON object or could not be stored."""
+    """Reads at most `view.max_body_bytes`, or `view.max_inflated_bytes` of what was packed with gzip.
+
+    Refuses what is no JSON object or could not be stored.
+    """
 
     media_type = "application/json"
 
@@ -46,24 +43,28 @@ class StrictJsonParser(BaseParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         context = parser_context or {}
-        _require_plain_utf8(context)
+        packed = _is_packed(context)
         limit = getattr(context.get("view"), "max_body_bytes", MAX_BODY_BYTES)
         raw: bytes = stream.read(limit + 1)
         if len(raw) > limit:
             raise BodyTooLarge(f"The body is larger than {limit // KIB} KiB.")
+        if packed:
+            raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_INFLATED_BYTES))
         return parse_object(raw)
 
 
-def _require_plain_utf8(context: Mapping[str, Any]) -> None:
+def _is_packed(context: Mapping[str, Any]) -> bool:
+    """Whether the body is packed with gzip. Raises UnsupportedMediaType for other encodings, and for no UTF-8."""
     request = context.get("request")
     if request is None:
-        return
-    encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
-    if encoding not in {"", "identity"}:
-        raise UnsupportedMediaType(f"The body must not be encoded; its Content-Encoding is {encoding[:40]!r}.")
+        return False
     charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", request.content_type or "", re.IGNORECASE)
     if charset and charset.group(1).lower() not in {"utf-8", "utf8"}:
         raise UnsupportedMediaType("The body must be UTF-8.")
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
+    if encoding not in {"", "identity", "gzip"}:
+        raise UnsupportedMediaType(f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}.")
+    return bool(encoding == "gzip")
 
 
 def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:

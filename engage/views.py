@@ -1,5 +1,6 @@
 """What every view of the interface shares: who calls, how often, and the headers that say so."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
@@ -10,8 +11,9 @@ from rest_framework.views import APIView
 
 from engage.authentication import ApiKeyAuthentication, AppAuthentication
 from engage.client_address import client_address
+from engage.idempotency import Caller
 from engage.models import ApiKey, App
-from engage.parsing import KIB, MAX_BODY_BYTES
+from engage.parsing import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call, parse_rate
 
 
@@ -19,7 +21,16 @@ class _LimitedView(APIView):
     """A view that counts its caller's calls and tells the count on every answer."""
 
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
+    max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
     usage: Usage | None = None
+
+    @property
+    def caller(self) -> Caller:
+        raise NotImplementedError
+
+    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier answer of this view, from the facts of its StreamedAnswer."""
+        raise NotImplementedError
 
     def count(self, request: Request) -> Usage:
         raise NotImplementedError
@@ -67,12 +78,16 @@ class ServerView(_LimitedView):
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
 
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
+
 
 class SdkView(_LimitedView):
     """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
 
     authentication_classes = (AppAuthentication,)
-    max_body_bytes = 64 * KIB
+    max_body_bytes = max_inflated_bytes = 64 * KIB
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
@@ -82,3 +97,7 @@ class SdkView(_LimitedView):
     @property
     def app(self) -> App:
         return cast("App", self.request.auth)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.app.workspace_id, app_id=self.app.id)

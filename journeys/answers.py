@@ -20,6 +20,7 @@ SINGLE_NOTE = "The enrollment is created by a worker after entry-rule validation
 BULK_NOTE = "The enrollments are created by a worker after entry-rule validation."
 EXCLUDED_NOTE = "No enrollment will be created."
 JOB_MESSAGE = "The job as it stands."
+CANCELLED_MESSAGE = "The job is cancelled; nobody will be enrolled by it."
 TRIGGER_MESSAGE = "The trigger as it stands."
 
 
@@ -71,7 +72,8 @@ class JobData(TypedDict):
     customerId: Annotated[ObjectId, "The customer."]
     status: Annotated[
         str,
-        "`queued` until a worker has looked at it; then `decided`, or `failed` where it could not be.",
+        "`queued` until a worker has looked at it; then `decided`, or `failed` where it could not be. "
+        "`cancelled` where a call took it back.",
         Keywords(enum=[*EnrollmentJob.Status.values]),
     ]
     result: Annotated[
@@ -94,6 +96,7 @@ class TriggerData(TypedDict):
     queued: Annotated[int, "How many of the jobs wait for a worker."]
     decided: Annotated[int, "How many are decided."]
     failed: Annotated[int, "How many could not be decided."]
+    cancelled: Annotated[int, "How many were cancelled by a call before they were decided."]
     results: Annotated[
         Mapping[str, int],
         "How many jobs came to each result; a result without jobs is not named.",
@@ -181,6 +184,7 @@ def trigger_data(trigger: TriggerState) -> TriggerData:
         "queued": trigger.queued,
         "decided": trigger.decided,
         "failed": trigger.failed,
+        "cancelled": trigger.cancelled,
         "results": trigger.results,
         "queuedAt": iso_utc(trigger.queued_at),
     }

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from psycopg.errors import UniqueViolation
@@ -104,7 +105,7 @@ SELECT trigger_id, journey_id, customer_id, queued_ms FROM timed ORDER BY place
 
 
 def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
-    parameters = [
+    parameters: list[Any] = [
         [entry.trigger_id for entry in entries],
         [entry.event.workspace_id for entry in entries],
         [entry.journey_id for entry in entries],

@@ -76,6 +76,18 @@ ENROLLED_JOB = JobData(
     queuedAt=QUEUED_AT,
     decidedAt="2026-11-20T19:08:00.310Z",
 )
+CANCELLED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    status="cancelled",
+    result="cancelled",
+    reason="Cancelled by a call, before it was decided.",
+    enrollmentId=None,
+    queuedAt=QUEUED_AT,
+    decidedAt="2026-11-20T19:08:00.310Z",
+)
 DECIDED_TRIGGER = TriggerData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,
@@ -83,6 +95,7 @@ DECIDED_TRIGGER = TriggerData(
     queued=0,
     decided=2,
     failed=0,
+    cancelled=0,
     results={"already_enrolled": 1, "enrolled": 1},
     queuedAt=QUEUED_AT,
 )

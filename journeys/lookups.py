@@ -60,6 +60,7 @@ class TriggerState:
     queued: int
     decided: int
     failed: int
+    cancelled: int
     results: Mapping[str, int]
     queued_at: datetime
 
@@ -107,6 +108,7 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
         queued=by_status["queued"],
         decided=by_status["decided"],
         failed=by_status["failed"],
+        cancelled=by_status["cancelled"],
         results={result: number for _, result, number in counts if result},
         queued_at=trigger.queued_at,
     )

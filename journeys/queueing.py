@@ -1,10 +1,11 @@
 """From an audience to committed jobs, in one statement."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
@@ -83,7 +84,7 @@ def queue_jobs(
             workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, lane.value, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
         ]  # fmt: skip
         try:
-            with connection.cursor() as cursor:
+            with _savepoint(), connection.cursor() as cursor:
                 cursor.execute(_QUEUE.replace("{audience}", audience.sql), parameters)
                 customers, queued_ms = cursor.fetchone()
         except IntegrityError as error:
@@ -99,6 +100,11 @@ def queue_jobs(
                 queued_ms=queued_ms,
                 lane=lane,
             )
+
+
+def _savepoint() -> AbstractContextManager[None]:
+    """Inside of a transaction, a statement that fails must not fail all that came before it."""
+    return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 
 def _is_taken_job_id(error: IntegrityError) -> bool:

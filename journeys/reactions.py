@@ -16,9 +16,10 @@ from journeys.event_entries import QueuedEntry, queue_entries
 from journeys.exits import Exit, exit_enrollments
 from journeys.revisions import course_of_revision
 from journeys.steps.course import Course
+from journeys.steps.track_event import MAX_LINKS
+from journeys.steps.wait_for_event import WaitForEvent
 
 log = structlog.get_logger(__name__)
-MAX_CHAIN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()
     `beside` are enrollments that stay as they are: those whose own steps recorded the events.
     """
     record_events(events)
-    reacting = [event for event in events if event.chain <= MAX_CHAIN]
+    reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Reaction()
     inside = [one for one in _insiders(reacting) if one.id not in beside]
@@ -129,8 +130,8 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
 
 
 def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
-    pattern = getattr(inside.course.steps[inside.step_id], "pattern", None)
-    return pattern is not None and pattern.matches(name=event.name, properties=event.properties)
+    step = inside.course.steps.get(inside.step_id)
+    return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
 
 
 _MOVE = """

@@ -11,6 +11,7 @@ from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import ServerCall, path_id
 from engage.schema.responses import Answer
 from journeys import answers, examples
+from journeys.cancellation import JobAlreadyDecided
 from journeys.lookups import JobNotFound, TriggerNotFound
 from journeys.serializers import BULK, SINGLE, TriggerBody
 from journeys.trigger import InvalidJourneyType, JourneyNotFound
@@ -31,6 +32,7 @@ _TRIGGER_BODY = Body(
 
 describe_trigger = ServerCall(
     operation_id="triggerJourney",
+    once_per_key=True,
     tag=_TAG,
     summary="Trigger a journey",
     description="""
@@ -108,6 +110,30 @@ describe_job = ServerCall(
         )
     ],
     refusals=[JobNotFound(examples.ADAS_JOB)],
+)
+
+describe_cancel = ServerCall(
+    operation_id="cancelJob",
+    tag=_TAG,
+    summary="Cancel a job that is still queued",
+    description="""
+Takes one customer out of a trigger before a worker has decided. It is exact, without a period of grace: a job that is
+cancelled is never enrolled. Cancelling it again changes nothing, and is answered alike.
+""",
+    parameters=[_WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    answers=[
+        Answer(
+            data=answers.JobData,
+            description="The job is cancelled.",
+            examples={"Cancelled": (answers.CANCELLED_MESSAGE, examples.CANCELLED_JOB)},
+        )
+    ],
+    refusals=[
+        JobNotFound(examples.ADAS_JOB),
+        JobAlreadyDecided(
+            "The job is not queued any more: its result is 'enrolled'. The customer met the entry rules."
+        ),
+    ],
 )
 
 describe_trigger_state = ServerCall(

@@ -4,6 +4,8 @@ from typing import Any
 
 import structlog
 from celery import Task, shared_task
+from celery.worker import state
+from django.conf import settings
 
 from journeys import wakeups
 from journeys.chunks import overdue_chunks
@@ -11,12 +13,17 @@ from journeys.job_ids import job_id
 from journeys.lanes import serve_lane
 from journeys.models import Chunk
 from journeys.walking import walk_due
+from journeys.webhooks.claims import anything_overdue
+from journeys.webhooks.client import Client
+from journeys.webhooks.sending import send_due
 
 # How long one task goes on with its lane before it lets others have the worker.
 _LANE_SECONDS = 1.0
 _WALK_SECONDS = 1.0
 # How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
 _WAKEUPS = 4
+# How long one task sends before it makes place for the next; another one of its process goes on meanwhile.
+_SEND_SECONDS = 30.0
 
 
 @shared_task(name=wakeups.ENROLL, bind=True)
@@ -35,15 +42,38 @@ def enroll(task: "Task[..., None]", *, lane: str, trigger_id: str | None, start:
 def walk(task: "Task[..., None]") -> None:
     """Walks the enrollments that are due."""
     _bind_log(task)
-    wakeups.wake_for_reaction(walk_due(seconds=_WALK_SECONDS).reaction)
+    walked = walk_due(seconds=_WALK_SECONDS)
+    wakeups.wake_for_reaction(walked.reaction)
+    if walked.somebody_sends:
+        wakeups.wake_sender()
+
+
+@shared_task(name=wakeups.SEND, bind=True)
+def send(task: "Task[..., None]") -> None:
+    """Sends the webhooks that are due, and wakes the walker for those who wait for them."""
+    _bind_log(task)
+    wakeups.begin_sending()
+    client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS)
+    for sent in send_due(
+        threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops
+    ):
+        if sent.somebody_walks:
+            wakeups.wake_walker()
+
+
+def _worker_stops() -> bool:
+    """Whether the worker was asked to end; it then waits for its tasks. Only known in its own process."""
+    return any(asked is not None for asked in (state.should_stop, state.should_terminate))
 
 
 @shared_task(name="sweep")
 def sweep() -> None:
-    """Wakes the lanes in which something has waited too long: its message was lost, or nobody was there to hear it."""
+    """Wakes those for whom something has waited too long: its message was lost, or nobody was there to hear it."""
     for chunk in overdue_chunks(most=_WAKEUPS):
         first = job_id(journey_id=chunk.journey_id, customer_id=chunk.customer_id, queued_ms=chunk.queued_ms)
         wakeups.wake_lane(lane=chunk.lane, job_id=first)
+    if anything_overdue():
+        wakeups.wake_sender()
 
 
 def _bind_log(task: "Task[..., None]") -> None:

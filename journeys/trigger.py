@@ -7,7 +7,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
+
+from django.db import transaction
 
 from customers.audience import Audience, audience_query, resolve_segments
 from customers.fragment import Fragment
@@ -19,7 +22,7 @@ from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id
-from journeys.models import Journey, Trigger
+from journeys.models import Chunk, Journey, Trigger
 from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
 
 # Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
@@ -112,7 +115,7 @@ def trigger_one(
         request_id=current_request_id(),
     )
     queued = QueuedOne(trigger=trigger, customer_id=customer.id)
-    wakeups.wake_for_single(trigger_id=trigger.id, job_id=queued.job_id)
+    transaction.on_commit(partial(wakeups.wake_for_single, trigger_id=trigger.id, job_id=queued.job_id))
     return queued
 
 
@@ -130,9 +133,24 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     )
     first_page = queued_customer_ids(trigger.id)
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
-    wakeups.wake_for_bulk(
-        trigger_id=trigger.id, first_jobs=[(start, _job_id(trigger, first_page[start])) for start in starts]
+    first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
+    transaction.on_commit(partial(wakeups.wake_for_bulk, trigger_id=trigger.id, first_jobs=first_jobs))
+    return QueuedMany(trigger=trigger, first_page=first_page)
+
+
+def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
+    """A bulk call that was queued earlier. Raises JourneyNotFound where its jobs went with their journey."""
+    trigger = QueuedTrigger(
+        id=trigger_id,
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        customers=customers,
+        queued_ms=queued_ms,
+        lane=Chunk.Lane.BULK,
     )
+    first_page = queued_customer_ids(trigger_id)
+    if customers and not first_page:
+        raise JourneyNotFound(journey_id)
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 

@@ -2,10 +2,13 @@
 
 from django.urls import path
 
+from journeys.enrollments.views import EnrollmentExitView, EnrollmentView
 from journeys.views import JobView, TriggerStateView, TriggerView
 
 urlpatterns = [
     path("<str:workspace_id>/jobs/<str:job_id>", JobView.as_view()),
+    path("<str:workspace_id>/enrollments/<str:enrollment_id>", EnrollmentView.as_view()),
+    path("<str:workspace_id>/enrollments/<str:enrollment_id>/exit", EnrollmentExitView.as_view()),
     path("<str:workspace_id>/triggers/<str:trigger_id>", TriggerStateView.as_view()),
     path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
 ]

@@ -1,18 +1,22 @@
 """The trigger, and what became of it."""
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from customers.audience import Audience
 from engage.envelope import success
+from engage.replays import StreamedAnswer, once_per_key
 from engage.views import ServerView
 from journeys import answers, schema
+from journeys.cancellation import cancel_job
 from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_trigger_call
-from journeys.trigger import Excluded, JourneyNotFound, Recipient, trigger_many, trigger_one
+from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
 
 _RETURN_MINIMAL = re.compile(r"(?:^|,)\s*return\s*=\s*\"?minimal\"?\s*(?:[,;]|$)", re.IGNORECASE)
 
@@ -23,7 +27,8 @@ class TriggerView(ServerView):
     policy = "trigger"
 
     @schema.describe_trigger
-    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response | StreamingHttpResponse:
+    @once_per_key
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
         if workspace_id != self.api_key.workspace_id:
             raise JourneyNotFound(journey_id)  # the same as for a missing one: nobody learns what exists elsewhere
@@ -45,7 +50,7 @@ class TriggerView(ServerView):
             return success(answers.EXCLUDED_MESSAGE, answers.excluded_data(outcome))
         return success(answers.SINGLE_MESSAGE, answers.single_data(outcome), status=202)
 
-    def _many(self, journey_id: str, audience: Audience, call: TriggerCall) -> Response | StreamingHttpResponse:
+    def _many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
         queued = trigger_many(
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
@@ -53,11 +58,20 @@ class TriggerView(ServerView):
             answer = success(answers.BULK_MESSAGE, answers.bulk_data(queued), status=202)
             answer["Preference-Applied"] = "return=minimal"
             return answer
-        return StreamingHttpResponse(answers.stream_bulk(queued), status=202, content_type="application/json")
+        facts = {
+            "journey_id": queued.trigger.journey_id,
+            "trigger_id": queued.trigger.id,
+            "customers": queued.trigger.customers,
+            "queued_ms": queued.trigger.queued_ms,
+        }
+        return StreamedAnswer(answers.stream_bulk(queued), facts=facts, status=202)
+
+    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        return answers.stream_bulk(queued_before(workspace_id=self.api_key.workspace_id, **facts))
 
 
 class JobView(ServerView):
-    """`GET /api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
+    """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
 
     policy = "lookup"
     limit_factor = 10
@@ -68,6 +82,13 @@ class JobView(ServerView):
             raise JobNotFound(job_id)
         job = job_state(workspace_id=workspace_id, job_id=job_id)
         return success(answers.JOB_MESSAGE, answers.job_data(job))
+
+    @schema.describe_cancel
+    def delete(self, request: Request, workspace_id: str, job_id: str) -> Response:
+        if workspace_id != self.api_key.workspace_id:
+            raise JobNotFound(job_id)
+        job = cancel_job(workspace_id=workspace_id, job_id=job_id)
+        return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
 
 class TriggerStateView(ServerView):

@@ -21,9 +21,12 @@ log = structlog.get_logger(__name__)
 
 ENROLL = "enroll"
 WALK = "walk"
+SEND = "send"
 # A message of the single lane that no worker has begun yet; whoever queues a job meanwhile need not publish another.
 _SINGLE_PENDING = "engage:single-lane-pending"
+_SENDER_PENDING = "engage:sender-pending"
 _PENDING_MS = 500
+_STALE_SECONDS = 5  # older than this, a wake-up of the sender says nothing that a newer one does not say
 
 
 @cache
@@ -48,10 +51,7 @@ def wake_for_single(*, trigger_id: str, job_id: str) -> None:
 
 def begin_single_lane() -> None:
     """A worker is about to look for the single lane's jobs: later ones need a message of their own."""
-    try:
-        _redis().delete(_SINGLE_PENDING)
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+    _forget(_SINGLE_PENDING)
 
 
 def wake_for_bulk(*, trigger_id: str, first_jobs: Iterable[tuple[int, str]]) -> None:
@@ -83,7 +83,30 @@ def wake_walker() -> None:
     _publish(WALK, task_id=None, queue="walk")
 
 
-def _publish(task: str, *, task_id: str | None, queue: str, **arguments: str | int | None) -> bool:
+def wake_sender() -> None:
+    """Webhooks may be sent at once. While an earlier message is still waiting, its worker will send these too."""
+    try:
+        if redis_availability.is_expected() and _redis().set(_SENDER_PENDING, b"1", nx=True, px=_PENDING_MS):
+            _publish(SEND, task_id=None, queue="webhooks", expires=_STALE_SECONDS)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+def begin_sending() -> None:
+    """A worker is about to look for webhooks: later ones need a message of their own."""
+    _forget(_SENDER_PENDING)
+
+
+def _forget(mark: str) -> None:
+    try:
+        _redis().delete(mark)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+def _publish(
+    task: str, *, task_id: str | None, queue: str, expires: int | None = None, **arguments: str | int | None
+) -> bool:
     """Whether the message was handed to Redis."""
     if not redis_availability.is_expected():
         return False
@@ -94,6 +117,7 @@ def _publish(task: str, *, task_id: str | None, queue: str, **arguments: str | i
             queue=queue,
             kwargs=arguments,
             headers={"request_id": current_request_id()},
+            expires=expires,
             ignore_result=True,
             retry=False,
         )

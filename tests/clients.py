@@ -1,7 +1,9 @@
 """Clients that speak HTTP as the service's callers do."""
 
+import gzip
 import json
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -24,6 +26,10 @@ class Answer:
         streaming = getattr(response, "streaming_content", None)
         content = b"".join(streaming) if streaming is not None else response.content  # type: ignore[attr-defined]
         return cls(response.status_code, dict(response.items()), content)
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status_code < HTTPStatus.BAD_REQUEST
 
     def json(self) -> Any:
         return json.loads(self.content)
@@ -50,6 +56,7 @@ class _Caller:
         """
         headers = {**self.headers, **options.pop("headers", {})}
         options["headers"] = {name: value for name, value in headers.items() if value is not None}
+        encoding = options["headers"].get("Content-Encoding", "").lower()
         raw = b""
         if body is not None:
             raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -58,7 +65,7 @@ class _Caller:
         Exchange(
             method=method,
             path=path,
-            sent=raw,
+            sent=gzip.decompress(raw) if answer.succeeded and "gzip" in encoding else raw,
             status=answer.status_code,
             headers=answer.headers,
             received=answer.content,

@@ -16,5 +16,5 @@ def time_passes(**duration: float) -> None:
     """Moves every wait back by this much: `time_passes(days=1)`."""
     with connection.cursor() as cursor:
         for table, columns in _WAITS.items():
-            moved = ", ".join(f"{column} = {column} - %s" for column in columns)
-            cursor.execute(f"UPDATE {table} SET {moved}", [timedelta(**duration)] * len(columns))
+            moved = ", ".join(f"{column} = {column} - %s::interval" for column in columns)
+            cursor.execute(f"UPDATE {table} SET {moved}", [str(timedelta(**duration))] * len(columns))

@@ -11,8 +11,10 @@ from rest_framework import exceptions
 
 from engage.authentication import InvalidAppId, OriginNotAllowed, Unauthorized
 from engage.envelope import as_refusal
-from engage.errors import InvalidRequest, Refusal
-from engage.parsing import BodyTooLarge, InvalidJson
+from engage.errors import BodyTooLarge, InvalidRequest, Refusal
+from engage.idempotency import IdempotencyKeyReused, RequestInProgress
+from engage.inflation import InvalidGzip
+from engage.parsing import InvalidJson
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
 from engage.schema.responses import Answer, failures, successes
@@ -28,6 +30,7 @@ _EVERY_CALL = (
 _CALL_WITH_BODY = (
     InvalidRequest("external_id must be a string, but a number came."),
     InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
+    InvalidGzip("The body is gzip that ends too early."),
     as_refusal(exceptions.UnsupportedMediaType("text/plain")),
 )
 _REQUEST_ID = OpenApiParameter(
@@ -35,6 +38,17 @@ _REQUEST_ID = OpenApiParameter(
     location=OpenApiParameter.HEADER,
     description="An id of your own for this request: up to 64 letters, digits, - and _. It comes back in the answer "
     "and stands in the service's logs. Where it is missing or has another form, the service makes one.",
+)
+
+_IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    location=OpenApiParameter.HEADER,
+    description="A name of your own for this call, best a random one: 1 to 255 visible ASCII characters. For 24 hours, "
+    "the same call with the same key and the same body is not done again; it gets the first answer, with "
+    "`Idempotency-Replayed: true`. Only successes are kept: after a refusal the call may be sent again as it should "
+    "have been. Another body with the same key is refused. Keys of different callers and paths have nothing to do "
+    "with each other.",
 )
 
 
@@ -47,7 +61,8 @@ def path_id(name: str, description: str) -> OpenApiParameter:
 class _Call:
     """What there is to say about a call. `requests` are examples of its body, by title.
 
-    `refusals` are those of this call alone: what every call of its kind may answer is added.
+    `refusals` are those of this call alone: what every call of its kind may answer is added. `once_per_key` says that
+    its view's method is so decorated.
     """
 
     operation_id: str
@@ -59,21 +74,42 @@ class _Call:
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Sequence[Answer]
     refusals: Sequence[Refusal] = ()
+    once_per_key: bool = False
 
     def __call__(self, view: View) -> View:
         of_body = [*_CALL_WITH_BODY, self._body_too_large()] if self.body else []
-        refusals = [*self.refusals, *of_body, *self._of_every_such_call(), *_EVERY_CALL]
+        of_key = [RequestInProgress(), IdempotencyKeyReused()] if self.once_per_key else []
+        refusals = [*self.refusals, *of_body, *of_key, *self._of_every_such_call(), *_EVERY_CALL]
         describe = extend_schema(
             operation_id=self.operation_id,
             tags=[self.tag],
             summary=self.summary,
             description=self.description.strip(),
-            parameters=[*self.parameters, _REQUEST_ID],
+            parameters=[*self.parameters, *self._about_key(), _REQUEST_ID],
             request=self.body,
             examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
             responses=successes(self.answers) | failures(refusals),
         )
         return describe(view)
+
+    def _about_key(self) -> list[OpenApiParameter]:
+        if not self.once_per_key:
+            return []
+        replayed = OpenApiParameter(
+            "Idempotency-Replayed",
+            {"type": "string", "enum": ["true"]},
+            location=OpenApiParameter.HEADER,
+            description="`true` where this is the first answer to a call with this Idempotency-Key once more.",
+            response=[answer.status for answer in self.answers],
+        )
+        retry_after = OpenApiParameter(
+            "Retry-After",
+            int,
+            location=OpenApiParameter.HEADER,
+            description="In how many seconds to try again; at least 1.",
+            response=[RequestInProgress.status],
+        )
+        return [_IDEMPOTENCY_KEY, replayed, retry_after]
 
     def _of_every_such_call(self) -> list[Refusal]:
         raise NotImplementedError

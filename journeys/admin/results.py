@@ -11,6 +11,7 @@ JOB_STATUS: dict[str, str] = {
     EnrollmentJob.Status.QUEUED: "info",
     EnrollmentJob.Status.DECIDED: "success",
     EnrollmentJob.Status.FAILED: "danger",
+    EnrollmentJob.Status.CANCELLED: "warning",
 }
 JOB_RESULT: dict[str, str] = {
     EnrollmentJob.Result.ENROLLED: "success",
@@ -20,6 +21,7 @@ JOB_RESULT: dict[str, str] = {
     EnrollmentJob.Result.JOURNEY_INACTIVE: "warning",
     EnrollmentJob.Result.CUSTOMER_DELETED: "warning",
     EnrollmentJob.Result.FAILED: "danger",
+    EnrollmentJob.Result.CANCELLED: "warning",
 }
 ENROLLMENT_STATE: dict[str, str] = {
     Enrollment.State.ACTIVE: "info",

@@ -10,7 +10,7 @@ from typing import ClassVar
 from customers.conditions import Condition, Root, evaluate
 from engage.documents import Part
 from journeys.steps.events import read_condition
-from journeys.steps.outcomes import Footprint, GoTo, StepResult, going_on
+from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
@@ -49,8 +49,7 @@ class Branch:
 
     def _go(self, step_id: str | None, why: str) -> StepResult:
         detail = f"{why}: {going_on(step_id)}."
-        footprint = Footprint(step_id=self.id, type=self.type, resumed=False, state="done", detail=detail)
-        return StepResult(footprint=footprint, then=GoTo(step_id=step_id))
+        return StepResult(footprint=footprint(self, "done", detail), then=GoTo(step_id=step_id))
 
 
 def parse_branch(step: WrittenStep) -> Branch:
@@ -62,7 +61,7 @@ def parse_branch(step: WrittenStep) -> Branch:
     return Branch(
         id=step.id,
         cases=tuple(_read_case(step, part) for part in parts),
-        next=step.target(fields["else"]) if "else" in fields else step.next(),
+        next=step.target_in(fields, "else"),
     )
 
 

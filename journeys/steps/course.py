@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from journeys.steps.definition import Step, parse_steps
-from journeys.steps.delay import Delay
+from journeys.steps.delay import Delay, FixedTime
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
 from journeys.steps.scene import Scene
+from journeys.steps.wait_for_event import WaitForEvent
+from journeys.steps.webhook import Webhook
 
 MAX_STEPS_IN_ONE_GO = 100
 _COMPLETED = "The last step is done."
@@ -62,7 +64,7 @@ def _take(course: Course, scene: Scene, step: Step, arrival: Arrival) -> StepRes
     if isinstance(arrival, Ahead):
         reason = course.exit_rules.conditions and course.exit_rules.holding(scene.facts())
         return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(scene)
-    if isinstance(step, Delay):
+    if isinstance(step, Delay | WaitForEvent | Webhook):
         return step.resume(scene, arrival)
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")
 
@@ -86,11 +88,11 @@ class DelayStop:
 
 def go_on(steps: Sequence[Step], *, step_id: str, began: bool, now: datetime) -> DelayStop:
     """The next stop of a journey that holds delays only."""
-    by_id = {step.id: step for step in steps}
-    step = by_id[step_id]
-    following = step if not began else by_id[step.next] if step.next is not None else None
+    delays = {step.id: step for step in steps if isinstance(step, Delay)}
+    step = delays[step_id]
+    following = step if not began else delays[step.next] if step.next is not None else None
     if following is None:
         return DelayStop(step_id=step.id, due_at=None)
-    if not isinstance(following, Delay):
-        raise TypeError(f"A step of type {following.type} cannot be walked by go_on().")
-    return DelayStop(step_id=following.id, due_at=now + following.duration)
+    if not isinstance(following.length, FixedTime):
+        raise TypeError("Only delays of a fixed time can be walked by go_on().")
+    return DelayStop(step_id=following.id, due_at=now + following.length.duration)

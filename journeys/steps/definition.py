@@ -12,13 +12,27 @@ from engage.documents import Part
 from journeys.steps.branch import Branch, parse_branch
 from journeys.steps.delay import Delay, parse_delay
 from journeys.steps.exit import Exit, parse_exit
+from journeys.steps.split import Split, parse_split
+from journeys.steps.track_event import TrackEvent, parse_track_event
+from journeys.steps.update_profile import UpdateProfile, parse_update_profile
+from journeys.steps.wait_for_event import WaitForEvent, parse_wait_for_event
+from journeys.steps.webhook import Webhook, parse_webhook
 from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
 
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
-Step = Delay | Branch | Exit
-_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {"delay": parse_delay, "branch": parse_branch, "exit": parse_exit}
+Step = Webhook | Delay | WaitForEvent | Branch | Split | UpdateProfile | TrackEvent | Exit
+_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
+    Webhook.type: parse_webhook,
+    Delay.type: parse_delay,
+    WaitForEvent.type: parse_wait_for_event,
+    Branch.type: parse_branch,
+    Split.type: parse_split,
+    UpdateProfile.type: parse_update_profile,
+    TrackEvent.type: parse_track_event,
+    Exit.type: parse_exit,
+}
 
 
 def parse_steps(value: object) -> tuple[Step, ...]:

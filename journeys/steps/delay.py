@@ -1,57 +1,152 @@
-"""`delay`: the customer waits for a fixed time. `{"id": "wait", "type": "delay", "for": "P1D"}`."""
+"""`delay`: the customer waits, for a time, until a time of day, or to a moment that a template gives.
+
+`{"id": "wait", "type": "delay", "for": "P1D"}`, `{…, "until": "09:00", "timezone": "Europe/Berlin"}`,
+`{…, "at": "{{ api.payload.departs_at }}"}`.
+"""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 from typing import ClassVar
+from zoneinfo import ZoneInfo
 
+from customers.conditions.instants import parse_instant
 from engage.documents import Part
-from journeys.steps.durations import InvalidDuration, parse_duration
-from journeys.steps.outcomes import Footprint, GoTo, Resumption, StepResult, Wait, in_words
+from journeys.rendering import Rendering
+from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
+from journeys.steps.outcomes import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
 from journeys.steps.scene import Scene
+from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
 from journeys.steps.written import WrittenStep
 
+LEAST_WAIT = timedelta(seconds=1)
 _LONGEST_TEXT = 100
-_LEAST_WAIT = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedTime:
+    """`for`: as long as it says."""
+
+    duration: timedelta
+
+    @property
+    def waits(self) -> bool:
+        return self.duration >= LEAST_WAIT
+
+    def end(self, now: datetime, rendering: Rendering) -> datetime:
+        return now + self.duration
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeOfDay:
+    """`until`: the next time that clocks show this."""
+
+    waits: ClassVar = True
+
+    time: time
+    zone: ZoneInfo
+
+    def end(self, now: datetime, rendering: Rendering) -> datetime:
+        return next_time(self.time, self.zone, after=now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """`at`: the moment that the text gives, which may be past."""
+
+    waits: ClassVar = False
+
+    text: str | TemplatedText
+
+    def end(self, now: datetime, rendering: Rendering) -> datetime:
+        """Raises StepFailed where the text gives no moment, or one in more than ten years."""
+        text = written(self.text, rendering).strip()
+        moment = parse_instant(text)
+        if moment is None:
+            given = "no time in ISO 8601" if text else "nothing"
+            raise StepFailed(f"Does not wait: at gives {given}.")
+        if moment - now > LONGEST:
+            raise StepFailed("Does not wait: at gives a time in more than ten years.")
+        return moment
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delay:
-    """Waits for `duration`, then goes on to `next` (None: the end)."""
+    """Waits as `length` has it, then goes on to `next` (None: the end). What is past already does not wait."""
 
     type: ClassVar = "delay"
 
     id: str
     next: str | None
-    duration: timedelta
+    length: FixedTime | TimeOfDay | Moment
 
     @property
     def waits(self) -> bool:
         """Whether a loop through it goes slowly enough to be let be."""
-        return self.duration >= _LEAST_WAIT
+        return self.length.waits
 
     @property
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
     def begin(self, scene: Scene) -> StepResult:
-        due_at = scene.now + self.duration
-        footprint = Footprint(
-            step_id=self.id, type=self.type, resumed=False, state="waiting", detail=f"Waits until {in_words(due_at)}."
+        rendering = scene.rendering()
+        try:
+            due_at = self.length.end(scene.now, rendering)
+        except StepFailed as failed:
+            return self._go_on("failed", failed.detail, rendering)
+        if due_at <= scene.now:
+            return self._go_on("done", "Does not wait: the time is past.", rendering)
+        return StepResult(
+            footprint=footprint(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
+            then=Wait(step_id=self.id, due_at=due_at),
         )
-        return StepResult(footprint=footprint, then=Wait(step_id=self.id, due_at=due_at))
 
     def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
-        footprint = Footprint(step_id=self.id, type=self.type, resumed=True, state="done", detail="The wait is over.")
-        return StepResult(footprint=footprint, then=GoTo(step_id=self.next))
+        return StepResult(
+            footprint=footprint(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
+        )
+
+    def _go_on(self, state: State, detail: str, rendering: Rendering) -> StepResult:
+        return StepResult(
+            footprint=footprint(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
+        )
 
 
 def parse_delay(step: WrittenStep) -> Delay:
     """The delay as written. Raises InvalidSteps."""
-    fields = step.fields(required=["for"])
-    return Delay(id=step.id, next=step.next(), duration=_duration(fields["for"]))
+    fields = step.fields(optional=["for", "until", "timezone", "at"])
+    if len(fields.keys() & {"for", "until", "at"}) != 1:
+        step.part.refuse("must hold one of for, until and at.")
+    if "timezone" in fields and "until" not in fields:
+        fields["timezone"].refuse("may stand beside until only.")
+    return Delay(id=step.id, next=step.next(), length=_length(step, fields))
 
 
-def _duration(part: Part) -> timedelta:
+def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay | Moment:
+    if "for" in fields:
+        return FixedTime(duration=read_duration(fields["for"]))
+    if "at" in fields:
+        fields["at"].text()
+        return Moment(text=_read_moment(step, fields["at"]))
+    try:
+        part = fields["until"]
+        time_of_day = parse_time(part.text(at_most=_LONGEST_TEXT))
+        part = step.part.field("timezone")
+        return TimeOfDay(time=time_of_day, zone=parse_timezone(part.text(at_most=_LONGEST_TEXT)))
+    except InvalidTime as invalid:
+        part.refuse(str(invalid))
+
+
+def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
+    text = read_text(step, part)
+    if isinstance(text, str) and parse_instant(text.strip()) is None:
+        part.refuse("must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template that gives one.")
+    return text
+
+
+def read_duration(part: Part) -> timedelta:
+    """The ISO 8601 duration that stands here."""
     try:
         return parse_duration(part.text(at_most=_LONGEST_TEXT))
     except InvalidDuration as invalid:

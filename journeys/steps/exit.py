@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from journeys.steps.outcomes import Ended, Footprint, StepResult
+from journeys.steps.outcomes import Ended, StepResult, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
@@ -23,8 +23,10 @@ class Exit:
     next: None = None
 
     def begin(self, scene: Scene) -> StepResult:
-        footprint = Footprint(step_id=self.id, type=self.type, resumed=False, state="done", detail=self.reason)
-        return StepResult(footprint=footprint, then=Ended(step_id=self.id, exited=True, reason=self.reason))
+        return StepResult(
+            footprint=footprint(self, "done", self.reason),
+            then=Ended(step_id=self.id, exited=True, reason=self.reason),
+        )
 
 
 def parse_exit(step: WrittenStep) -> Exit:

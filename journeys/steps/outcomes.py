@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+
+State = Literal["done", "waiting", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +39,55 @@ class Footprint:
     step_id: str
     type: str
     resumed: bool
-    state: Literal["done", "waiting", "failed"]
+    state: State
     detail: str
     missing: tuple[str, ...] = ()
     writes: Mapping[str, Any] | None = None
     tracked: TrackedEvent | None = None
     request: WebhookRequest | None = None
+
+
+class Named(Protocol):
+    """A step, as its footprints know it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+
+def footprint(
+    step: Named,
+    state: State,
+    detail: str,
+    *,
+    resumed: bool = False,
+    missing: tuple[str, ...] = (),
+    writes: Mapping[str, Any] | None = None,
+    tracked: TrackedEvent | None = None,
+    request: WebhookRequest | None = None,
+) -> Footprint:
+    """The step's footprint."""
+    return Footprint(
+        step_id=step.id,
+        type=step.type,
+        resumed=resumed,
+        state=state,
+        detail=detail,
+        missing=missing,
+        writes=writes,
+        tracked=tracked,
+        request=request,
+    )
+
+
+class StepFailed(Exception):
+    """A step that cannot do what it is for, as may be expected of its templates: the detail of a failed footprint."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from customers.conditions import CustomerFacts, Facts
+from customers.conditions.fields import IDENTIFIER_COLUMNS
+from engage.times import iso_utc
+from journeys.rendering import Rendering
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +45,24 @@ class Scene:
             event_name=self.event.name,
             event_properties=self.event.properties,
         )
+
+    def rendering(self) -> Rendering:
+        """For the templates of one step, with what it finds at the moment."""
+        return Rendering(self._scope)
+
+    def _scope(self) -> dict[str, object]:
+        customer, event = self.customer, self.event
+        return {
+            "customer": {**customer.attributes, **_identifiers(customer), "attributes": customer.attributes},
+            "api": {"properties": self.payload, "payload": self.payload},
+            "event": {} if event is None else {"name": event.name, "properties": event.properties},
+            "journey": {"id": self.journey_id, "name": self.journey_name},
+            "enrollment": {"id": self.enrollment_id},
+            "now": iso_utc(self.now),
+        }
+
+
+def _identifiers(customer: CustomerFacts) -> dict[str, str]:
+    """Those that are set, by all of their spellings: each comes before the attribute of its name."""
+    known = {spelling: getattr(customer, column) for spelling, column in IDENTIFIER_COLUMNS.items()}
+    return {spelling: value for spelling, value in known.items() if value is not None}

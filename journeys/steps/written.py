@@ -1,6 +1,6 @@
 """A step as it is written in a journey's definition, and what every type of step is read with."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from engage.documents import Part
@@ -34,6 +34,10 @@ class WrittenStep:
         written = self.part.members().get("next")
         return self.following if written is None else self.target(written)
 
+    def target_in(self, fields: Mapping[str, Part], name: str) -> str | None:
+        """The id of the step that this field leads to; where it is left out, that of the one that comes next."""
+        return self.target(fields[name]) if name in fields else self.next()
+
     def target(self, part: Part) -> str | None:
         """The id of a step of the same journey, or null for the end."""
         if part.is_null:
@@ -42,3 +46,7 @@ class WrittenStep:
         if step_id not in self.ids:
             part.refuse(f"is {step_id!r}, but no step has this id.")
         return step_id
+
+    def place_of(self, part: Part) -> str:
+        """Where a part of this step stands in it: `body.user.name`."""
+        return part.place.removeprefix(f"{self.part.place}.")

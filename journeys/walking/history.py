@@ -231,7 +231,7 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
 def _move(walks: Sequence[Walked]) -> None:
     places = [_place(walked.walk.stop, walked.standing.scene.now) for walked in walks]
     begun = [sum(not footprint.resumed for footprint in walked.walk.footprints) for walked in walks]
-    parameters: list[Sequence[Any]] = [
+    parameters: list[Any] = [
         [walked.standing.claimed.id for walked in walks],
         [place.state.value for place in places],
         [place.exit_reason for place in places],

@@ -53,7 +53,7 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
     assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
-    assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 4
+    assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 6
     assert code == 0
     assert "Traceback" not in output.read_text()
     assert left_over(folder) == []

@@ -51,6 +51,27 @@ def test_an_unknown_environment_is_refused() -> None:
     assert "ENVIRONMENT must be 'development' or 'production', not 'staging'." in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8,loopback"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
+        ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
+        ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be at least 1."),
+    ],
+)
+def test_settings_of_webhooks_that_mean_nothing_are_refused(variable: dict[str, str], message: str) -> None:
+    done = start({**PRODUCTION, **variable})
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() -> None:
+    code = "from config.settings import WEBHOOK_ALLOWED_NETWORKS as allowed; print(*allowed)"
+    assert start(PRODUCTION, code).stdout == "\n"
+    listed = {**PRODUCTION, "WEBHOOK_ALLOWED_NETWORKS": "10.1.0.0/16, fd00::/8"}
+    assert start(listed, code).stdout == "10.1.0.0/16 fd00::/8\n"
+
+
 def test_nothing_embedded_starts_in_production() -> None:
     code = "import config.settings, config.embedded; assert not config.embedded._in_use"
     assert start(PRODUCTION, code).returncode == 0

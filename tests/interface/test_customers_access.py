@@ -15,8 +15,10 @@ CALLS: list[tuple[str, list[str], Any]] = [
     ("PUT", [], {"external_id": "new"}),
     ("GET", [], None),
     ("POST", ["batch"], {"customers": [{"external_id": "new"}]}),
+    ("POST", ["events"], {"external_id": "ada", "eventName": "seen"}),
     ("GET", [NOBODY], None),
     ("DELETE", [NOBODY], None),
+    ("GET", [NOBODY, "journeys"], None),
     ("POST", ["segments", NOBODY, "members"], {"add": ["ada"]}),
 ]
 every_call = pytest.mark.parametrize(("method", "below", "body"), CALLS)
@@ -58,7 +60,8 @@ def test_every_answer_tells_the_limit_also_a_refusal(
     limit = 10_000_000 if method == "GET" else 1_000_000
     assert answer["X-RateLimit-Limit"] == str(limit)
     assert answer["X-RateLimit-Remaining"] == str(limit - 1)
-    assert answer["RateLimit-Policy"] == f'"customers";q={limit};w=60'
+    policy = {"events": "events", "journeys": "lookup"}.get("".join(below[-1:]), "customers")
+    assert answer["RateLimit-Policy"] == f'"{policy}";q={limit};w=60'
 
 
 def test_reads_may_be_ten_times_as_many_as_writes_and_count_apart(acme: Workspace) -> None:

@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
-from journeys.models import Journey
+from journeys.models import Enrollment, Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
@@ -18,7 +18,10 @@ from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 @dataclass(frozen=True)
 class Tenant:
-    """A workspace with one of everything; both tenants' people and things have the same names."""
+    """A workspace with one of everything, an enrollment under way, and a job in the queue.
+
+    Both tenants' people and things have the same names.
+    """
 
     workspace: Workspace
     server: ServerClient
@@ -27,6 +30,7 @@ class Tenant:
     journey: Journey
     trigger_id: str
     job_id: str
+    enrollment_id: str
 
     def ids(self) -> dict[str, str]:
         return {
@@ -36,16 +40,21 @@ class Tenant:
             "journey_id": self.journey.id,
             "trigger_id": self.trigger_id,
             "job_id": self.job_id,
+            "enrollment_id": self.enrollment_id,
         }
 
 
 def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     customer = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
     segment = SegmentFactory.create(workspace=workspace, key="vip", members=[customer])
-    journey = JourneyFactory.create(workspace=workspace, key="welcome")
-    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    journey = JourneyFactory.create(
+        workspace=workspace, key="welcome", steps=[{"id": "wait", "type": "delay", "for": "P1D"}]
+    )
+    data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
-    return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"])
+    enrollment = Enrollment.objects.get(workspace=workspace)
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id)
 
 
 @pytest.fixture
@@ -62,12 +71,17 @@ def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
 CALLS: dict[tuple[str, str], Any] = {
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
     ("GET", "journeys/{workspace_id}/jobs/{job_id}"): None,
+    ("DELETE", "journeys/{workspace_id}/jobs/{job_id}"): None,
+    ("GET", "journeys/{workspace_id}/enrollments/{enrollment_id}"): None,
+    ("POST", "journeys/{workspace_id}/enrollments/{enrollment_id}/exit"): {"reason": "hacked"},
     ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
+    ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
     ("GET", "customers/{workspace_id}"): None,
     ("GET", "customers/{workspace_id}/{customer_id}"): None,
     ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
+    ("GET", "customers/{workspace_id}/{customer_id}/journeys"): None,
     ("POST", "customers/{workspace_id}/segments/{segment_id}/members"): {"remove": ["ada"]},
 }
 

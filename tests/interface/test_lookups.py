@@ -69,6 +69,7 @@ def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, jo
         "queued": 3,
         "decided": 0,
         "failed": 0,
+        "cancelled": 0,
         "results": {},
     }
     let_workers_decide()

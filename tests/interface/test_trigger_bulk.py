@@ -163,7 +163,11 @@ def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Jou
 
 
 def test_a_thousand_external_ids_cost_as_many_queries_as_one(
-    server: ServerClient, journey: Journey, acme: Workspace, django_assert_num_queries: Any
+    transactional_db: None,
+    server: ServerClient,
+    journey: Journey,
+    acme: Workspace,
+    django_assert_num_queries: Any,
 ) -> None:
     names = crowd(acme, 1000)
     data(trigger(server, journey, {"external_ids": names[:1]}))

@@ -171,7 +171,7 @@ QUERIES_OF_A_SINGLE_TRIGGER = 4  # key, journey, customer, and the one statement
 
 
 def test_a_single_trigger_costs_four_queries(
-    server: ServerClient, journey: Journey, ada: Customer, django_assert_num_queries: Any
+    transactional_db: None, server: ServerClient, journey: Journey, ada: Customer, django_assert_num_queries: Any
 ) -> None:
     data(trigger(server, journey, {"external_id": "ada"}))  # notes the key's use, at most once a minute
     with django_assert_num_queries(QUERIES_OF_A_SINGLE_TRIGGER):

@@ -103,6 +103,8 @@ def waiting(journey: Journey, *customers: Customer) -> list[WaitingJob]:
             customer_exists=True,
             active_enrollment_id=None,
             completed=0,
+            event_id=None,
+            chain=0,
         )
         for job in EnrollmentJob.objects.filter(journey=journey)
     ]

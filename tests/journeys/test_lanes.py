@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Segment
@@ -68,6 +68,7 @@ def test_a_small_call_takes_its_turn_before_the_end_of_a_large_one(
     assert turns.index(small) < 6
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
@@ -79,11 +80,23 @@ def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
     assert task_ids(queue, "single") == [first["jobId"], later["jobId"]]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
     answered = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
     assert task_ids(queue, "bulk") == answered["jobIds"][::500]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_woken_before_the_commit(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    with transaction.atomic():
+        single = data(trigger(server, journey, {"external_id": "user-1"}))
+        bulk = data(trigger(server, journey, {"external_ids": ["user-2"]}, headers={"Idempotency-Key": "1"}))
+        assert task_ids(queue, "single") == task_ids(queue, "bulk") == []
+    assert (task_ids(queue, "single"), task_ids(queue, "bulk")) == ([single["jobId"]], bulk["jobIds"])
 
 
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(

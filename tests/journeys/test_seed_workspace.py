@@ -383,7 +383,7 @@ BAD: list[tuple[Any, str]] = [
         journey(entryConditions={"any": [{"field": "customer.plan", "op": "eq"}]}),
         "journeys[0].entryConditions.any[0].value is required.",
     ),
-    (journey(steps=[{"id": "a", "type": "delay"}]), "journeys[0].steps[0].for is required."),
+    (journey(steps=[{"id": "a", "type": "delay"}]), "journeys[0].steps[0] must hold one of for, until and at."),
     (
         journey(steps=[{"id": "a", "type": "delay", "for": "P1D"}, {"id": "b", "type": "delay", "for": "1 day"}]),
         "journeys[0].steps[1].for must be an ISO 8601 duration such as P1D, PT2H30M or PT5S.",

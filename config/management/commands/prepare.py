@@ -15,6 +15,7 @@ from config.demo import ADMIN, Demo, SeededWorkspace, read_demo, write_demo
 from config.tour import TOUR, tour_steps
 from engage.models import Workspace
 from journeys.design import save_journey
+from journeys.webhooks.signing_secrets import current_secrets
 
 
 class Command(BaseCommand):
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         stored = Workspace.objects.get(id=workspace["workspaceId"])
         if port := os.environ.get("DEMO_RECEIVER_PORT"):
             workspace["journeys"][TOUR] = _save_tour(stored, receiver=f"http://127.0.0.1:{port}")
-        secret = current_webhook_secret(workspace_id=stored.id)
+        secret = current_secrets([stored.id])[stored.id]
         write_demo(Demo(workspace=workspace, adminPassword=password, webhookSecret=secret))
 
 

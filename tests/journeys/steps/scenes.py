@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from customers.conditions import CustomerFacts
 from journeys.steps.course import Course, parse_course, walk_on
+from journeys.steps.definition import parse_steps
 from journeys.steps.outcomes import Ahead, Arrival, Walk
 from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.written import InvalidSteps
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ADA = CustomerFacts(
@@ -49,3 +53,9 @@ def walk(
     start = step_id or walked.first
     assert start is not None
     return walk_on(walked, in_scene or scene(), step_id=start, arrival=arrival or Ahead())
+
+
+def refusal_of(*steps: dict[str, Any]) -> str:
+    with pytest.raises(InvalidSteps) as refused:
+        parse_steps(list(steps))
+    return refused.value.message

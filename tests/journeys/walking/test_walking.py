@@ -85,16 +85,16 @@ def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
 def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundred(
     server: ServerClient, acme: Workspace
 ) -> None:
-    crowd(acme, 501)
+    crowd(acme, 502)
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, TRACK, DAY])
     counts = []
-    for names in (["user-0"], [f"user-{n}" for n in range(1, 501)]):
+    for names in (["user-501"], ["user-0"], [f"user-{n}" for n in range(1, 501)]):
         data(trigger(server, journey, {"external_ids": names, "payload": {"plan": "pro"}}))
         let_workers_decide()
         with CaptureQueriesContext(connection) as queries:
             assert walk_due(seconds=60).moved == len(names)
         counts.append(len(queries))
-    assert counts[0] == counts[1] <= 20
+    assert counts == [16, 15, 15]  # the first reads the revision, which a process keeps
 
 
 def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, acme: Workspace) -> None:

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from journeys.steps.definition import MAX_STEPS, parse_steps
-from journeys.steps.delay import Delay
+from journeys.steps.delay import Delay, FixedTime
 from journeys.steps.durations import InvalidDuration, parse_duration
 from journeys.steps.written import InvalidSteps
+
+DELAY = "id, type, for, until, timezone, at, next"
+TYPES = "webhook, delay, wait_for_event, branch, split, update_profile, track_event, exit"
 
 
 def delay(step_id: Any = "wait", **fields: Any) -> dict[str, Any]:
@@ -28,10 +31,10 @@ def test_a_journey_may_have_no_steps() -> None:
 def test_steps_follow_one_another_unless_next_says_otherwise() -> None:
     steps = parse_steps([delay("one", next="three"), delay("two"), delay("three", next=None), delay("four")])
     assert steps == (
-        Delay(id="one", next="three", duration=timedelta(days=1)),
-        Delay(id="two", next="three", duration=timedelta(days=1)),
-        Delay(id="three", next=None, duration=timedelta(days=1)),
-        Delay(id="four", next=None, duration=timedelta(days=1)),
+        Delay(id="one", next="three", length=FixedTime(duration=timedelta(days=1))),
+        Delay(id="two", next="three", length=FixedTime(duration=timedelta(days=1))),
+        Delay(id="three", next=None, length=FixedTime(duration=timedelta(days=1))),
+        Delay(id="four", next=None, length=FixedTime(duration=timedelta(days=1))),
     )
 
 
@@ -51,9 +54,9 @@ def test_steps_follow_one_another_unless_next_says_otherwise() -> None:
         ([delay("a"), delay("b"), delay("a")], "steps[2].id is 'a', which is the id of steps[0] already."),
         ([{"id": "wait", "for": "P1D"}], "steps[0].type is required."),
         ([delay(type=None)], "steps[0].type must be a string, but null came."),
-        ([delay(type="dance")], "steps[0].type is 'dance', which is no type of step; there is delay, branch, exit."),
-        ([{"id": "wait", "type": "delay"}], "steps[0].for is required."),
-        ([delay(fro="P1D")], "steps[0].fro is not known; what may stand here is id, type, for, next."),
+        ([delay(type="dance")], f"steps[0].type is 'dance', which is no type of step; there is {TYPES}."),
+        ([{"id": "wait", "type": "delay"}], "steps[0] must hold one of for, until and at."),
+        ([delay(fro="P1D")], f"steps[0].fro is not known; what may stand here is {DELAY}."),
         ([delay(**{"for": 5})], "steps[0].for must be a string, but a number came."),
         ([delay(**{"for": "-P1D"})], "steps[0].for must not be negative."),
         ([delay(next="nowhere")], "steps[0].next is 'nowhere', but no step has this id."),
@@ -72,7 +75,7 @@ def test_the_bounds_themselves_are_allowed() -> None:
 
 def test_a_loop_with_a_wait_in_it_is_allowed() -> None:
     steps = [delay("a", **{"for": "PT0S"}), delay("b", **{"for": "PT1S"}, next="a")]
-    assert [step.next for step in parse_steps(steps)] == ["b", "a"]
+    assert [step.targets for step in parse_steps(steps)] == [("b",), ("a",)]
 
 
 def test_a_loop_without_a_wait_is_refused_with_its_way() -> None:

@@ -1,0 +1,156 @@
+"""A call that names itself with an `Idempotency-Key` is done once, however often it is sent.
+
+1. The caller (an API key or an app), the path and the key say which call it is. An advisory lock on them, held until
+   the transaction ends, lets one sending of it in; another that comes meanwhile is told to come back, so that no web
+   process waits for it.
+2. The first answer is kept for 24 hours, in the transaction that does the work: there is neither work without its
+   answer nor an answer without its work. A refusal rolls back and is not kept.
+3. The same call with the same body is given the first answer again; with another body it is refused. Bodies are the
+   same where their JSON values are, whatever the order of the keys, the spaces and the encoding on the way.
+
+What the answer depends on beside path and body (the query, `Prefer`) is not compared: the first answer it is.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from engage.errors import InvalidRequest, Refusal
+from engage.models import IdempotencyRecord
+
+KEPT_FOR = timedelta(hours=24)
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class IdempotencyKeyReused(Refusal):
+    """This Idempotency-Key came before, with another body."""
+
+    status = 422
+    error = "Idempotency key reused"
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This Idempotency-Key was used in the last 24 hours for a call with another body. "
+            "Send the same body again, or a new key."
+        )
+
+
+class RequestInProgress(Refusal):
+    """A call with this Idempotency-Key is being served at this moment."""
+
+    status = 409
+    error = "Request in progress"
+    code = "request_in_progress"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A call with this Idempotency-Key is being served at this moment. Send it again to learn its answer.",
+            headers={"Retry-After": "1"},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who calls: one of the two ids is there."""
+
+    workspace_id: str
+    api_key_id: str | None = None
+    app_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyedCall:
+    """A call with an Idempotency-Key, which has the form of one; `body` is any JSON value."""
+
+    caller: Caller
+    path: str
+    key: str
+    body: Any
+
+    @cached_property
+    def digest(self) -> bytes:
+        return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
+
+    @cached_property
+    def body_digest(self) -> bytes:
+        return hashlib.sha256(json.dumps(self.body, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+    @property
+    def lock(self) -> int:
+        caller = self.caller.api_key_id or self.caller.app_id or ""
+        return int.from_bytes(hashlib.sha256(caller.encode() + self.digest).digest()[:8], signed=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptAnswer:
+    """A successful answer: either its `body`, which is JSON, or the `facts` from which it is streamed again."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    facts: Mapping[str, Any] | None = None
+
+
+def require_idempotency_key(text: str) -> None:
+    """Raises InvalidRequest for what is no key: 1 to 255 visible ASCII characters."""
+    if not _KEY.fullmatch(text):
+        raise InvalidRequest("The header Idempotency-Key must be 1 to 255 visible ASCII characters.")
+
+
+def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
+    """The answer that the call was given before, or None: then it is this caller's to do, until the transaction ends.
+
+    Must run in a transaction. Raises RequestInProgress, IdempotencyKeyReused.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [call.lock])
+        if cursor.fetchone() != (True,):
+            raise RequestInProgress
+    # A statement of its own: it must see what was committed before the lock was given.
+    record = _records(call).first()
+    if record is None:
+        return None
+    if record.created_at <= now - KEPT_FOR:
+        record.delete()
+        return None
+    if bytes(record.body_digest) != call.body_digest:
+        raise IdempotencyKeyReused
+    return KeptAnswer(status=record.status, headers=record.headers, body=record.body, facts=record.facts)
+
+
+def keep_answer(call: KeyedCall, answer: KeptAnswer) -> None:
+    """Keeps the call's first answer, in the transaction of `begin_once` and of the work."""
+    IdempotencyRecord.objects.create(
+        workspace_id=call.caller.workspace_id,
+        api_key_id=call.caller.api_key_id,
+        app_id=call.caller.app_id,
+        call_digest=call.digest,
+        body_digest=call.body_digest,
+        status=answer.status,
+        headers=dict(answer.headers),
+        body=answer.body,
+        facts=answer.facts,
+    )
+
+
+def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
+    if call.caller.api_key_id is not None:
+        return IdempotencyRecord.objects.filter(api_key_id=call.caller.api_key_id, call_digest=call.digest)
+    return IdempotencyRecord.objects.filter(app_id=call.caller.app_id, call_digest=call.digest)
+
+
+def prune_idempotency_records(*, now: datetime, batch: int = 1000) -> int:
+    """Deletes at most `batch` records that are older than 24 hours; how many it were. Safe to run beside traffic."""
+    old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR).order_by("created_at")
+    locked = old.select_for_update(skip_locked=True)
+    deleted, _ = IdempotencyRecord.objects.filter(id__in=locked.values("id")[:batch]).delete()
+    return deleted

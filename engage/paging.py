@@ -1,0 +1,50 @@
+"""Lists that are read page by page: how many items, and where the last page ended."""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import QueryDict
+
+from engage.errors import InvalidRequest
+
+_GREATEST = 2**53
+
+
+def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
+    """`limit` of a query string. Raises InvalidRequest."""
+    text = query.get("limit", "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(at_most)) and 1 <= int(text) <= at_most):
+        raise InvalidRequest(f"limit must be a whole number from 1 to {at_most}.")
+    return int(text)
+
+
+def written_cursor(place: Sequence[str | int]) -> str:
+    """The place where a page ended, as a text that callers hand back as it is."""
+    raw = json.dumps(list(place), separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
+    """The place in the `cursor` of a query string, a value of each kind (str, int); None where none came.
+
+    Integers are not negative. Raises InvalidRequest.
+    """
+    text = query.get("cursor", "")
+    if not text:
+        return None
+    try:
+        place = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        place = None
+    if not isinstance(place, list) or [type(value) for value in place] != list(kinds) or not all(map(_fits, place)):
+        raise InvalidRequest("cursor must be the nextCursor of an answer to the same call.")
+    return place
+
+
+def _fits(value: str | int) -> bool:
+    return isinstance(value, str) or 0 <= value <= _GREATEST

@@ -1,0 +1,87 @@
+"""Views that answer a call with an `Idempotency-Key` once, and later the same again."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Protocol, cast
+
+from django.db import transaction
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engage.idempotency import Caller, KeptAnswer, KeyedCall, begin_once, keep_answer, require_idempotency_key
+
+Method = Callable[..., HttpResponseBase]
+
+
+class ReplayingView(Protocol):
+    """What a view must know besides its work."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier StreamedAnswer of this view, from its facts."""
+        ...
+
+
+class StreamedAnswer(StreamingHttpResponse):
+    """JSON that is streamed, and the few facts from which the view's `stream_again` makes the same once more."""
+
+    def __init__(self, pieces: Iterator[str], *, facts: Mapping[str, Any], status: int) -> None:
+        super().__init__(pieces, status=status, content_type="application/json")
+        self.facts = facts
+
+
+def once_per_key(method: Method) -> Method:
+    """A view's method that does its work once per `Idempotency-Key`, where its caller sends one.
+
+    The work and its answer are then one transaction: what must wait for the commit uses `transaction.on_commit`.
+    """
+
+    @wraps(method)
+    def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
+        key = request.headers.get("Idempotency-Key")
+        if key is None or _changes_nothing(request):
+            return method(view, request, **ids)
+        require_idempotency_key(key)
+        call = KeyedCall(caller=view.caller, path=request.path, key=key, body=request.data)
+        with transaction.atomic():
+            kept = begin_once(call, now=timezone.now())
+            if kept is not None:
+                return _replayed(view, kept)
+            first = method(view, request, **ids)
+            if first.status_code < HTTPStatus.BAD_REQUEST:
+                keep_answer(call, _kept(first))
+        return first
+
+    return answer
+
+
+def _changes_nothing(request: Request) -> bool:
+    """A dry run may be repeated at will, and must not stand in the way of the call that it rehearses."""
+    return request.query_params.get("dryRun", "false").lower() != "false"
+
+
+def _kept(answer: HttpResponseBase) -> KeptAnswer:
+    headers = {name: value for name, value in answer.items() if name != "Content-Type"}
+    if isinstance(answer, StreamedAnswer):
+        return KeptAnswer(status=answer.status_code, headers=headers, facts=answer.facts)
+    body = json.dumps(cast("Response", answer).data)
+    return KeptAnswer(status=answer.status_code, headers=headers, body=body)
+
+
+def _replayed(view: ReplayingView, kept: KeptAnswer) -> HttpResponseBase:
+    answer: HttpResponseBase
+    if kept.facts is not None:
+        answer = StreamedAnswer(view.stream_again(kept.facts), facts=kept.facts, status=kept.status)
+    else:
+        answer = Response(json.loads(kept.body or "null"), status=kept.status)
+    for name, value in kept.headers.items():
+        answer[name] = value
+    answer["Idempotency-Replayed"] = "true"
+    return answer

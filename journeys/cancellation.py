@@ -1,0 +1,50 @@
+"""Taking a queued job back: one that is cancelled is never enrolled, and one that is enrolled is never cancelled.
+
+Who decides jobs locks the customers' rows first and then reads the jobs that wait. So whoever holds the customer's row
+comes before the decision as a whole, or after it.
+"""
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from customers.models import Customer
+from engage.errors import Refusal
+from journeys.job_ids import parse_job_id
+from journeys.lookups import JobNotFound, JobState, job_state
+from journeys.models import EnrollmentJob
+
+_REASON = "Cancelled by a call, before it was decided."
+
+
+class JobAlreadyDecided(Refusal):
+    """The job does not wait any more. Where it enrolled somebody, the enrollment can be exited."""
+
+    status = 409
+    error = "Job already decided"
+    code = "job_already_decided"
+
+
+def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
+    """Cancels the job if it is still queued; the job as it then is. A job cancelled before stays as it is.
+
+    Raises JobNotFound, JobAlreadyDecided.
+    """
+    parts = parse_job_id(job_id)
+    if parts is None:
+        raise JobNotFound(job_id)
+    with transaction.atomic():
+        customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
+        list(customer.select_for_update(no_key=True).values_list("id"))
+        # An erased customer's job can be decided meanwhile; it enrolls nobody, and the status keeps the two apart.
+        EnrollmentJob.objects.filter(
+            workspace_id=workspace_id, status=EnrollmentJob.Status.QUEUED, **parts._asdict()
+        ).update(
+            status=EnrollmentJob.Status.CANCELLED,
+            result=EnrollmentJob.Result.CANCELLED,
+            reason=_REASON,
+            decided_at=Now(),
+        )
+        job = job_state(workspace_id=workspace_id, job_id=job_id)
+    if job.status != EnrollmentJob.Status.CANCELLED:
+        raise JobAlreadyDecided(f"The job is not queued any more: its result is {job.result!r}. {job.reason}")
+    return job

@@ -1,0 +1,11 @@
+"""Paths below /api/v1/customers/ that lead to journeys. They stand before the customers' own: `events` is no id."""
+
+from django.urls import path
+
+from journeys.enrollments.views import CustomerJourneysView
+from journeys.reported_events.views import EventsView
+
+urlpatterns = [
+    path("<str:workspace_id>/events", EventsView.as_view()),
+    path("<str:workspace_id>/<str:customer_id>/journeys", CustomerJourneysView.as_view()),
+]

@@ -1,0 +1,260 @@
+"""The answers about enrollments, as the interface spells them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, TypedDict
+
+from engage.keywords import Keywords
+from engage.object_ids import ObjectId
+from engage.paging import written_cursor
+from engage.times import Instant, iso_utc
+from journeys.enrollments.by_customer import Entrance, Naming, NamingsPage
+from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
+from journeys.enrollments.secrets import url_without_secrets, without_secrets
+from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
+
+ENROLLMENT_MESSAGE = "The enrollment as it stands."
+EXITED_MESSAGE = "The enrollment is exited; no step follows."
+TRIGGERS_MESSAGE = "What named the customer for journeys, newest first."
+
+_STATE = Keywords(enum=[*Enrollment.State.values])
+_GOES_ON = (
+    "When it goes on: the end of a wait, or the next attempt of a webhook. null where it has ended or is being sent."
+)
+_NEXT_CURSOR = "Send it as `cursor` to read on; null on the last page."
+
+
+class AttemptData(TypedDict):
+    """One attempt to send a webhook."""
+
+    number: Annotated[int, "From 1.", Keywords(minimum=1)]
+    at: Instant
+    milliseconds: Annotated[int, "How long it took."]
+    status: Annotated[int | None, "The HTTP status; null where no answer came."]
+    answer: Annotated[str, "The first 4 KiB of the answer."]
+    error: Annotated[str | None, "What went wrong; null where an answer came."]
+
+
+class WebhookData(TypedDict):
+    """The request of a webhook step, and what became of it."""
+
+    webhookId: Annotated[str, "What the receiver sees as `webhook-id`, the same on every attempt."]
+    method: str
+    url: Annotated[str, "Values of query parameters that look like credentials are hidden."]
+    headers: Annotated[
+        Mapping[str, str], "The journey's own, without the signature; values that look like credentials are hidden."
+    ]
+    body: Annotated[str | None, "The JSON that is sent, as text; null where there is none."]
+    state: Annotated[
+        str,
+        "`waiting` while it is tried; `dropped` where the enrollment ended first.",
+        Keywords(enum=[*WebhookDelivery.State.values]),
+    ]
+    result: Annotated[str | None, "What it came to, in words; null while it is tried."]
+    attemptsMade: Annotated[int, "How many attempts there were."]
+    nextAttemptAt: Annotated[Instant | None, "When it is tried next; null unless it waits."]
+    attempts: Annotated[
+        list[AttemptData], f"The latest {MOST_ATTEMPTS}, in their order.", Keywords(maxItems=MOST_ATTEMPTS)
+    ]
+
+
+class StepData(TypedDict):
+    """What one step came to."""
+
+    ordinal: Annotated[int, "Its place in the history, from 0; in a loop a step stands there more than once."]
+    stepId: str
+    type: Annotated[str, "The step's type; empty where the enrollment was given up before it was known."]
+    state: Annotated[
+        str,
+        "`interrupted` where the enrollment ended while the step waited.",
+        Keywords(enum=[*StepRun.State.values]),
+    ]
+    detail: Annotated[str, "What it came to, in words."]
+    missing: Annotated[list[str], "The names in its templates that had no value."]
+    eventId: Annotated[ObjectId | None, "The event that it recorded."]
+    beganAt: Instant
+    endedAt: Annotated[Instant | None, "null while it waits."]
+    webhook: Annotated[WebhookData | None, "Of a webhook step that was rendered."]
+
+
+class EnrollmentData(TypedDict):
+    """One customer's way through one journey."""
+
+    enrollmentId: Annotated[ObjectId, "The enrollment's id."]
+    journeyId: Annotated[ObjectId, "The journey."]
+    journeyName: str
+    revision: Annotated[int, "The number of the revision of the journey's steps that it walks.", Keywords(minimum=1)]
+    customerId: Annotated[ObjectId, "The customer."]
+    triggerId: Annotated[ObjectId, "What named the customer."]
+    jobId: Annotated[str, "The job that it came of."]
+    state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
+    stepId: Annotated[str | None, "Where it stands, or stood at the end; null in a journey without steps."]
+    awaitsEvent: Annotated[str | None, "The name of the event that it waits for."]
+    goesOnAt: Annotated[Instant | None, _GOES_ON]
+    exitReason: Annotated[str | None, "Why it was exited, in words."]
+    error: Annotated[str | None, "Why the last attempt to go on failed, where it is tried again."]
+    enteredAt: Instant
+    endedAt: Annotated[Instant | None, "null while it is active."]
+
+
+class EnrollmentHistoryData(EnrollmentData):
+    """One customer's way through one journey, with a page of its steps."""
+
+    steps: Annotated[list[StepData], "What the steps came to, in their order."]
+    stepsBegun: Annotated[int, "How many steps the whole history has."]
+    nextCursor: Annotated[str | None, _NEXT_CURSOR]
+
+
+class EntranceData(TypedDict):
+    """The enrollment that came of a trigger."""
+
+    enrollmentId: Annotated[ObjectId, "The enrollment's id; its own look-up tells its history."]
+    state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
+    stepId: Annotated[str | None, "Where it stands, or stood at the end; null in a journey without steps."]
+    goesOnAt: Annotated[Instant | None, _GOES_ON]
+    exitReason: Annotated[str | None, "Why it was exited, in words."]
+    enteredAt: Instant
+    endedAt: Annotated[Instant | None, "null while it is active."]
+
+
+class NamingData(TypedDict):
+    """One trigger that named the customer, and what was decided."""
+
+    journeyId: Annotated[ObjectId, "The journey."]
+    journeyName: str
+    triggerId: Annotated[ObjectId, "The call or the event that named the customer."]
+    form: Annotated[str, "Whether it named one customer or many.", Keywords(enum=[*Trigger.Form.values])]
+    eventId: Annotated[ObjectId | None, "The event, where one named the customer."]
+    eventName: Annotated[str | None, "The event's name."]
+    jobId: Annotated[str, "The job."]
+    status: Annotated[str, "`queued` until it is decided.", Keywords(enum=[*EnrollmentJob.Status.values])]
+    result: Annotated[
+        str | None, "What was decided; null while it is queued.", Keywords(enum=[*EnrollmentJob.Result.values, None])
+    ]
+    reason: Annotated[str | None, "Why, or why not, in words; null while it is queued."]
+    queuedAt: Instant
+    decidedAt: Annotated[Instant | None, "null while it is queued."]
+    enrollment: Annotated[EntranceData | None, "null where the customer was not enrolled."]
+
+
+class CustomerJourneysData(TypedDict):
+    """A page of what named a customer for journeys."""
+
+    customerId: Annotated[ObjectId, "The customer."]
+    triggers: Annotated[list[NamingData], "The newest first."]
+    nextCursor: Annotated[str | None, _NEXT_CURSOR]
+
+
+def enrollment_data(state: EnrollmentState) -> EnrollmentData:
+    enrollment = state.enrollment
+    return {
+        "enrollmentId": enrollment.id,
+        "journeyId": enrollment.journey_id,
+        "journeyName": enrollment.journey.name,
+        "revision": enrollment.revision.number,
+        "customerId": enrollment.customer_id,
+        "triggerId": enrollment.job.trigger_id,
+        "jobId": enrollment.job.job_id,
+        "state": enrollment.state,
+        "stepId": enrollment.step_id or None,
+        "awaitsEvent": enrollment.awaits_event or None,
+        "goesOnAt": _iso_or_none(state.goes_on_at),
+        "exitReason": enrollment.exit_reason or None,
+        "error": enrollment.error or None,
+        "enteredAt": iso_utc(enrollment.entered_at),
+        "endedAt": _iso_or_none(enrollment.ended_at),
+    }
+
+
+def history_data(state: EnrollmentState, page: HistoryPage) -> EnrollmentHistoryData:
+    return {
+        **enrollment_data(state),
+        "steps": [_step_data(step) for step in page.steps],
+        "stepsBegun": state.enrollment.steps_begun,
+        "nextCursor": written_cursor([page.last]) if page.last is not None else None,
+    }
+
+
+def _step_data(step: RecordedStep) -> StepData:
+    run = step.run
+    return {
+        "ordinal": run.ordinal,
+        "stepId": run.step_id,
+        "type": run.type,
+        "state": run.state,
+        "detail": run.detail,
+        "missing": run.missing,
+        "eventId": run.event_id,
+        "beganAt": iso_utc(run.began_at),
+        "endedAt": _iso_or_none(run.ended_at),
+        "webhook": _webhook_data(step.delivery, step) if step.delivery else None,
+    }
+
+
+def _webhook_data(delivery: WebhookDelivery, step: RecordedStep) -> WebhookData:
+    waits = delivery.state == WebhookDelivery.State.WAITING
+    return {
+        "webhookId": delivery.webhook_id,
+        "method": delivery.method,
+        "url": url_without_secrets(delivery.url),
+        "headers": without_secrets(delivery.headers),
+        "body": delivery.body,
+        "state": delivery.state,
+        "result": delivery.result or None,
+        "attemptsMade": delivery.attempts,
+        "nextAttemptAt": iso_utc(delivery.due_at) if waits else None,
+        "attempts": [_attempt_data(attempt) for attempt in step.attempts],
+    }
+
+
+def _attempt_data(attempt: WebhookAttempt) -> AttemptData:
+    return {
+        "number": attempt.number,
+        "at": iso_utc(attempt.at),
+        "milliseconds": attempt.milliseconds,
+        "status": attempt.status,
+        "answer": attempt.answer,
+        "error": attempt.error or None,
+    }
+
+
+def customer_journeys_data(customer_id: str, page: NamingsPage) -> CustomerJourneysData:
+    return {
+        "customerId": customer_id,
+        "triggers": [_naming_data(naming) for naming in page.namings],
+        "nextCursor": written_cursor([page.last.queued_ms, page.last.journey_id]) if page.last else None,
+    }
+
+
+def _naming_data(naming: Naming) -> NamingData:
+    return {
+        "journeyId": naming.journey_id,
+        "journeyName": naming.journey_name,
+        "triggerId": naming.trigger_id,
+        "form": naming.form,
+        "eventId": naming.event_id,
+        "eventName": naming.event_name,
+        "jobId": naming.job_id,
+        "status": naming.status,
+        "result": naming.result or None,
+        "reason": naming.reason or None,
+        "queuedAt": iso_utc(naming.queued_at),
+        "decidedAt": _iso_or_none(naming.decided_at),
+        "enrollment": _entrance_data(naming.entrance) if naming.entrance else None,
+    }
+
+
+def _entrance_data(entrance: Entrance) -> EntranceData:
+    return {
+        "enrollmentId": entrance.id,
+        "state": entrance.state,
+        "stepId": entrance.step_id or None,
+        "goesOnAt": _iso_or_none(entrance.goes_on_at),
+        "exitReason": entrance.exit_reason or None,
+        "enteredAt": iso_utc(entrance.entered_at),
+        "endedAt": _iso_or_none(entrance.ended_at),
+    }
+
+
+def _iso_or_none(moment: datetime | None) -> str | None:
+    return iso_utc(moment) if moment else None

@@ -1,0 +1,151 @@
+"""Every trigger that named a customer, newest first: what was decided and why, and how the enrollment went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from journeys.job_ids import job_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a page ended: after the job of this millisecond and journey."""
+
+    queued_ms: int
+    journey_id: str
+
+
+_START = Place(queued_ms=2**53, journey_id="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entrance:
+    """The enrollment that came of a job."""
+
+    id: str
+    state: str
+    step_id: str
+    goes_on_at: datetime | None
+    exit_reason: str
+    entered_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """A job of the customer with its trigger, and the enrollment where there is one.
+
+    `result`, `reason` and `decided_at` are empty while the job is queued. `event_name` is None where no event
+    triggered it, or where that event was deleted.
+    """
+
+    job_id: str
+    place: Place
+    journey_id: str
+    journey_name: str
+    trigger_id: str
+    form: str
+    event_id: str | None
+    event_name: str | None
+    status: str
+    result: str
+    reason: str
+    queued_at: datetime
+    decided_at: datetime | None
+    entrance: Entrance | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamingsPage:
+    """The newest first; `last` is where it ended, where more follow."""
+
+    namings: Sequence[Naming]
+    last: Place | None
+
+
+# The index that keeps job ids unique is by customer, journey and millisecond. So each journey of the workspace gives
+# its newest jobs of the customer from there, and the newest of all are among them: however many jobs a customer has,
+# a page costs a look into the index per journey, and queueing jobs needs no index for it.
+_PAGE = """
+SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
+       event.name AS event_name, job.status, job.result, job.reason, trigger.queued_at, job.decided_at,
+       enrollment.id, enrollment.state, enrollment.step_id,
+       CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, delivery.due_at) END AS goes_on_at,
+       enrollment.exit_reason, enrollment.entered_at, enrollment.ended_at
+FROM (
+    SELECT newest.*, journey.name AS journey_name
+    FROM journeys_journey journey
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollmentjob job
+        WHERE job.customer_id = %(customer_id)s AND job.journey_id = journey.id
+          AND job.queued_ms < %(ms)s + CASE WHEN journey.id < %(journey_id)s THEN 1 ELSE 0 END
+        ORDER BY job.queued_ms DESC LIMIT %(most)s
+    ) AS newest
+    WHERE journey.workspace_id = %(workspace_id)s
+    ORDER BY newest.queued_ms DESC, newest.journey_id DESC LIMIT %(most)s
+) AS job
+JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+LEFT JOIN customers_event event ON event.id = trigger.event_id
+LEFT JOIN journeys_enrollment enrollment ON enrollment.job_id = job.id
+LEFT JOIN journeys_webhookdelivery delivery
+  ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
+ AND delivery.state = 'waiting'
+ORDER BY job.queued_ms DESC, job.journey_id DESC
+"""
+_OF_THE_ENROLLMENT = 13
+
+
+def namings_page(*, workspace_id: str, customer_id: str, after: Place | None, limit: int) -> NamingsPage:
+    """At most `limit` jobs of the customer, in one statement; empty where the workspace has no such customer."""
+    place = after or _START
+    parameters: dict[str, str | int] = {
+        "workspace_id": workspace_id,
+        "customer_id": customer_id,
+        "ms": place.queued_ms,
+        "journey_id": place.journey_id,
+        "most": limit + 1,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_PAGE, parameters)
+        found = [_naming(row) for row in cursor.fetchall()]
+    shown = found[:limit]
+    return NamingsPage(namings=shown, last=shown[-1].place if len(found) > limit else None)
+
+
+def _naming(row: Sequence[Any]) -> Naming:
+    customer_id, queued_ms, journey_id, journey_name, trigger_id, form, event_id, event_name, *rest = row
+    status, result, reason, queued_at, decided_at = rest[:5]
+    return Naming(
+        job_id=job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=queued_ms),
+        place=Place(queued_ms=queued_ms, journey_id=journey_id),
+        journey_id=journey_id,
+        journey_name=journey_name,
+        trigger_id=trigger_id,
+        form=form,
+        event_id=event_id,
+        event_name=event_name,
+        status=status,
+        result=result,
+        reason=reason,
+        queued_at=queued_at,
+        decided_at=decided_at,
+        entrance=_entrance(row[_OF_THE_ENROLLMENT:]),
+    )
+
+
+def _entrance(row: Sequence[Any]) -> Entrance | None:
+    if row[0] is None:
+        return None
+    enrollment_id, state, step_id, goes_on_at, exit_reason, entered_at, ended_at = row
+    return Entrance(
+        id=enrollment_id,
+        state=state,
+        step_id=step_id,
+        goes_on_at=goes_on_at,
+        exit_reason=exit_reason,
+        entered_at=entered_at,
+        ended_at=ended_at,
+    )

@@ -1,0 +1,45 @@
+"""Ending an enrollment by a call, exactly: no step follows.
+
+Walkers lock the customers' rows first and then read where the enrollments stand. So whoever holds the customer's row
+ends the enrollment between two walks, and the next one does not find it any more.
+"""
+
+from django.db import transaction
+
+from customers.models import Customer
+from engage.errors import Refusal
+from engage.object_ids import is_object_id
+from journeys.enrollments.lookup import EnrollmentNotFound, EnrollmentState, enrollment_state
+from journeys.exits import Exit, exit_enrollments
+from journeys.models import Enrollment
+
+
+class EnrollmentAlreadyEnded(Refusal):
+    """The enrollment has ended before, and stays as it is."""
+
+    status = 409
+    error = "Enrollment already ended"
+    code = "enrollment_already_ended"
+
+
+def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> EnrollmentState:
+    """Ends the enrollment with this reason; the enrollment as it then is.
+
+    Raises EnrollmentNotFound, EnrollmentAlreadyEnded.
+    """
+    if not is_object_id(enrollment_id):
+        raise EnrollmentNotFound(enrollment_id)
+    with transaction.atomic():
+        own = Enrollment.objects.filter(workspace_id=workspace_id, id=enrollment_id)
+        customer = Customer.objects.filter(workspace_id=workspace_id, id__in=own.values("customer_id"))
+        list(customer.select_for_update(no_key=True).values_list("id"))
+        # An enrollment of another workspace has no customer here, and is not found in the end.
+        standing = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
+        if not exit_enrollments([Exit(enrollment_id=enrollment_id, reason=reason)]):
+            raise _ended(standing.enrollment)
+        return enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
+
+
+def _ended(enrollment: Enrollment) -> EnrollmentAlreadyEnded:
+    why = f" {enrollment.exit_reason}" if enrollment.exit_reason else ""
+    return EnrollmentAlreadyEnded(f"The enrollment is {enrollment.state} already.{why}")

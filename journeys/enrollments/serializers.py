@@ -1,0 +1,48 @@
+"""The calls about enrollments, read into what the domain takes."""
+
+from typing import Any
+
+from django.http import QueryDict
+
+from engage.errors import InvalidRequest
+from engage.fields import BodySerializer, TextField
+from engage.object_ids import is_object_id
+from engage.paging import read_cursor, read_limit
+from journeys.enrollments.by_customer import Place
+
+LONGEST_REASON = 500
+STEPS, MOST_STEPS = 50, 100
+TRIGGERS, MOST_TRIGGERS = 20, 100
+
+
+class ExitBody(BodySerializer):
+    """Why the enrollment is to end."""
+
+    reason = TextField(
+        blank_is_absent=True,
+        max_length=LONGEST_REASON,
+        help_text="Why, in words; it is kept as the enrollment's exit reason.",
+    )
+
+
+def read_exit(body: Any) -> str:
+    """The reason. Raises MissingParameter or InvalidRequest."""
+    return str(ExitBody.read(body)["reason"])
+
+
+def read_history_query(query: QueryDict) -> tuple[int, int]:
+    """After which ordinal, and how many steps at most. Raises InvalidRequest."""
+    cursor = read_cursor(query, int)
+    return cursor[0] if cursor else -1, read_limit(query, default=STEPS, at_most=MOST_STEPS)
+
+
+def read_triggers_query(query: QueryDict) -> tuple[Place | None, int]:
+    """After which place, and how many triggers at most. Raises InvalidRequest."""
+    limit = read_limit(query, default=TRIGGERS, at_most=MOST_TRIGGERS)
+    cursor = read_cursor(query, int, str)
+    if cursor is None:
+        return None, limit
+    queued_ms, journey_id = cursor
+    if not is_object_id(journey_id):
+        raise InvalidRequest("cursor must be the nextCursor of an answer to the same call.")
+    return Place(queued_ms=queued_ms, journey_id=journey_id), limit

@@ -1,0 +1,57 @@
+"""Enrollments, for servers."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from customers.lookup import customer_by_id
+from customers.views import WorkspaceView
+from engage.envelope import success
+from engage.views import ServerView
+from journeys.enrollments import answers, schema
+from journeys.enrollments.by_customer import namings_page
+from journeys.enrollments.exiting import exit_enrollment
+from journeys.enrollments.lookup import EnrollmentNotFound, enrollment_state, history_page
+from journeys.enrollments.serializers import read_exit, read_history_query, read_triggers_query
+
+
+class EnrollmentView(ServerView):
+    """`GET /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}`"""
+
+    policy = "lookup"
+    limit_factor = 10
+
+    @schema.describe_history
+    def get(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:
+        after, limit = read_history_query(request.query_params)
+        if workspace_id != self.api_key.workspace_id:
+            raise EnrollmentNotFound(enrollment_id)
+        state = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
+        page = history_page(state.enrollment, after=after, limit=limit)
+        return success(answers.ENROLLMENT_MESSAGE, answers.history_data(state, page))
+
+
+class EnrollmentExitView(ServerView):
+    """`POST /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit`"""
+
+    policy = "exit"
+
+    @schema.describe_exit
+    def post(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:
+        reason = read_exit(request.data)
+        if workspace_id != self.api_key.workspace_id:
+            raise EnrollmentNotFound(enrollment_id)
+        state = exit_enrollment(workspace_id=workspace_id, enrollment_id=enrollment_id, reason=reason)
+        return success(answers.EXITED_MESSAGE, answers.enrollment_data(state))
+
+
+class CustomerJourneysView(WorkspaceView):
+    """`GET /api/v1/customers/{workspaceId}/{customerId}/journeys`"""
+
+    policy = "lookup"
+
+    @schema.describe_customer_journeys
+    def get(self, request: Request, workspace_id: str, customer_id: str) -> Response:
+        after, limit = read_triggers_query(request.query_params)
+        customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
+        page = namings_page(workspace_id=workspace_id, customer_id=customer.id, after=after, limit=limit)
+        return success(answers.TRIGGERS_MESSAGE, answers.customer_journeys_data(customer.id, page))

@@ -1,0 +1,36 @@
+"""`manage.py rotate_webhook_secret`: a new secret for a workspace's webhooks."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from engage.models import Workspace
+from journeys.webhooks.signing_secrets import GRACE, rotate_webhook_secret
+
+_MOST_HOURS = 24 * 365
+
+
+class Command(BaseCommand):
+    help = (
+        "Give a workspace's webhooks a new secret and print it; for a while they are signed with the former one, too."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("workspace", metavar="WORKSPACE_KEY")
+        hours = GRACE // timedelta(hours=1)
+        parser.add_argument(
+            "--grace", type=int, default=hours, metavar="HOURS",
+            help=f"How long the former secret signs as well ({hours}); 0 ends it at once.",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        workspace = Workspace.objects.filter(key=options["workspace"]).first()
+        if workspace is None:
+            raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        if not 0 <= options["grace"] <= _MOST_HOURS:
+            raise CommandError(f"--grace must be from 0 to {_MOST_HOURS} hours.")
+        grace = timedelta(hours=options["grace"])
+        self.stdout.write(rotate_webhook_secret(workspace_id=workspace.id, now=timezone.now(), grace=grace))

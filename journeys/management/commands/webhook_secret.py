@@ -1,0 +1,22 @@
+"""`manage.py webhook_secret`: what a workspace's webhooks are signed with."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from engage.models import Workspace
+from journeys.webhooks.signing_secrets import current_secrets
+
+
+class Command(BaseCommand):
+    help = "Print the secret that a workspace's webhooks are signed with; it is made where there is none."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("workspace", metavar="WORKSPACE_KEY")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        workspace = Workspace.objects.filter(key=options["workspace"]).first()
+        if workspace is None:
+            raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        self.stdout.write(current_secrets([workspace.id])[workspace.id])

@@ -1,0 +1,23 @@
+"""Templates of journeys: Liquid without files, with limits, and with a note of every variable that had no value.
+
+- The scope is the caller's: plain JSON values under `customer`, `api`, `event`, `journey`, `enrollment` and `now`.
+- Allowed tags: assign, capture, case, comment, decrement, echo, for (break, continue), if, increment, liquid, unless.
+- A value that is absent or null is empty, and its full path is noted once, where it is written, filtered or looped
+  over. It is not noted where it is only tested (`if`, `unless`, `case`), nor before the filters `default` and `size`.
+- A string is written as it is; anything else as compact JSON writes it.
+- Whatever a template and its values are, rendering ends within a fraction of a second: as text or as RenderingFailed.
+"""
+
+from journeys.rendering.failures import InvalidTemplate, RenderingFailed
+from journeys.rendering.missing import Rendering
+from journeys.rendering.template import Template, is_template, parse_template, parse_url_template
+
+__all__ = [
+    "InvalidTemplate",
+    "Rendering",
+    "RenderingFailed",
+    "Template",
+    "is_template",
+    "parse_template",
+    "parse_url_template",
+]

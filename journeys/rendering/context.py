@@ -1,0 +1,94 @@
+"""The state of one rendering: what names stand for, and how much work is left."""
+
+from collections.abc import Callable, Mapping
+from time import thread_time
+from typing import TextIO
+
+from liquid import BoundTemplate, RenderContext
+from liquid.output import LimitedStringIO
+from liquid.token import Token
+from liquid.undefined import UNDEFINED
+from liquid.utils import ReadOnlyChainMap
+
+from journeys.rendering.failures import RenderingFailed
+from journeys.rendering.missing import Missing, Rendering
+from journeys.rendering.values import MAX_SIZE
+
+MAX_OUTPUT = 64 * 1024
+MAX_WORK = 10_000
+MAX_NAMES = 100
+_MAX_SECONDS = 0.1
+_LOOKED_AT_EVERY = 8
+
+
+class Context(RenderContext):
+    """Looks names up in the scope and nowhere else, and stops what works too long or grows too big.
+
+    Loops cost their rounds times the parts of their body. What single parts cost cannot be told beforehand (to compare
+    two large values, say), so that the time on the processor is looked at, too.
+    """
+
+    __slots__ = ("_deadline", "_rendering", "_sizes", "_ticks", "_work", "loop_weight")
+
+    def __init__(self, template: BoundTemplate, rendering: Rendering) -> None:
+        super().__init__(template, globals=rendering.scope)
+        self.scope = ReadOnlyChainMap(self.locals, rendering.scope, self.counters)
+        self.loop_weight = 1
+        self._rendering = rendering
+        self._work = 0
+        self._ticks = 0
+        self._deadline = 0.0
+        self._sizes: dict[str, int] = {}
+
+    def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
+        """The value that the path leads to; Missing where there is none, or null. `default` is not asked for."""
+        self.tick()
+        try:
+            value = self.scope[path[0]]  # type: ignore[index]  # an unhashable or odd first name is not in it either
+            for name in path[1:]:
+                value = value[name] if type(value) is dict and name in value else self.get_item(value, name)
+        except (KeyError, TypeError, IndexError):
+            value = None
+        return Missing(_written(path), self._rendering) if value is None else value
+
+    def filter(self, name: str, token: Token | None) -> Callable[..., object]:
+        self.tick()
+        return super().filter(name, token)
+
+    def assign(self, key: str, val: object) -> None:
+        self._sizes[key] = len(val) if isinstance(val, str | list) else 1
+        if len(self._sizes) > MAX_NAMES:
+            raise RenderingFailed(f"it gives more than {MAX_NAMES} names to values.")
+        if sum(self._sizes.values()) > 4 * MAX_SIZE:
+            raise RenderingFailed("the values that it names grow too large.")
+        self.locals[key] = val
+
+    def get_buffer(self, buf: TextIO | None = None) -> LimitedStringIO:
+        """A buffer for at most MAX_OUTPUT bytes, together with the one around it; line ends stay as they are."""
+        used = buf.size if isinstance(buf, LimitedStringIO) else 0
+        return LimitedStringIO(MAX_OUTPUT - used, "", "")
+
+    def raise_for_loop_limit(self, length: int = 1) -> None:
+        self._work += length * self.loop_weight
+        if self._work > MAX_WORK:
+            raise RenderingFailed("its loops go round too often.")
+
+    def tick(self) -> None:
+        """Looks at the clock now and then: the time is up after 100 ms on the processor."""
+        self._ticks += 1
+        if self._ticks % _LOOKED_AT_EVERY:
+            return
+        now = thread_time()
+        self._deadline = self._deadline or now + _MAX_SECONDS
+        if now > self._deadline:
+            raise RenderingFailed("it takes too long.")
+
+
+def _written(path: list[object]) -> str:
+    first, *rest = path
+    return str(first) + "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in rest)
+
+
+def scope_of(context: RenderContext) -> Mapping[str, object]:
+    """The scope that a rendering began with."""
+    return context.globals

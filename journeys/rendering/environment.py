@@ -1,0 +1,113 @@
+"""The dialect of Liquid: which tags there are, how they write, and what they cost."""
+
+from typing import Any, ClassVar, TextIO
+from urllib.parse import quote
+
+from liquid import Environment, RenderContext
+from liquid.ast import BlockNode, Node
+from liquid.builtin import content, illegal, output
+from liquid.builtin.tags import (
+    assign_tag,
+    capture_tag,
+    case_tag,
+    comment_tag,
+    decrement_tag,
+    echo_tag,
+    for_tag,
+    if_tag,
+    increment_tag,
+    inline_comment_tag,
+    liquid_tag,
+    unless_tag,
+)
+from liquid.tag import Tag
+from liquid.token import Token
+
+from journeys.rendering.context import Context
+from journeys.rendering.filters import FILTERS
+from journeys.rendering.values import as_text
+
+
+class _Output(output.OutputNode):
+    def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
+        return buffer.write(as_text(self.expression.evaluate(context)))
+
+
+class _QuotedOutput(output.OutputNode):
+    def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
+        return buffer.write(quote(as_text(self.expression.evaluate(context)), safe=""))
+
+
+class _OutputTag(output.Output):
+    node_class = _Output
+
+
+class _EchoTag(echo_tag.EchoTag):
+    node_class = _Output  # type: ignore[assignment]  # an EchoNode differs in how it is printed only
+
+
+class _QuotedOutputTag(output.Output):
+    node_class = _QuotedOutput
+
+
+class _QuotedEchoTag(echo_tag.EchoTag):
+    node_class = _QuotedOutput  # type: ignore[assignment]  # as above
+
+
+class _For(for_tag.ForNode):
+    def __init__(self, token: Token, expression: Any, block: BlockNode, default: BlockNode | None = None) -> None:
+        super().__init__(token, expression, block, default)
+        self.weight = _parts(block)
+
+    def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
+        if isinstance(context, Context):
+            context.loop_weight = self.weight
+        return super().render_to_output(context, buffer)
+
+
+def _parts(node: Node) -> int:
+    """How many parts are rendered in one round; a loop inside counts its own."""
+    static: Any = None  # asked for by tags only that load other templates
+    return 1 + sum(1 if isinstance(child, _For) else _parts(child) for child in node.children(static))
+
+
+class _ForTag(for_tag.ForTag):
+    node_class = _For
+
+
+_TAGS: tuple[type[Tag], ...] = (
+    content.Literal,
+    illegal.Illegal,
+    assign_tag.AssignTag,
+    case_tag.CaseTag,
+    comment_tag.CommentTag,
+    decrement_tag.DecrementTag,
+    _ForTag,
+    for_tag.BreakTag,
+    for_tag.ContinueTag,
+    if_tag.IfTag,
+    increment_tag.IncrementTag,
+    inline_comment_tag.InlineCommentTag,
+    liquid_tag.LiquidTag,
+    unless_tag.UnlessTag,
+)
+
+
+class TextEnvironment(Environment):
+    """Templates of texts."""
+
+    writing: ClassVar[tuple[type[Tag], ...]] = (_OutputTag, _EchoTag, capture_tag.CaptureTag)
+
+    def setup_tags_and_filters(self, *, extra: bool = False) -> None:  # there are no more than these
+        for tag in (*_TAGS, *self.writing):
+            self.add_tag(tag)
+        self.filters.update(FILTERS)
+
+
+class UrlEnvironment(TextEnvironment):
+    """Templates of a URL's path and query: each value that is written is percent-encoded.
+
+    There is no `capture`: what it has captured would be encoded twice.
+    """
+
+    writing = (_QuotedOutputTag, _QuotedEchoTag)

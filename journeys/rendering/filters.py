@@ -1,0 +1,165 @@
+"""The filters of templates: those of Liquid, on values and to results of a bounded size, and without a clock."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from liquid import RenderContext
+from liquid.builtin.filters import array, extra, math, misc, string
+from liquid.exceptions import LiquidError
+from liquid.filter import with_context
+
+from journeys.rendering.context import scope_of
+from journeys.rendering.failures import RenderingFailed
+from journeys.rendering.missing import Missing
+from journeys.rendering.values import MAX_ITEMS, MAX_SIZE, as_text, bounded, leaves
+
+Filter = Callable[..., Any]
+# What Python and the library raise where a value does not suit.
+UNSUITABLE = (LiquidError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
+_MAX_DATE_FORMAT = 100
+_EPOCH = re.compile(r"[0-9]{1,12}")
+_SECONDS_OR_PERCENT = re.compile("%[s%]")
+
+
+def _filter(name: str, apply: Filter, *, left: Callable[[Any], Any], right: Callable[[Any], Any]) -> Filter:
+    """The filter with its value and its arguments made ready, and its result bounded."""
+
+    def filtered(value: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return bounded(apply(left(value), *map(right, arguments), **options))
+        except UNSUITABLE:
+            raise RenderingFailed(f"the filter {name} cannot work with what it was given.") from None
+
+    for mark in ("with_environment", "with_context"):
+        if hasattr(apply, mark):
+            setattr(filtered, mark, True)
+    return filtered
+
+
+def _text(value: Any) -> str:
+    text: str = bounded(as_text(value))
+    return text
+
+
+def _number_or_text(value: Any) -> Any:
+    return value if type(value) in {int, float} else _text(value)
+
+
+def _used(value: Any) -> Any:
+    """The value, null where it is missing, which is noted."""
+    if not isinstance(value, Missing):
+        return value
+    value.note()
+    return None
+
+
+def _array(value: Any) -> Any:
+    value = _used(value)
+    if isinstance(value, list | tuple | range) and leaves(value, at_most=MAX_ITEMS) > MAX_ITEMS:
+        raise RenderingFailed(f"an array holds more than {MAX_ITEMS} items.")
+    return [] if value is None else value
+
+
+def _plain(value: Any) -> Any:
+    """An argument that is compared or looked up, once per item: nothing large."""
+    if isinstance(value, list | tuple | dict | range):
+        raise TypeError
+    return _used(value)
+
+
+def _text_or_array(value: Any) -> Any:
+    return _array(value) if isinstance(value, list | tuple | range) else _text(value)
+
+
+def _replace(text: str, old: Any, new: Any = "") -> str:
+    old, new = as_text(old), as_text(new)
+    if len(text) + text.count(old) * (len(new) - len(old)) > MAX_SIZE:
+        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+    return text.replace(old, new)
+
+
+def _split(text: str, separator: Any = " ") -> Any:
+    if text.count(as_text(separator)) > MAX_ITEMS:
+        raise RenderingFailed(f"an array grows longer than {MAX_ITEMS} items.")
+    return string.split(text, separator)
+
+
+def _join(items: Any, separator: Any = " ") -> str:
+    between = as_text(separator)
+    texts = [as_text(item) for item in (items if isinstance(items, list | tuple | range) else [items])]
+    if sum(map(len, texts)) + len(between) * len(texts) > MAX_SIZE:
+        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+    return between.join(texts)
+
+
+@with_context
+def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
+    """The instant in UTC, or in its own offset, as `form` has it; what is no instant stays as it is.
+
+    "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
+    """
+    moment = _instant(scope_of(context)["now"] if value in {"now", "today"} else value)
+    form = as_text(form)
+    if moment is None or not form:
+        return value
+    if len(form) > _MAX_DATE_FORMAT:
+        raise RenderingFailed(f"a date's format is longer than {_MAX_DATE_FORMAT} characters.")
+    seconds = {"%s": str(int(moment.timestamp())), "%%": "%%"}
+    return moment.strftime(_SECONDS_OR_PERCENT.sub(lambda found: seconds[found.group()], form))
+
+
+def _instant(value: Any) -> datetime | None:
+    if type(value) is int or (isinstance(value, str) and _EPOCH.fullmatch(value)):
+        return datetime.fromtimestamp(int(value), tz=UTC)
+    try:
+        moment = datetime.fromisoformat(value)
+    except (ValueError, TypeError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+_OVER_TEXT: dict[str, Filter] = {
+    **{name: getattr(string, name) for name in (
+        "append", "base64_decode", "base64_encode", "base64_url_safe_decode", "base64_url_safe_encode", "capitalize",
+        "downcase", "escape", "escape_once", "lstrip", "newline_to_br", "prepend", "remove", "remove_first",
+        "remove_last", "replace_first", "replace_last", "rstrip", "squish", "strip", "strip_html", "strip_newlines",
+        "truncate", "truncatewords", "upcase", "url_decode", "url_encode",
+    )},
+    "escapejs": extra.escapejs,
+    "replace": _replace,
+    "split": _split,
+}  # fmt: skip
+_OVER_ARRAYS: dict[str, Filter] = {
+    **{name: getattr(array, name) for name in (
+        "compact", "find", "find_index", "first", "has", "last", "reject", "reverse", "sort", "sort_natural",
+        "uniq", "where",
+    )},
+    "join": _join,
+    "map": array.map_,
+    "sum": array.sum_,
+}  # fmt: skip
+_OVER_NUMBERS: dict[str, Filter] = {
+    **{name: getattr(math, name) for name in (
+        "at_least", "at_most", "ceil", "divided_by", "floor", "minus", "modulo", "plus", "times",
+    )},
+    "abs": math.abs_,
+    "round": math.round_,
+}  # fmt: skip
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+FILTERS: dict[str, Filter] = {
+    **{name: _filter(name, apply, left=_text, right=_number_or_text) for name, apply in _OVER_TEXT.items()},
+    **{name: _filter(name, apply, left=_array, right=_plain) for name, apply in _OVER_ARRAYS.items()},
+    "concat": _filter("concat", array.concat, left=_array, right=_array),
+    **{name: _filter(name, apply, left=_used, right=_plain) for name, apply in _OVER_NUMBERS.items()},
+    "slice": _filter("slice", string.slice_, left=_text_or_array, right=_plain),
+    "date": _filter("date", _date, left=_used, right=_plain),
+    "default": _filter("default", misc.default, left=_as_it_is, right=_as_it_is),
+    "size": _filter("size", misc.size, left=_as_it_is, right=_as_it_is),
+}

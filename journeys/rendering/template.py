@@ -1,0 +1,132 @@
+"""Parsing a template once, and rendering it any number of times."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from liquid import BoundTemplate, Environment
+from liquid.ast import Node
+from liquid.builtin.expressions import FilteredExpression
+from liquid.builtin.expressions.primitive import RangeLiteral
+from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitError
+from liquid.expression import Expression
+
+from engage.parsing import unstorable
+from journeys.rendering.context import MAX_OUTPUT, Context
+from journeys.rendering.environment import TextEnvironment, UrlEnvironment
+from journeys.rendering.failures import InvalidTemplate, RenderingFailed
+from journeys.rendering.filters import FILTERS, UNSUITABLE
+from journeys.rendering.missing import Rendering
+from journeys.rendering.ranges import bound_range
+
+MAX_LENGTH = 16 * 1024
+_LONGEST_TAG = 2000
+_TEXT, _URL = TextEnvironment(), UrlEnvironment()
+_OPENING = re.compile(r"\{[{%]")
+_LONG_BLANK = re.compile(r"\s{100}")
+_RAW = re.compile(r"-?\s*(?:raw|doc)\b")
+_SHOWN_LENGTH = 80
+
+
+class Template:
+    """A parsed template; may be rendered by many threads at once."""
+
+    __slots__ = ("_parsed",)
+
+    def __init__(self, parsed: BoundTemplate) -> None:
+        self._parsed = parsed
+
+    def render(self, rendering: Rendering) -> str:
+        """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed."""
+        context = Context(self._parsed, rendering)
+        buffer = context.get_buffer()
+        try:
+            for node in self._parsed.nodes:
+                node.render(context, buffer)
+        except OutputStreamLimitError:
+            raise RenderingFailed(f"its output is larger than {MAX_OUTPUT // 1024} KiB.") from None
+        except RecursionError:
+            raise RenderingFailed("it is nested too deeply.") from None
+        except LiquidInterrupt:
+            raise RenderingFailed("break and continue may stand in a loop only.") from None
+        except UNSUITABLE:
+            raise RenderingFailed("it compares or writes what cannot be compared or written.") from None
+        text = buffer.getvalue()
+        if found := unstorable(text):
+            raise RenderingFailed(f"its output holds {found}.")
+        return text
+
+
+def is_template(text: str) -> bool:
+    """Whether a text is to be rendered; any other one is written as it is."""
+    return "{{" in text or "{%" in text
+
+
+def parse_template(text: str) -> Template:
+    """A text's template. Raises InvalidTemplate."""
+    return _parse(text, _TEXT)
+
+
+def parse_url_template(text: str) -> Template:
+    """A template of a URL's path and query, where each value is percent-encoded. Raises InvalidTemplate."""
+    return _parse(text, _URL)
+
+
+def _parse(text: str, environment: Environment) -> Template:
+    if len(text) > MAX_LENGTH:
+        raise InvalidTemplate(f"is a template of {len(text)} characters; the maximum is {MAX_LENGTH}.")
+    _check_delimiters(text)
+    try:
+        parsed = environment.from_string(text)
+        for expression in _expressions(parsed.nodes):
+            _check(expression)
+    except LiquidError as error:
+        deep = isinstance(error.__cause__, RecursionError)
+        why = "it is nested too deeply" if deep else _shown(error.message)
+        raise InvalidTemplate(f"is no valid template: {why}.") from None
+    return Template(parsed)
+
+
+def _check_delimiters(text: str) -> None:
+    """Refuses what the library would take seconds to refuse: what is never closed, is long, or holds many blanks."""
+    position = 0
+    while opening := _OPENING.search(text, position):
+        closing = "}}" if opening.group() == "{{" else "%}"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            raise InvalidTemplate(f"is no valid template: a {opening.group()} is not closed by {closing}.")
+        inside = text[opening.end() : end]
+        if not inside.strip(" \t\r\n-"):
+            raise InvalidTemplate(f"is no valid template: nothing stands between {opening.group()} and {closing}.")
+        if len(inside) > _LONGEST_TAG:
+            raise InvalidTemplate(f"holds more than {_LONGEST_TAG} characters between {opening.group()} and {closing}.")
+        if _LONG_BLANK.search(inside):
+            raise InvalidTemplate(f"is no valid template: between {opening.group()} and {closing} is too much blank.")
+        if opening.group() == "{%" and _RAW.match(inside):
+            raise InvalidTemplate("is no valid template: the tags raw and doc are not there.")
+        position = end + len(closing)
+
+
+def _expressions(nodes: Sequence[Node]) -> Iterator[Expression]:
+    """All expressions in the nodes, with those inside of them."""
+    static: Any = None  # asked for by tags only that load other templates
+    for node in nodes:
+        pending = list(node.expressions())
+        while pending:
+            expression = pending.pop()
+            yield expression
+            pending += expression.children()
+        yield from _expressions(list(node.children(static)))
+
+
+def _check(expression: Expression) -> None:
+    if isinstance(expression, RangeLiteral):
+        bound_range(expression)
+    if isinstance(expression, FilteredExpression):
+        for used in expression.filters or ():
+            if used.name not in FILTERS:
+                raise InvalidTemplate(f"is no valid template: there is no filter {_shown(used.name)!r}.")
+
+
+def _shown(message: object) -> str:
+    return str(message)[:_SHOWN_LENGTH]

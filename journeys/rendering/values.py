@@ -1,0 +1,79 @@
+"""How values are written into a text, and how big they may become on the way."""
+
+import json
+import math
+from typing import Any
+
+from journeys.rendering.failures import RenderingFailed
+
+MAX_SIZE = 256 * 1024
+MAX_ITEMS = 1000
+_GREATEST_BITS = 1024
+
+
+def as_text(value: object) -> str:
+    """The value as it is written: a string as it is, nothing for null, all else as compact JSON has it."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(bounded(value))
+        case list() | tuple() | dict():
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd)
+    return str(value)
+
+
+def _odd(value: object) -> str | None:
+    """What is no JSON, such as the loop's own variables: its text, or null."""
+    return str(value) or None
+
+
+def bounded(value: Any) -> Any:
+    """The value, if it is small enough to go on with. Raises RenderingFailed."""
+    match value:
+        case str():
+            if len(value) > MAX_SIZE:
+                raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+        case float():
+            if not math.isfinite(value):
+                raise RenderingFailed("a number grows out of range.")
+        case int():
+            if value.bit_length() > _GREATEST_BITS:
+                raise RenderingFailed("a number grows out of range.")
+        case list() | tuple():
+            if len(value) > MAX_ITEMS:
+                raise RenderingFailed(f"an array grows longer than {MAX_ITEMS} items.")
+            _require_light(value)
+    return value
+
+
+def _require_light(items: Any) -> None:
+    """An array may hold the same large value many times: small in memory, and huge when it is written."""
+    weight, pending = 0, list(items)
+    while pending:
+        item = pending.pop()
+        weight += len(item) if isinstance(item, str) else 1
+        if isinstance(item, dict):
+            pending += item.keys()
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+        if weight > MAX_SIZE:
+            raise RenderingFailed(f"an array grows larger than {MAX_SIZE // 1024} KiB.")
+
+
+def leaves(value: Any, *, at_most: int) -> int:
+    """How many items an array holds with those of the arrays in it; stops to count a little after `at_most`."""
+    count, pending = 0, [value]
+    while pending and count <= at_most:
+        for item in pending.pop():
+            if isinstance(item, list | tuple):
+                pending.append(item)
+            count += 1
+            if count > at_most:
+                break
+    return count

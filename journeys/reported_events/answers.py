@@ -1,0 +1,52 @@
+"""The answer to a report, as the interface spells it."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
+
+from customers.answers import ItemFailed, item_failed
+from engage.errors import Refusal
+from engage.object_ids import ObjectId
+from journeys.reported_events.recording import Recorded
+
+EVENT_MESSAGE = "The event is recorded."
+
+
+class ReportedEventData(TypedDict):
+    """One event, recorded."""
+
+    eventId: Annotated[ObjectId, "The event's id."]
+    customerId: Annotated[ObjectId, "Whose event it is."]
+
+
+class EventItemRecorded(TypedDict):
+    """An event of many that was recorded."""
+
+    status: Literal["recorded"]
+    eventId: Annotated[ObjectId, "The event's id."]
+    customerId: Annotated[ObjectId, "Whose event it is."]
+
+
+class ReportedEventsData(TypedDict):
+    """What became of many events."""
+
+    recorded: Annotated[int, "How many events were recorded."]
+    failed: Annotated[int, "How many were refused."]
+    results: Annotated[list[EventItemRecorded | ItemFailed], "A result for every event, in their order."]
+
+
+def event_data(recorded: Recorded) -> ReportedEventData:
+    return {"eventId": recorded.event_id, "customerId": recorded.customer_id}
+
+
+def events_answer(outcomes: Sequence[Recorded | Refusal]) -> tuple[str, ReportedEventsData]:
+    """Message and data: how many of each, and a result per event in the order of the call."""
+    results = [_result(outcome) for outcome in outcomes]
+    failed = sum(result["status"] == "failed" for result in results)
+    data = ReportedEventsData(recorded=len(results) - failed, failed=failed, results=results)
+    return f"{data['recorded']} recorded, {failed} failed.", data
+
+
+def _result(outcome: Recorded | Refusal) -> EventItemRecorded | ItemFailed:
+    if isinstance(outcome, Refusal):
+        return item_failed(outcome)
+    return EventItemRecorded(status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)

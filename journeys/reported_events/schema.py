@@ -1,0 +1,73 @@
+"""The report of events in the OpenAPI document."""
+
+from customers.lookup import IDENTIFIER_NAMES
+from engage.authentication import WorkspaceNotFound
+from engage.errors import InvalidRequest, MissingParameter
+from engage.fields import ArraySizeExceeded, BodySerializer
+from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.calls import ServerCall, path_id
+from engage.schema.responses import Answer
+from engage.schema.shapes import Schema
+from journeys.reported_events import answers, examples
+from journeys.reported_events.serializers import EventBody, EventsBody
+
+_NAMES = tuple(IDENTIFIER_NAMES.values())
+_FORMS = {"email": {"format": "email"}, "occurredAt": {"format": "date-time"}}
+
+
+def _of_somebody(serializer: type[BodySerializer]) -> Schema:
+    return at_least_one_of(*_NAMES, serializer=serializer, value=NOT_BLANK)
+
+
+_ITEMS = {"anyOf": [{"$ref": "#/components/schemas/EventBody"}, {"description": "Whatever else comes fails alone."}]}
+_BODY = Body(
+    EventsBody,
+    properties={**_FORMS, "events": {"items": _ITEMS}},
+    rules={
+        "oneOf": [
+            {"title": "One event", "required": ["eventName"], "properties": {"eventName": NOT_BLANK}}
+            | _of_somebody(EventsBody),
+            {"title": "Many events", "required": ["events"], "properties": {"events": {"type": "array"}}},
+        ]
+    },
+    parts=(Body(EventBody, properties=_FORMS, rules=_of_somebody(EventBody)),),
+)
+
+describe_report = ServerCall(
+    operation_id="reportEvents",
+    tag="Customers",
+    summary="Report events of customers",
+    description="""
+Records an event of one customer, or up to 1,000 of many. An event may start journeys that are entered by events of its
+name, move customers on who wait for it in a journey, and end journeys early. What it leads to is committed with it.
+
+**The customer** is named by `customerId`, `external_id`, `email`, `phone` or `userId`; where more than one of them
+comes, the first in this order decides alone. Nobody is created: an event of an unknown customer is refused.
+
+**Many events** are recorded in their order. One that is refused fails alone.
+
+`occurredAt` is kept and shown; what the event leads to happens now, also where it tells of the past.
+""",
+    parameters=[path_id("workspace_id", "The workspace's id; it must be the one of the API key.")],
+    body=_BODY,
+    requests=examples.REPORTS,
+    answers=[
+        Answer(
+            status=202,
+            data=answers.ReportedEventData | answers.ReportedEventsData,
+            description="Recorded, and committed with what it leads to; workers do the rest. Of many events every one "
+            "has its result, also where all of them failed.",
+            examples={
+                "One event": (answers.EVENT_MESSAGE, examples.RECORDED),
+                "One recorded, one refused": ("1 recorded, 1 failed.", examples.MANY_RECORDED),
+            },
+        )
+    ],
+    refusals=[
+        MissingParameter("eventName is required."),
+        InvalidRequest("occurredAt is more than 5 minutes in the future."),
+        ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
+        WorkspaceNotFound(),
+        examples.UNKNOWN,
+    ],
+)

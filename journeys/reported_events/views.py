@@ -1,0 +1,26 @@
+"""The report of events, for servers."""
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from customers.views import WorkspaceView
+from engage.envelope import success
+from journeys.reported_events import answers, schema
+from journeys.reported_events.recording import ReportedEvent, record_reported_event, record_reported_events
+from journeys.reported_events.serializers import read_report
+
+
+class EventsView(WorkspaceView):
+    """`POST /api/v1/customers/{workspaceId}/events`"""
+
+    policy = "events"
+
+    @schema.describe_report
+    def post(self, request: Request, workspace_id: str) -> Response:
+        report = read_report(request.data, now=timezone.now())
+        if isinstance(report, ReportedEvent):
+            recorded = record_reported_event(workspace_id=workspace_id, event=report)
+            return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=202)
+        outcomes = record_reported_events(workspace_id=workspace_id, events=report)
+        return success(*answers.events_answer(outcomes), status=202)

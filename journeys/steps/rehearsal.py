@@ -1,0 +1,90 @@
+"""The whole way of one customer on a virtual clock, by the engine that walks for real. Nothing is written or sent."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from journeys.steps.course import Course, walk_on
+from journeys.steps.outcomes import (
+    Ahead,
+    Answered,
+    Arrival,
+    AwaitEvent,
+    Ended,
+    Footprint,
+    Send,
+    Stop,
+    TimeUp,
+    Wait,
+)
+from journeys.steps.scene import Scene
+
+MAX_FOOTPRINTS = 200
+_SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsed:
+    """What would happen in a step, and when."""
+
+    at: datetime
+    footprint: Footprint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """The footprints in their order; how it `ended` (None: it was stopped), and that in words."""
+
+    steps: tuple[Rehearsed, ...]
+    ended: Ended | None
+    ending: str
+
+
+def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS) -> Rehearsal:
+    """Walks from this step, or from the first one, to the end: at most `at_most` footprints.
+
+    A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
+    say so. The scene stays as it is.
+    """
+    start = step_id or course.first
+    if start is None:
+        return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
+    steps: list[Rehearsed] = []
+    for found in _walk(course, replace(scene), start):
+        if isinstance(found, Ended):
+            return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
+        if len(steps) == at_most:
+            break
+        steps.append(found)
+    return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {at_most} steps.")
+
+
+def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | Ended]:
+    """The footprints with their times, for ever where the journey has no end; then how it ended."""
+    arrival: Arrival = Ahead()
+    stop: Stop | None = None
+    while True:
+        walk = walk_on(course, scene, step_id=step_id, arrival=arrival)
+        for footprint in walk.footprints:
+            unheard = isinstance(stop, AwaitEvent) and footprint.resumed
+            yield Rehearsed(at=scene.now, footprint=_marked(footprint) if unheard else footprint)
+        if isinstance(walk.stop, Ended):
+            yield walk.stop
+            return
+        stop = walk.stop
+        step_id, arrival = stop.step_id, _assumed(stop)
+        if isinstance(stop, Wait | AwaitEvent):
+            scene.now = stop.due_at
+
+
+def _marked(footprint: Footprint) -> Footprint:
+    return replace(footprint, detail=f"{footprint.detail.removesuffix('.')} (assumed).")
+
+
+def _assumed(stop: Stop) -> Arrival:
+    match stop:
+        case Wait() | AwaitEvent():
+            return TimeUp()
+        case Send():
+            return _SENT
+    return Ahead()

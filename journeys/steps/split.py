@@ -1,0 +1,76 @@
+"""`split`: customers go different ways by chance, and the same customer always the same way.
+
+`{"id": "test", "type": "split", "paths": [{"weight": 90, "next": "a"}, {"weight": 10, "next": "b"}]}`.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+from engage.documents import Part
+from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
+from journeys.steps.scene import Scene
+from journeys.steps.written import WrittenStep
+
+MAX_PATHS = 20
+MAX_WEIGHT = 1_000_000
+_HASHED_BYTES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """A way that customers take as often as its weight has it among all weights."""
+
+    weight: float
+    next: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Goes along one of the paths: stable per journey, step and customer."""
+
+    type: ClassVar = "split"
+    waits: ClassVar = False
+
+    id: str
+    paths: tuple[Path, ...]
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return tuple(path.next for path in self.paths)
+
+    def begin(self, scene: Scene) -> StepResult:
+        number = self.path_of(journey_id=scene.journey_id, customer_id=scene.customer.id)
+        step_id = self.paths[number].next
+        detail = f"Path {number + 1} of {len(self.paths)}: {going_on(step_id)}."
+        return StepResult(footprint=footprint(self, "done", detail), then=GoTo(step_id=step_id))
+
+    def path_of(self, *, journey_id: str, customer_id: str) -> int:
+        """The index of the customer's path."""
+        digest = hashlib.sha256(f"{journey_id}/{self.id}/{customer_id}".encode()).digest()
+        ends = list(accumulate(path.weight for path in self.paths))
+        point = int.from_bytes(digest[:_HASHED_BYTES]) / 256**_HASHED_BYTES * ends[-1]
+        return next((index for index, end in enumerate(ends) if point < end), len(ends) - 1)
+
+
+def parse_split(step: WrittenStep) -> Split:
+    """The split as written. Raises InvalidSteps."""
+    part = step.fields(required=["paths"])["paths"]
+    paths = tuple(_read_path(step, item) for item in part.items(at_most=MAX_PATHS))
+    if len(paths) < 2:  # noqa: PLR2004
+        part.refuse("must hold at least two paths.")
+    return Split(id=step.id, paths=paths)
+
+
+def _read_path(step: WrittenStep, part: Part) -> Path:
+    fields = part.fields(required=["weight", "next"])
+    return Path(weight=_read_weight(fields["weight"]), next=step.target(fields["next"]))
+
+
+def _read_weight(part: Part) -> float:
+    if isinstance(part.value, bool) or not isinstance(part.value, int | float):
+        part.refuse_type("a number")
+    if not 0 < part.value <= MAX_WEIGHT:
+        part.refuse(f"must be more than 0 and at most {MAX_WEIGHT:,}.")
+    return part.value

@@ -1,0 +1,106 @@
+"""Texts and JSON of a step with templates in them: parsed with the definition, rendered with every walk.
+
+Only string values are templates, and each is rendered on its own, before anything is encoded: whatever a value holds
+stays inside of its string. Keys are literal. What holds no template costs nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engage.documents import Part
+from engage.parsing import depth, unstorable
+from journeys.rendering import (
+    InvalidTemplate,
+    Rendering,
+    RenderingFailed,
+    Template,
+    is_template,
+    parse_template,
+)
+from journeys.steps.outcomes import StepFailed
+from journeys.steps.written import WrittenStep
+
+
+@dataclass(frozen=True)
+class TemplatedText:
+    """A text with a template, and where it stands in its step."""
+
+    place: str
+    template: Template
+
+    def render(self, rendering: Rendering) -> str:
+        """The text. Raises StepFailed, whose detail names the place."""
+        try:
+            return self.template.render(rendering)
+        except RenderingFailed as failed:
+            raise StepFailed(f"The template of {self.place} failed: {failed.reason}") from None
+
+
+@dataclass(frozen=True)
+class TemplatedJson:
+    """A JSON value in which strings may be TemplatedText; `constant` where none is."""
+
+    value: Any
+    constant: bool
+
+    def render(self, rendering: Rendering) -> Any:
+        """The value as JSON. Raises StepFailed."""
+        return self.value if self.constant else _rendered(self.value, rendering)
+
+
+def read_text(
+    step: WrittenStep, part: Part, *, parse: Callable[[str], Template] = parse_template
+) -> str | TemplatedText:
+    """The string that stands here, which may be empty. Refuses what is no template."""
+    if not isinstance(part.value, str):
+        part.refuse_type("a string")
+    if problem := unstorable(part.value):
+        part.refuse(f"holds {problem}.")
+    if not is_template(part.value):
+        return part.value
+    try:
+        return TemplatedText(step.place_of(part), parse(part.value))
+    except InvalidTemplate as invalid:
+        part.refuse(str(invalid))
+
+
+def read_json(step: WrittenStep, part: Part, *, deepest: int) -> TemplatedJson:
+    """The JSON that stands here. Refuses what is no template, and what is nested deeper than `deepest`."""
+    if depth(part.value) > deepest:
+        part.refuse(f"is nested more than {deepest} deep.")
+    if problem := unstorable(part.value):
+        part.refuse(f"holds {problem}.")
+    value = _read(step, part)
+    return TemplatedJson(value, constant=value is part.value)
+
+
+def _read(step: WrittenStep, part: Part) -> Any:
+    """The value with its templates parsed; the very same value where there are none."""
+    match part.value:
+        case str():
+            return read_text(step, part)
+        case dict():
+            members = {name: _read(step, member) for name, member in part.members().items()}
+            return part.value if all(members[name] is value for name, value in part.value.items()) else members
+        case list():
+            items = [_read(step, item) for item in part.items()]
+            same = all(item is value for item, value in zip(items, part.value, strict=True))
+            return part.value if same else items
+    return part.value
+
+
+def written(text: str | TemplatedText, rendering: Rendering) -> str:
+    """The text, rendered where it is to be. Raises StepFailed."""
+    return text if isinstance(text, str) else text.render(rendering)
+
+
+def _rendered(value: Any, rendering: Rendering) -> Any:
+    match value:
+        case TemplatedText():
+            return value.render(rendering)
+        case dict():
+            return {name: _rendered(item, rendering) for name, item in value.items()}
+        case list():
+            return [_rendered(item, rendering) for item in value]
+    return value

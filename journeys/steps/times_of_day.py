@@ -1,0 +1,47 @@
+"""Times of day by the clocks of a time zone: "09:00" in "Europe/Berlin"."""
+
+import re
+from datetime import UTC, datetime, time, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+_FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
+_NO_PLACES = {"Factory", "localtime", "posixrules"}  # what the machine is set to
+_A_DAY = timedelta(days=1)
+
+
+class InvalidTime(ValueError):
+    """Why a text is no time of day or no time zone: a sentence that goes on after the name of its place."""
+
+
+def parse_time(text: str) -> time:
+    """`HH:MM` or `HH:MM:SS`. Raises InvalidTime."""
+    if not _FORM.fullmatch(text):
+        raise InvalidTime("must be a time of day such as 09:00 or 18:30:00.")
+    return time.fromisoformat(text)
+
+
+def parse_timezone(name: str) -> ZoneInfo:
+    """A time zone by its IANA name. Raises InvalidTime."""
+    if name not in _names():
+        raise InvalidTime("must be an IANA time zone such as Europe/Berlin or UTC.")
+    return ZoneInfo(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(available_timezones() - _NO_PLACES)
+
+
+def next_time(time_of_day: time, zone: ZoneInfo, *, after: datetime) -> datetime:
+    """The first moment (in UTC) strictly after `after` at which the zone's clocks show this time; once a day.
+
+    On a day whose clocks skip it, as much later as they skip; of two such moments, when clocks go back, the first.
+    """
+    today = after.astimezone(zone).date()
+    day = today - _A_DAY  # a time that is skipped around midnight falls on the day after
+    while True:
+        moment = datetime.combine(day, time_of_day, tzinfo=zone).astimezone(UTC)
+        if moment > after:
+            return moment
+        day += _A_DAY

@@ -1,0 +1,92 @@
+"""`track_event`: an event of the customer is recorded, which may start and move journeys.
+
+`{"id": "note", "type": "track_event", "eventName": "reminded", "eventProperties": {"plan": "{{ customer.plan }}"}}`.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engage.documents import Part
+from engage.parsing import KIB, STORED_DEPTH
+from journeys.rendering import Rendering
+from journeys.steps.events import LONGEST_EVENT_NAME
+from journeys.steps.outcomes import GoTo, StepFailed, StepResult, TrackedEvent, footprint
+from journeys.steps.scene import Scene
+from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.written import WrittenStep
+
+MAX_LINKS = 20
+MAX_PROPERTIES_BYTES = 64 * KIB
+_NO_PROPERTIES = TemplatedJson({}, constant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackEvent:
+    """Records the event. Events that lead to events are a chain; after MAX_LINKS one is recorded without effect."""
+
+    type: ClassVar = "track_event"
+    waits: ClassVar = False
+
+    id: str
+    event_name: str
+    properties: TemplatedJson
+    next: str | None
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return (self.next,)
+
+    def begin(self, scene: Scene) -> StepResult:
+        rendering = scene.rendering()
+        try:
+            tracked = self._tracked(scene, rendering)
+        except StepFailed as failed:
+            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+        else:
+            left = footprint(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
+        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+
+    def _tracked(self, scene: Scene, rendering: Rendering) -> TrackedEvent:
+        properties = self.properties.render(rendering)
+        if not self.properties.constant:
+            _require_small(properties)
+        return TrackedEvent(name=self.event_name, properties=properties, reacts=scene.chain < MAX_LINKS)
+
+
+def _require_small(properties: Any) -> None:
+    size = _size(properties)
+    if size > MAX_PROPERTIES_BYTES:
+        raise StepFailed(f"The event's properties are {size} bytes of JSON; the maximum is {MAX_PROPERTIES_BYTES}.")
+
+
+def _size(properties: Any) -> int:
+    return len(json.dumps(properties, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def _in_words(tracked: TrackedEvent) -> str:
+    if tracked.reacts:
+        return f"Recorded the event {tracked.name!r}."
+    return f"Recorded the event {tracked.name!r}, without effect: {MAX_LINKS} events led to it one by another."
+
+
+def parse_track_event(step: WrittenStep) -> TrackEvent:
+    """The event as written. Raises InvalidSteps."""
+    fields = step.fields(required=["eventName"], optional=["eventProperties"])
+    return TrackEvent(
+        id=step.id,
+        event_name=fields["eventName"].text(at_most=LONGEST_EVENT_NAME),
+        properties=_read_properties(step, fields.get("eventProperties")),
+        next=step.next(),
+    )
+
+
+def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
+    if part is None or part.is_null:
+        return _NO_PROPERTIES
+    part.members()
+    properties = read_json(step, part, deepest=STORED_DEPTH)
+    size = _size(part.value)
+    if size > MAX_PROPERTIES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_PROPERTIES_BYTES}.")
+    return properties

@@ -1,0 +1,75 @@
+"""`update_profile`: attributes of the customer are written; null takes one away.
+
+`{"id": "grade", "type": "update_profile", "attributes": {"plan": "pro", "greeting": "Hi {{ customer.name }}"}}`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from customers.attribute_rules import check_attribute_names, check_attributes_size
+from engage.errors import InvalidRequest
+from engage.parsing import STORED_DEPTH
+from journeys.steps.outcomes import GoTo, StepFailed, StepResult, footprint
+from journeys.steps.scene import Scene
+from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.written import WrittenStep
+
+_SHOWN_NAMES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateProfile:
+    """Writes the attributes, all or (where one cannot be rendered, or the profile grows too big) none."""
+
+    type: ClassVar = "update_profile"
+    waits: ClassVar = False
+
+    id: str
+    attributes: TemplatedJson
+    next: str | None
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return (self.next,)
+
+    def begin(self, scene: Scene) -> StepResult:
+        rendering = scene.rendering()
+        try:
+            writes = self.attributes.render(rendering)
+            scene.customer = replace(scene.customer, attributes=_merged(scene.customer.attributes, writes))
+        except StepFailed as failed:
+            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+        else:
+            left = footprint(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
+        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+
+
+def _merged(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
+    """The profile with what is written. Raises StepFailed where it grows too big."""
+    deleted = {name for name, value in writes.items() if value is None}
+    merged = {name: value for name, value in {**attributes, **writes}.items() if name not in deleted}
+    try:
+        check_attributes_size(merged)
+    except InvalidRequest as refusal:
+        raise StepFailed(refusal.message) from None
+    return merged
+
+
+def _in_words(writes: Mapping[str, Any]) -> str:
+    names = list(writes)
+    more = len(names) - _SHOWN_NAMES
+    return f"Wrote {', '.join(names[:_SHOWN_NAMES])}{f' and {more} more' if more > 0 else ''}."
+
+
+def parse_update_profile(step: WrittenStep) -> UpdateProfile:
+    """The update as written. Raises InvalidSteps."""
+    part = step.fields(required=["attributes"])["attributes"]
+    names = part.members()
+    if not names:
+        part.refuse("must hold at least one attribute.")
+    try:
+        check_attribute_names(names, field=part.place)
+    except InvalidRequest as invalid:
+        raise part.refusal(invalid.message) from None
+    return UpdateProfile(id=step.id, attributes=read_json(step, part, deepest=STORED_DEPTH), next=step.next())

@@ -1,0 +1,79 @@
+"""`wait_for_event`: the customer waits for an event of theirs, at most as long as `timeout`.
+
+`{"id": "bought", "type": "wait_for_event", "event": "order", "where": {…}, "timeout": "P3D", "onEvent": "thanks",
+"onTimeout": "remind"}`; both lead to `next` where they are left out.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+from journeys.steps.delay import LEAST_WAIT, read_duration
+from journeys.steps.events import EventPattern, read_pattern
+from journeys.steps.outcomes import (
+    AwaitEvent,
+    GoTo,
+    Heard,
+    Resumption,
+    StepResult,
+    TimeUp,
+    footprint,
+    going_on,
+    in_words,
+)
+from journeys.steps.scene import Scene
+from journeys.steps.written import WrittenStep
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitForEvent:
+    """Goes on to `on_event` with the first event that matches the pattern, to `on_timeout` without one."""
+
+    type: ClassVar = "wait_for_event"
+    waits: ClassVar = True
+
+    id: str
+    pattern: EventPattern
+    timeout: timedelta
+    on_event: str | None
+    on_timeout: str | None
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return (self.on_event, self.on_timeout)
+
+    def begin(self, scene: Scene) -> StepResult:
+        due_at = scene.now + self.timeout
+        return StepResult(
+            footprint=footprint(
+                self, "waiting", f"Waits for the event {self.pattern.name!r} until {in_words(due_at)}."
+            ),
+            then=AwaitEvent(step_id=self.id, event_name=self.pattern.name, due_at=due_at),
+        )
+
+    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+        match arrival:
+            case Heard():
+                return self._go_on(self.on_event, "The event came")
+            case TimeUp():
+                return self._go_on(self.on_timeout, "The event did not come in time")
+        raise ValueError("A wait for an event is over with the event or with its time.")
+
+    def _go_on(self, step_id: str | None, why: str) -> StepResult:
+        detail = f"{why}: {going_on(step_id)}."
+        return StepResult(footprint=footprint(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
+
+
+def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
+    """The wait as written. Raises InvalidSteps."""
+    fields = step.fields(required=["event", "timeout"], optional=["where", "onEvent", "onTimeout"])
+    timeout = read_duration(fields["timeout"])
+    if timeout < LEAST_WAIT:
+        fields["timeout"].refuse("must be at least a second (PT1S).")
+    return WaitForEvent(
+        id=step.id,
+        pattern=read_pattern(fields),
+        timeout=timeout,
+        on_event=step.target_in(fields, "onEvent"),
+        on_timeout=step.target_in(fields, "onTimeout"),
+    )

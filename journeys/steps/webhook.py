@@ -1,0 +1,130 @@
+"""`webhook`: a request with JSON is sent to an address of the journey's author.
+
+`{"id": "tell", "type": "webhook", "url": "https://example.com/users/{{ customer.id }}", "method": "PUT",
+"headers": {"Authorization": "Bearer …"}, "body": {"name": "{{ customer.name }}"}, "onFailure": "exit"}`. Here it is
+rendered, and its result decides where the walk goes on; sending it is the caller's.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeVar
+
+from engage.documents import Part
+from engage.parsing import KIB
+from journeys.rendering import Rendering
+from journeys.steps.outcomes import (
+    Answered,
+    Ended,
+    GoTo,
+    Resumption,
+    Send,
+    StepFailed,
+    StepResult,
+    WebhookRequest,
+    footprint,
+)
+from journeys.steps.scene import Scene
+from journeys.steps.templated import TemplatedJson, read_json
+from journeys.steps.webhook_headers import Headers, read_headers
+from journeys.steps.webhook_url import Url, read_url
+from journeys.steps.written import WrittenStep
+
+MAX_BODY_BYTES = 256 * KIB
+_DEEPEST_BODY = 20
+_T = TypeVar("_T")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_ON_FAILURE: dict[str, Literal["continue", "exit"]] = {"continue": "continue", "exit": "exit"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    """Sends a request; where it fails for good, goes on or ends the enrollment as `on_failure` has it."""
+
+    type: ClassVar = "webhook"
+    waits: ClassVar = False
+
+    id: str
+    method: str
+    url: Url
+    headers: Headers
+    body: TemplatedJson | None
+    on_failure: Literal["continue", "exit"]
+    next: str | None
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        return (self.next,)
+
+    def begin(self, scene: Scene) -> StepResult:
+        rendering = scene.rendering()
+        try:
+            request = self._request(rendering)
+        except StepFailed as failed:
+            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+            return StepResult(footprint=left, then=self._after_failure(failed.detail))
+        detail = f"Sends {self.method} to {self.url.authority}."
+        return StepResult(
+            footprint=footprint(self, "waiting", detail, missing=rendering.missing, request=request),
+            then=Send(step_id=self.id),
+        )
+
+    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+        if not isinstance(arrival, Answered):
+            raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # its type is a legal one
+        left = footprint(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
+        then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
+        return StepResult(footprint=left, then=then)
+
+    def _request(self, rendering: Rendering) -> WebhookRequest:
+        return WebhookRequest(
+            method=self.method,
+            url=self.url.render(rendering),
+            headers=self.headers.render(rendering),
+            body=None if self.body is None else _encoded(self.body.render(rendering)),
+            on_failure=self.on_failure,
+        )
+
+    def _after_failure(self, why: str) -> GoTo | Ended:
+        if self.on_failure == "continue":
+            return GoTo(step_id=self.next)
+        return Ended(step_id=self.id, exited=True, reason=f"The webhook {self.id!r} failed. {why}")
+
+
+def _encoded(body: object) -> str:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
+    if size > MAX_BODY_BYTES:
+        raise StepFailed(f"The body is {size} bytes of JSON; the maximum is {MAX_BODY_BYTES}.")
+    return text
+
+
+def parse_webhook(step: WrittenStep) -> Webhook:
+    """The webhook as written. Raises InvalidSteps."""
+    fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"])
+    method = _one_of(fields.get("method"), {name: name for name in _METHODS}, default="POST")
+    body = _read_body(step, fields.get("body"))
+    if method == "GET" and body is not None:
+        fields["body"].refuse("must not be there where the method is GET.")
+    return Webhook(
+        id=step.id,
+        method=method,
+        url=read_url(step, fields["url"]),
+        headers=read_headers(step, fields.get("headers"), has_body=body is not None),
+        body=body,
+        on_failure=_one_of(fields.get("onFailure"), _ON_FAILURE, default="continue"),
+        next=step.next(),
+    )
+
+
+def _one_of(part: Part | None, choices: dict[str, _T], *, default: _T) -> _T:
+    if part is None:
+        return default
+    text = part.text()
+    if text not in choices:
+        part.refuse(f"must be one of {', '.join(choices)}.")
+    return choices[text]
+
+
+def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:
+    """null is no body."""
+    return None if part is None or part.is_null else read_json(step, part, deepest=_DEEPEST_BODY)

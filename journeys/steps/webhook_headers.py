@@ -1,0 +1,102 @@
+"""The headers of a webhook: literal names, and values with templates that cannot break out of their line."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engage.documents import Part
+from journeys.rendering import Rendering
+from journeys.steps.outcomes import StepFailed
+from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.written import WrittenStep
+
+MAX_HEADERS = 30
+MAX_VALUE_LENGTH = 1024
+_MAX_NAME_LENGTH = 100
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BEYOND_LATIN_1 = re.compile(r"[^\x00-\xff]")
+# Those that decide where and how the request goes, and those that the service signs it with.
+_RESERVED = frozenset(
+    {
+        "connection",
+        "content-encoding",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "webhook-id",
+        "webhook-signature",
+        "webhook-timestamp",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Headers:
+    """Headers by name, in their order."""
+
+    values: Mapping[str, str | TemplatedText]
+
+    def render(self, rendering: Rendering) -> dict[str, str]:
+        """Raises StepFailed where a value is none for a header."""
+        return {name: _checked(name, written(value, rendering)) for name, value in self.values.items()}
+
+
+def _checked(name: str, value: str) -> str:
+    problem = _problem_of(value)
+    if problem:
+        raise StepFailed(f"The header {name} {problem}.")
+    return value.strip(" ")
+
+
+def _problem_of(value: str) -> str | None:
+    if len(value) > MAX_VALUE_LENGTH:
+        return f"is {len(value)} characters long; the maximum is {MAX_VALUE_LENGTH}"
+    if _CONTROL.search(value):
+        return "holds a line break or another control character"
+    if _BEYOND_LATIN_1.search(value):
+        return "holds a character that no header can hold"
+    return None
+
+
+def read_headers(step: WrittenStep, part: Part | None, *, has_body: bool) -> Headers:
+    """The headers that stand here; `Content-Type: application/json` beside a body, where they have none."""
+    values = {} if part is None or part.is_null else _read(step, part)
+    if has_body and not any(name.lower() == "content-type" for name in values):
+        values = {"Content-Type": "application/json", **values}
+    return Headers(values)
+
+
+def _read(step: WrittenStep, part: Part) -> dict[str, str | TemplatedText]:
+    members = part.members()
+    if len(members) > MAX_HEADERS:
+        part.refuse(f"holds {len(members)} headers; its maximum is {MAX_HEADERS}.")
+    seen: set[str] = set()
+    for name, member in members.items():
+        _check_name(member, name)
+        if name.lower() in seen:
+            member.refuse("stands there twice; small and capital letters are the same.")
+        seen.add(name.lower())
+    return {name: _read_value(step, member) for name, member in members.items()}
+
+
+def _check_name(part: Part, name: str) -> None:
+    if not _TOKEN.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
+        part.refuse("is no name for a header.")
+    if name.lower() in _RESERVED:
+        part.refuse("must not be set: the service sets it.")
+
+
+def _read_value(step: WrittenStep, part: Part) -> str | TemplatedText:
+    value = read_text(step, part)
+    if isinstance(value, str) and (problem := _problem_of(value)):
+        part.refuse(f"{problem}.")
+    return value

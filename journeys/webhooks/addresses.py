@@ -1,0 +1,100 @@
+"""Which addresses a webhook may be sent to, and finding those of a host.
+
+A name is resolved once, every address that it has is judged, and these are the ones connected to: a name that says
+something else when it is asked again gains nothing.
+"""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from journeys.webhooks.targets import RefusedRequest
+
+Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
+
+# IANA's registries of special purposes, and what clouds put in public ranges.
+_NOT_PUBLIC_IPV4 = [
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+        "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+    )
+]  # fmt: skip
+# Of IPv6 only the global unicast range is public at all: not loopback, link-local, unique local, multicast, nor what
+# holds an IPv4 address (mapped, compatible, NAT64). Teredo, ORCHID, documentation and 6to4 stand inside of it.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_NOT_PUBLIC_IPV6 = [
+    IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """What a socket connects to."""
+
+    family: socket.AddressFamily
+    address: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+
+
+class Unresolved(Exception):
+    """The name has no address at the moment."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address is one of the public Internet."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _NOT_PUBLIC_IPV4)
+    return address in _GLOBAL_UNICAST and not any(address in network for network in _NOT_PUBLIC_IPV6)
+
+
+def allowed_endpoints(*, host: str, port: int, allowed: Sequence[Network], seconds: float) -> list[Endpoint]:
+    """The host's endpoints in the system's order. `allowed` networks are so even where they are not public.
+
+    Raises RefusedRequest where any of its addresses is not allowed, Unresolved, or TimeoutError after `seconds`.
+    """
+    endpoints = _resolve(host, port, seconds=seconds)
+    for endpoint in endpoints:
+        address = ip_address(str(endpoint.address[0]).partition("%")[0])
+        if not is_public(address) and not any(address in network for network in allowed):
+            raise RefusedRequest("The host has an address that is not public; webhooks are not sent there.")
+    return endpoints
+
+
+def _resolve(host: str, port: int, *, seconds: float) -> list[Endpoint]:
+    try:  # also what only the C library takes for an address: 127.1, 0x7f000001
+        return _ask(host, port, socket.AI_NUMERICHOST)
+    except Unresolved:
+        return _ask_in_time(host, port, seconds=seconds)
+
+
+def _ask_in_time(host: str, port: int, *, seconds: float) -> list[Endpoint]:
+    """The resolver knows no time-out of its own: a thread that waits too long is left behind."""
+    answers: SimpleQueue[list[Endpoint] | Exception] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_ask(host, port, 0))
+        except Exception as error:  # noqa: BLE001 - whatever it is, who waits for it gets it
+            answers.put(error)
+
+    Thread(target=ask, name="resolver", daemon=True).start()
+    try:
+        answer = answers.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _ask(host: str, port: int, flags: int) -> list[Endpoint]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags | socket.AI_NUMERICSERV)
+    except (socket.gaierror, UnicodeError):
+        raise Unresolved from None
+    return [Endpoint(family=family, address=address) for family, _, _, _, address in found]

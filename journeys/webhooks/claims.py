@@ -1,0 +1,161 @@
+"""Claiming deliveries that are due: as many as can be sent at once, and of no host more than it has room for.
+
+1. A claim is one committed statement. It puts the delivery's due time off for longer than a request can take, so a
+   sender that dies leaves it to be claimed anew, and no other sends it meanwhile.
+2. The hosts with deliveries that wait are found by skipping through the index from one to the next, whatever waits
+   at each.
+3. Hosts with the fewest requests in the air come first. Each gets an equal share, the earliest due first.
+4. A host whose circuit is open is passed over. Once its time is over one sender may let one delivery through: it opens
+   the circuit again as it claims.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from journeys.models import WebhookDelivery
+from journeys.webhooks.room import Room
+from journeys.webhooks.signing_secrets import current_secrets
+
+LEASE_SECONDS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A delivery that is to be sent in this instant, as attempt `number`. `secrets` sign it, the current one first."""
+
+    id: int
+    workspace_id: str
+    webhook_id: str
+    host: str
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: str | None
+    number: int
+    again: bool
+    probe: bool
+    secrets: tuple[str, ...]
+
+
+_HOSTS = """
+hosts AS (
+    (SELECT workspace_id, host FROM journeys_webhookdelivery WHERE state = 'waiting'
+     ORDER BY workspace_id, host LIMIT 1)
+    UNION ALL
+    SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
+        SELECT workspace_id, host FROM journeys_webhookdelivery
+        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
+        ORDER BY workspace_id, host LIMIT 1
+    ) AS following
+)
+"""
+
+_CLAIM = f"""
+WITH RECURSIVE {_HOSTS}, known AS (
+    SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)
+), probes AS MATERIALIZED (
+    SELECT id, workspace_id, host FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+), chosen AS MATERIALIZED (
+    SELECT hosts.workspace_id, hosts.host, probes.id AS probe_id,
+           CASE WHEN probes.id IS NULL THEN coalesce(room, %(room)s) ELSE 1 END AS room,
+           ceil(%(free)s / count(*) OVER ()::numeric) AS share
+    FROM hosts
+    LEFT JOIN known USING (host)
+    LEFT JOIN probes USING (workspace_id, host)
+    LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+    CROSS JOIN LATERAL (
+        SELECT due_at FROM journeys_webhookdelivery
+        WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
+        ORDER BY due_at LIMIT 1
+    ) AS first
+    WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probes.id IS NOT NULL)
+    ORDER BY coalesce(requests, 0), first.due_at LIMIT %(free)s
+), due AS MATERIALIZED (
+    SELECT delivery.id, chosen.host, chosen.room, chosen.probe_id,
+           row_number() OVER (PARTITION BY workspace_id, chosen.host ORDER BY due_at, delivery.id) AS place, due_at
+    FROM chosen CROSS JOIN LATERAL (
+        SELECT id, due_at FROM journeys_webhookdelivery
+        WHERE state = 'waiting' AND workspace_id = chosen.workspace_id AND host = chosen.host AND due_at <= now()
+        ORDER BY due_at LIMIT least(chosen.room, chosen.share) FOR UPDATE SKIP LOCKED
+    ) AS delivery
+), taken AS MATERIALIZED (
+    SELECT id, probe_id FROM (
+        SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host FROM due
+    ) AS ranked
+    WHERE place_at_host <= room ORDER BY place, due_at LIMIT %(free)s
+), probing AS (
+    UPDATE journeys_webhookhost SET open_until = now() + %(lease)s * interval '1 second'
+    WHERE id IN (SELECT probe_id FROM taken)
+)
+UPDATE journeys_webhookdelivery delivery SET due_at = now() + %(lease)s * interval '1 second'
+FROM taken WHERE taken.id = delivery.id
+RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host, delivery.method,
+    delivery.url, delivery.headers, delivery.body, delivery.attempts + 1, delivery.again, taken.probe_id IS NOT NULL,
+    ARRAY(
+        SELECT secret FROM journeys_webhooksecret secret
+        WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
+        ORDER BY secret.id DESC
+    )
+"""
+
+
+def claim_due(room: Room) -> list[Claimed]:
+    """Deliveries to send now: no more than there is room for."""
+    known = list(room.of_known_hosts())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _CLAIM,
+            {
+                "free": room.free,
+                "room": room.of_a_host,
+                "lease": LEASE_SECONDS,
+                "hosts": [host for host, _, _ in known],
+                "requests": [requests for _, requests, _ in known],
+                "rooms": [left for _, _, left in known],
+            },
+        )
+        rows = cursor.fetchall()
+    made = current_secrets(row[1] for row in rows if not row[12])
+    return [_claimed(row, secrets=tuple(row[12] or [made[row[1]]])) for row in rows]
+
+
+def _claimed(row: tuple[Any, ...], *, secrets: tuple[str, ...]) -> Claimed:
+    return Claimed(
+        id=row[0],
+        workspace_id=row[1],
+        webhook_id=WebhookDelivery(enrollment_id=row[2], ordinal=row[3]).webhook_id,
+        host=row[4],
+        method=row[5],
+        url=row[6],
+        headers=json.loads(row[7]),
+        body=row[8],
+        number=row[9],
+        again=row[10],
+        probe=row[11],
+        secrets=secrets,
+    )
+
+
+_OVERDUE = f"""
+WITH RECURSIVE {_HOSTS}
+SELECT EXISTS (
+    SELECT FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+    WHERE coalesce(circuit.open_until, now()) <= now() AND EXISTS (
+        SELECT FROM journeys_webhookdelivery
+        WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
+          AND due_at <= now() - interval '1 second'
+    )
+)
+"""
+
+
+def anything_overdue() -> bool:
+    """Whether a delivery has been due for a second or more, and nobody took it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERDUE)
+        found: tuple[bool] = cursor.fetchone()
+        return found[0]

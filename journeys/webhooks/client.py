@@ -1,0 +1,188 @@
+"""One HTTP request, as strict as it has to be where others choose the URL.
+
+Public addresses only (and the networks that the settings allow); the address that was judged is the one connected
+to; no redirects, proxies, cookies or compression; a bounded time on the wall clock, and a bounded answer. The standard
+library's client does less of its own accord than any other, so that there is less to forbid.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+
+from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_endpoints
+from journeys.webhooks.deadlines import Deadline, TimedSocket
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.targets import RefusedRequest, Target, parse_target
+
+_RECORDED = 4 * 1024  # bytes of the answer that go into the history
+_ENDPOINTS = 3  # of a host that are tried
+_OURS = {
+    "host", "content-length", "transfer-encoding", "webhook-id", "webhook-timestamp", "webhook-signature",
+    "accept-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
+    "upgrade", "expect",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """`headers` are the journey's; those that are not its to set are left out. `signed` are the signature's."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    signed: Mapping[str, str]
+    body: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Seconds for one connection and for all of it; bytes of the answer that are read."""
+
+    connect: float = 2.0
+    total: float = 10.0
+    answer: int = 64 * 1024
+
+    @property
+    def raw(self) -> int:
+        """Bytes read with the head and what chunks cost."""
+        return 4 * self.answer + 256 * 1024
+
+
+@cache
+def _verified() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """May be used by many threads at once."""
+
+    allowed_networks: Sequence[Network] = ()
+    limits: Limits = field(default_factory=Limits)
+    tls: ssl.SSLContext | None = None
+
+    def send(self, request: Request) -> Outcome:
+        """What came of it; never raises for what the URL's host does."""
+        at, started = datetime.now(UTC), time.monotonic()
+        try:
+            status, retry_after, answer, error = self._exchange(request)
+            refused = False
+        except RefusedRequest as refusal:
+            status, retry_after, answer, error, refused = None, None, b"", str(refusal), True
+        except (OSError, HTTPException, Unresolved) as failure:
+            status, retry_after, answer, error, refused = None, None, b"", self._in_words(failure), False
+        return Outcome(
+            at=at,
+            milliseconds=round((time.monotonic() - started) * 1000),
+            status=status,
+            answer=_recordable(answer),
+            error=error,
+            retry_after=retry_after,
+            refused=refused,
+        )
+
+    def _exchange(self, request: Request) -> tuple[int, str | None, bytes, str]:
+        """Status, Retry-After, the answer's first bytes, and why there are no more of them."""
+        target, deadline = parse_target(request.url), Deadline.after(self.limits.total)
+        endpoints = allowed_endpoints(
+            host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
+        )
+        with (
+            closing(self._connect(endpoints, deadline)) as plain,
+            closing(self._secure(plain, target, deadline)) as ready,
+        ):
+            timed = TimedSocket(ready, deadline=deadline, most=self.limits.raw)
+            with closing(_converse(timed, target, request)) as response:
+                answer, error = self._read(response)
+                return response.status, response.getheader("Retry-After"), answer, error
+
+    def _connect(self, endpoints: Sequence[Endpoint], deadline: Deadline) -> socket.socket:
+        failure: Exception = _NotConnected()
+        for endpoint in endpoints[:_ENDPOINTS]:
+            connected = socket.socket(endpoint.family, socket.SOCK_STREAM)
+            try:
+                connected.settimeout(min(self.limits.connect, deadline.left()))
+                connected.connect(endpoint.address)
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the body waits for the head
+            except OSError as error:
+                connected.close()
+                failure = _NotConnected() if isinstance(error, TimeoutError) else error
+            else:
+                return connected
+        raise failure
+
+    def _secure(self, plain: socket.socket, target: Target, deadline: Deadline) -> socket.socket:
+        if not target.https:
+            return plain
+        plain.settimeout(deadline.left())
+        return (self.tls or _verified()).wrap_socket(plain, server_hostname=target.host)
+
+    def _read(self, response: HTTPResponse) -> tuple[bytes, str]:
+        """The status has been said: whatever becomes of the rest, it counts."""
+        answer = bytearray()
+        try:
+            while len(answer) < self.limits.answer:
+                if not (piece := response.read1(self.limits.answer - len(answer))):
+                    break
+                answer += piece
+        except (OSError, HTTPException):
+            return bytes(answer), "The answer broke off."
+        return bytes(answer), ""
+
+    def _in_words(self, failure: Exception) -> str:
+        match failure:
+            case _NotConnected():
+                return f"No connection within {self.limits.connect:g} s."
+            case TimeoutError():
+                return f"No answer within {self.limits.total:g} s."
+            case Unresolved():
+                return "The host's name could not be resolved."
+            case ssl.SSLCertVerificationError():
+                return f"The host's certificate is not valid: {failure.verify_message}."
+            case ssl.SSLError():
+                return f"TLS failed: {failure.reason or 'the connection broke off'}."
+            case OSError() if failure.strerror:
+                return f"{failure.strerror}."
+            case OSError():
+                return "The connection broke off."
+            case _:
+                return "The answer is no HTTP."
+
+
+class _NotConnected(OSError):
+    """The time for connecting is over."""
+
+
+def _converse(timed: TimedSocket, target: Target, request: Request) -> HTTPResponse:
+    connection = HTTPConnection(target.host, target.port)
+    connection.auto_open = 0
+    connection.sock = timed
+    try:
+        connection.putrequest(request.method, target.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in _headers(target, request).items():
+            connection.putheader(name, value)
+    except (ValueError, UnicodeError):
+        raise RefusedRequest("The method or a header cannot be sent.") from None
+    with suppress(BrokenPipeError):  # it may have answered before it had read all
+        connection.endheaders(request.body)
+    return connection.getresponse()
+
+
+def _headers(target: Target, request: Request) -> dict[str, str]:
+    ours = {"Host": target.host_header, "Accept-Encoding": "identity", "Connection": "close", **request.signed}
+    if request.body is not None or request.method in {"POST", "PUT", "PATCH"}:
+        ours["Content-Length"] = str(len(request.body or b""))
+    theirs = {name: value for name, value in request.headers.items() if name.lower() not in _OURS}
+    if not any(name.lower() == "user-agent" for name in theirs):
+        ours["User-Agent"] = "Engage"
+    return ours | theirs
+
+
+def _recordable(answer: bytes) -> str:
+    return answer[:_RECORDED].decode("utf-8", "replace").replace("\0", "\ufffd")

@@ -1,0 +1,129 @@
+"""Writing down what came of attempts, many in one transaction.
+
+1. The customers' rows are locked first, in the order of their ids, as everywhere: what ends an enrollment waits for
+   this, or this for it. While others can be written, one that somebody else holds is left for later.
+2. An attempt goes into the history. Where its delivery still waits, it is settled or put off; one that was dropped
+   meanwhile stays so. A result that comes after another sender has written the same attempt is void.
+3. The end of a delivery lets its enrollment go on, where it still stands there and was not sent again by staff.
+4. The circuits of the hosts are kept.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+
+from journeys.webhooks.circuits import Attempted, note_attempts
+from journeys.webhooks.claims import Claimed
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.schedule import Fate, Verdict, is_transient
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One attempt that has ended."""
+
+    claimed: Claimed
+    outcome: Outcome
+    verdict: Verdict
+
+    @property
+    def healthy(self) -> bool:
+        return not is_transient(self.outcome)
+
+    @property
+    def attempted(self) -> Attempted:
+        return Attempted(
+            workspace_id=self.claimed.workspace_id,
+            host=self.claimed.host,
+            healthy=self.healthy,
+            probe=self.claimed.probe,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What the attempts that are down came to, and whether somebody may walk on; `held` were left for later."""
+
+    fates: Counter[Fate]
+    somebody_walks: bool
+    held: Sequence[Result]
+
+
+def write_results(results: Sequence[Result], *, wait: bool) -> Written:
+    """Writes the results; `wait` also for customers that somebody else holds, else theirs are held."""
+    with transaction.atomic():
+        free = _lock_customers([result.claimed.id for result in results], wait=wait)
+        written = [result for result in results if result.claimed.id in free]
+        walking = _settle(written) if written else 0
+        note_attempts([result.attempted for result in written if not result.outcome.refused])
+    held = [] if wait else [result for result in results if result.claimed.id not in free]
+    fates = Counter(result.verdict.fate for result in written)
+    return Written(fates=fates, somebody_walks=walking > 0, held=held)
+
+
+_LOCK = """
+SELECT delivery.id FROM journeys_webhookdelivery delivery
+JOIN journeys_enrollment enrollment ON enrollment.id = delivery.enrollment_id
+JOIN customers_customer customer ON customer.id = enrollment.customer_id
+WHERE delivery.id = ANY(%s) ORDER BY customer.id FOR NO KEY UPDATE OF customer
+"""
+
+
+def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
+    """The deliveries whose customers are locked now. Those of an erased customer are gone with them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK if wait else f"{_LOCK} SKIP LOCKED", [delivery_ids])
+        return {row[0] for row in cursor.fetchall()}
+
+
+_SETTLE = """
+WITH known AS MATERIALIZED (
+    SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
+           delivery.state = 'waiting' AS waited
+    FROM unnest(
+        %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
+        %s::text[], %s::text[]
+    ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
+    JOIN journeys_webhookdelivery delivery ON delivery.id = result.id AND delivery.attempts = result.number - 1
+    ORDER BY delivery.id FOR UPDATE OF delivery
+), attempt AS (
+    INSERT INTO journeys_webhookattempt (workspace_id, delivery_id, number, at, milliseconds, status, answer, error)
+    SELECT workspace_id, id, number, at, milliseconds, status, answer, error FROM known
+), settled AS (
+    UPDATE journeys_webhookdelivery delivery SET
+        attempts = known.number,
+        state = CASE WHEN waited THEN known.state ELSE delivery.state END,
+        result = CASE WHEN waited THEN known.reason ELSE delivery.result END,
+        due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
+    FROM known WHERE delivery.id = known.id
+)
+UPDATE journeys_enrollment enrollment SET due_at = now()
+FROM known JOIN journeys_steprun run
+  ON run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal AND run.state = 'waiting'
+WHERE enrollment.id = known.enrollment_id AND enrollment.state = 'active' AND enrollment.step_id = run.step_id
+  AND known.waited AND known.state <> 'waiting' AND NOT known.again
+"""
+
+
+def _settle(results: Sequence[Result]) -> int:
+    """How many enrollments may go on."""
+    outcomes = [result.outcome for result in results]
+    verdicts = [result.verdict for result in results]
+    columns: list[Any] = [
+        [result.claimed.id for result in results],
+        [result.claimed.number for result in results],
+        [verdict.fate.value for verdict in verdicts],
+        [verdict.seconds for verdict in verdicts],
+        [verdict.reason for verdict in verdicts],
+        [outcome.at for outcome in outcomes],
+        [outcome.milliseconds for outcome in outcomes],
+        [outcome.status for outcome in outcomes],
+        [outcome.answer for outcome in outcomes],
+        [outcome.error for outcome in outcomes],
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE, columns)
+        return int(cursor.rowcount)

@@ -1,0 +1,134 @@
+"""Sending what is due: requests in threads, the database in one place.
+
+A turn goes: claim as many deliveries as there is room for, hand each to a thread at once, gather what has come of
+earlier ones for a moment, write that down together. Threads never touch the database, and no transaction is open
+while a request is in the air.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from queue import Empty, SimpleQueue
+
+import structlog
+
+from journeys.webhooks.claims import Claimed, claim_due
+from journeys.webhooks.client import Client, Request
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.room import Room
+from journeys.webhooks.schedule import Fate, judge
+from journeys.webhooks.signing import signed_headers
+
+log = structlog.get_logger(__name__)
+_LOOK_SECONDS = 0.1  # between looks at what is due, while nothing comes back
+_GATHER_SECONDS = 0.01
+# While requests are in the air, results are written together: those of so many seconds, or so many.
+_WRITE_SECONDS = 0.04
+_WRITE_NUMBER = 200
+_HOLD_SECONDS = 1.0  # then a result waits for its customer's row, whoever holds it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What one set of results came to."""
+
+    attempts: int
+    somebody_walks: bool
+
+
+def _never() -> bool:
+    return False
+
+
+def send_due(*, threads: int, client: Client, seconds: float, stopping: Callable[[], bool] = _never) -> Iterator[Sent]:
+    """Sends what is due until nothing is, and yields after each set of results that was written.
+
+    After `seconds`, or once `stopping()`, nothing more is claimed; what is in the air comes to its end.
+    """
+    with ThreadPoolExecutor(threads, thread_name_prefix="webhook") as pool:
+        yield from _Sender(pool, Room(threads), client, until=time.monotonic() + seconds, stopping=stopping).turns()
+
+
+class _Sender:
+    def __init__(
+        self, pool: ThreadPoolExecutor, room: Room, client: Client, *, until: float, stopping: Callable[[], bool]
+    ) -> None:
+        self._pool, self._room, self._client, self._until, self._stopping = pool, room, client, until, stopping
+        self._landed: SimpleQueue[tuple[Result, float]] = SimpleQueue()
+        self._unwritten: list[Result] = []
+        self._unwritten_since = 0.0
+
+    def turns(self) -> Iterator[Sent]:
+        self._claim()
+        while self._room.in_the_air or self._unwritten:
+            circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
+            if not circuits_change:  # while this is written, the threads already send the next ones
+                self._claim()
+            if circuits_change or self._is_time_to_write():
+                yield self._write()
+            if circuits_change:
+                self._claim()
+
+    def _claim(self) -> None:
+        if not self._room.free or time.monotonic() >= self._until or self._stopping():
+            return
+        for claimed in claim_due(self._room):
+            self._room.took_off(claimed.host)
+            self._pool.submit(self._fly, claimed)
+
+    def _fly(self, claimed: Claimed) -> None:
+        """In a thread of the pool."""
+        started = time.monotonic()
+        try:
+            outcome = self._client.send(_signed(claimed, now=datetime.now(UTC)))
+        except Exception as error:  # whatever it was, the attempt must come to an end
+            log.exception("webhook_error")
+            outcome = Outcome(at=datetime.now(UTC), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
+        verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
+        self._landed.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
+
+    def _gather(self) -> list[Result]:
+        """What has landed since; waits for the first a while, and for company a moment."""
+        fresh: list[Result] = []
+        until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
+        while self._room.in_the_air and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
+            try:
+                result, seconds = self._landed.get(timeout=wait)
+            except Empty:
+                break
+            if not fresh:
+                until = time.monotonic() + _GATHER_SECONDS
+            self._room.landed(result.claimed.host, seconds=seconds)
+            fresh.append(result)
+        if fresh and not self._unwritten:
+            self._unwritten_since = time.monotonic()
+        self._unwritten += fresh
+        return fresh
+
+    def _is_time_to_write(self) -> bool:
+        if not self._unwritten:
+            return False
+        age = time.monotonic() - self._unwritten_since
+        return not self._room.in_the_air or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
+
+    def _write(self) -> Sent:
+        patient = self._room.in_the_air and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
+        written = write_results(self._unwritten, wait=not patient)
+        self._unwritten = list(written.held)
+        log.info("webhooks_sent", **{fate.name.lower(): written.fates[fate] for fate in Fate})
+        return Sent(attempts=written.fates.total(), somebody_walks=written.somebody_walks)
+
+
+def _signed(claimed: Claimed, *, now: datetime) -> Request:
+    body = None if claimed.body is None else claimed.body.encode()
+    signed = signed_headers(
+        webhook_id=claimed.webhook_id,
+        timestamp=int(now.timestamp()),
+        body=body or b"",
+        signing_secrets=claimed.secrets,
+    )
+    return Request(method=claimed.method, url=claimed.url, headers=claimed.headers, signed=signed, body=body)

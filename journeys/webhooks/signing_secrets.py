@@ -1,0 +1,50 @@
+"""The secrets of workspaces: made when one is first needed, rotated, read."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from engage.models import Workspace
+from journeys.models import WebhookSecret
+from journeys.webhooks.signing import new_secret
+
+GRACE = timedelta(hours=24)
+
+# Whoever comes second finds the first one's.
+_MAKE = """
+INSERT INTO journeys_webhooksecret (workspace_id, secret)
+SELECT * FROM unnest(%s::text[], %s::text[]) AS fresh(workspace_id, secret)
+ON CONFLICT (workspace_id) WHERE retires_at IS NULL DO NOTHING
+"""
+
+
+def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
+    """The secret of each workspace; made where there is none."""
+    wanted = sorted(set(workspace_ids))
+    found = _read(wanted)
+    if missing := [workspace_id for workspace_id in wanted if workspace_id not in found]:
+        with connection.cursor() as cursor:
+            cursor.execute(_MAKE, [missing, [new_secret() for _ in missing]])
+        found |= _read(missing)
+    return found
+
+
+def _read(workspace_ids: list[str]) -> dict[str, str]:
+    current = WebhookSecret.objects.filter(workspace_id__in=workspace_ids, retires_at=None)
+    return dict(current.values_list("workspace_id", "secret"))
+
+
+def rotate_webhook_secret(*, workspace_id: str, now: datetime, grace: timedelta = GRACE) -> str:
+    """A new secret for the workspace. The former one signs as well, beside it, until `grace` is over."""
+    current_secrets([workspace_id])
+    secret = new_secret()
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get(id=workspace_id)  # one rotation after the other
+        secrets = WebhookSecret.objects.filter(workspace_id=workspace_id)
+        secrets.filter(retires_at__lte=now).delete()
+        # What was retiring keeps its time; a shorter grace ends all of them sooner.
+        secrets.filter(Q(retires_at=None) | Q(retires_at__gt=now + grace)).update(retires_at=now + grace)
+        WebhookSecret.objects.create(workspace_id=workspace_id, secret=secret)
+    return secret

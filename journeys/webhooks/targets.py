@@ -1,0 +1,73 @@
+"""Where a webhook goes to, read from its URL as strictly as can be."""
+
+import re
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv6Address
+from urllib.parse import SplitResult, urlsplit
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# Visible ASCII without the backslash, which some take for a slash; what is beyond has to come percent-encoded.
+_PATH = re.compile(r"[\x21-\x5b\x5d-\x7e]*")
+_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*")
+_LONGEST_NAME = 253
+
+
+class RefusedRequest(Exception):
+    """This request is not sent at all; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """`host` is a name in ASCII or an address, without brackets; `path` begins with a slash and has the query."""
+
+    https: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def host_header(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORTS["https" if self.https else "http"] else f"{host}:{self.port}"
+
+
+def parse_target(url: str) -> Target:
+    """Raises RefusedRequest for whatever two programs might read differently."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise RefusedRequest("The URL cannot be read.") from None
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise RefusedRequest("The URL must begin with http:// or https://.")
+    if "@" in parts.netloc or "\\" in parts.netloc:
+        raise RefusedRequest("The URL must not have user information.")
+    path = _path(parts, url)
+    port = _DEFAULT_PORTS[parts.scheme] if port is None else port
+    if not port:
+        raise RefusedRequest("The URL's port must be from 1 to 65535.")
+    return Target(https=parts.scheme == "https", host=_host(parts), port=port, path=path)
+
+
+def _path(parts: SplitResult, url: str) -> str:
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    # urlsplit() drops some control characters unasked.
+    if not path.startswith("/") or not _PATH.fullmatch(path) or re.search(r"[\x00-\x20\x7f]", url):
+        raise RefusedRequest("The URL's path and query must be percent-encoded.")
+    return path
+
+
+def _host(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    if "[" in parts.netloc:
+        try:
+            return str(IPv6Address("scoped" if "%" in host else host))
+        except AddressValueError:
+            raise RefusedRequest("The URL's host is no IPv6 address.") from None
+    try:
+        name = host.encode("idna").decode("ascii").lower().removesuffix(".")
+    except UnicodeError:
+        name = ""
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise RefusedRequest("The URL's host is no name and no address.")
+    return name

@@ -1,0 +1,101 @@
+"""Whatever is sent: a 4xx in JSON, never a 5xx, and nothing is written."""
+
+from collections.abc import Mapping
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from pytest_django import Settings
+
+from engage.models import Workspace
+from tests.abuse import callers, fields, framing, meaning
+from tests.abuse.calls import Call, Case, good_calls
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import Answer, SdkClient, ServerClient
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+
+CORPUS: list[Case] = [*framing.ALL, *fields.ALL, *callers.ALL, *meaning.ALL]
+GOOD = {call.operation: call for call in good_calls({})}
+every_call = pytest.mark.parametrize("operation", GOOD)
+
+
+class Service:
+    """Two people, a segment, a journey, a trigger decided; a server's key, and an app of one origin."""
+
+    def __init__(self, workspace: Workspace, server: ServerClient) -> None:
+        ada = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
+        CustomerFactory.create(workspace=workspace, external_id="bob", email="bob@example.com")
+        segment = SegmentFactory.create(workspace=workspace, members=[ada])
+        journey = JourneyFactory.create(workspace=workspace)
+        queued = data(trigger(server, journey, {"external_id": "ada"}))
+        let_workers_decide()
+        self._server = server
+        self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
+        ids = {
+            "workspaceId": workspace.id,
+            "journeyId": journey.id,
+            "customerId": ada.id,
+            "segmentId": segment.id,
+            "triggerId": queued["triggerId"],
+            "jobId": queued["jobId"],
+        }
+        self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(ids)}
+
+    def answer(self, call: Call) -> Answer:
+        return call.sent_by(self._sdk if call.is_of_sdk else self._server)
+
+
+@pytest.fixture
+def service(acme: Workspace, server: ServerClient, settings: Settings) -> Service:
+    settings.BRIDGE_RATE_LIMIT = "1000000/m"
+    return Service(acme, server)
+
+
+def _fingerprint() -> list[tuple[str, int, str]]:
+    """How many rows each table has, and a digest of them all; when a key was last used is no matter."""
+    tables = [model._meta.db_table for model in apps.get_models()]
+    counted = " UNION ALL ".join(
+        f"SELECT '{table}', count(*), md5(string_agg((to_jsonb(t) - 'last_used_at')::text, '' ORDER BY t.ctid)) "
+        f"FROM {table} t"
+        for table in tables
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(counted)
+        return [*cursor.fetchall()]
+
+
+def _what_is_wrong_with(answer: Answer) -> str:
+    """In words; "" for a refusal as it should be."""
+    if not 400 <= answer.status_code < 500:
+        return f"answered {answer.status_code}"
+    if answer["Content-Type"] != "application/json":
+        return f"answered {answer['Content-Type']}"
+    body = answer.json()
+    return "" if body["success"] is False and body["error"] and body["message"] and body["code"] else f"said {body}"
+
+
+@every_call
+def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str) -> None:
+    before, wrong = _fingerprint(), []
+    for case in CORPUS:
+        for call in case.spoil(service.calls[operation]):
+            found = _what_is_wrong_with(service.answer(call))
+            after = _fingerprint()
+            if found or after != before:
+                changed = [table for table, *_ in set(after) ^ set(before)]
+                wrong.append(f"{case.name}: {found} {call.method} {call.path[:200]} {call.headers} wrote {changed}")
+                before = after
+    assert wrong == []
+
+
+@every_call
+def test_the_same_call_unspoiled_succeeds(service: Service, operation: str) -> None:
+    """Else the corpus would be refused for another reason than its own."""
+    assert service.answer(service.calls[operation]).succeeded
+
+
+def test_the_corpus_has_at_least_200_cases_of_different_names_and_uses_each() -> None:
+    names = {case.name for case in CORPUS}
+    assert len(names) == len(CORPUS) >= 200
+    with_ids = [*good_calls(dict.fromkeys(["workspaceId", "journeyId", "customerId", "segmentId"], "a" * 24))]
+    assert [case.name for case in CORPUS if not any([*case.spoil(call)] for call in with_ids)] == []

@@ -1,0 +1,217 @@
+"""GET /api/v1/customers/{workspaceId}/{customerId}/journeys: what named a customer for journeys, and what it led to."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Customer, Event
+from engage.models import Workspace
+from engage.times import iso_utc
+from journeys.models import Enrollment, EnrollmentJob, Journey, WebhookDelivery
+from tests.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id="ada")
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, name="Follow-up", steps=[DAY])
+
+
+def read(server: ServerClient, customer: Customer, query: str = "") -> dict[str, Any]:
+    return data(server.get(customers_path(customer.workspace, customer.id, "journeys") + query), status=200)
+
+
+def test_every_trigger_is_there_newest_first_with_what_was_decided_and_why(
+    server: ServerClient, ada: Customer, journey: Journey
+) -> None:
+    first = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_walk()
+    second = data(trigger(server, journey, {"external_ids": ["ada"]}))
+    let_workers_decide()
+    third = data(trigger(server, journey, {"customerId": ada.id}))
+    answer = server.get(customers_path(ada.workspace, ada.id, "journeys"))
+    assert answer.json()["message"] == "What named the customer for journeys, newest first."
+    enrollment = Enrollment.objects.get()
+    assert enrollment.due_at is not None
+    of_all = {"journeyId": journey.id, "journeyName": "Follow-up", "eventId": None, "eventName": None}
+    jobs = {
+        job_id: job_of(server, ada.workspace_id, job_id)
+        for job_id in (first["jobId"], second["jobIds"][0], third["jobId"])
+    }
+    queued, refused_, enrolled = answer.json()["data"].pop("triggers")
+    assert queued == {
+        **of_all,
+        "triggerId": third["triggerId"],
+        "form": "single",
+        "jobId": third["jobId"],
+        "status": "queued",
+        "result": None,
+        "reason": None,
+        "queuedAt": jobs[third["jobId"]]["queuedAt"],
+        "decidedAt": None,
+        "enrollment": None,
+    }
+    assert refused_ == {
+        **of_all,
+        "triggerId": second["triggerId"],
+        "form": "bulk",
+        "jobId": second["jobIds"][0],
+        "status": "decided",
+        "result": "already_enrolled",
+        "reason": "The customer is in the journey at the moment.",
+        "queuedAt": jobs[second["jobIds"][0]]["queuedAt"],
+        "decidedAt": jobs[second["jobIds"][0]]["decidedAt"],
+        "enrollment": None,
+    }
+    assert enrolled == {
+        **of_all,
+        "triggerId": first["triggerId"],
+        "form": "single",
+        "jobId": first["jobId"],
+        "status": "decided",
+        "result": "enrolled",
+        "reason": "The customer met the entry rules.",
+        "queuedAt": jobs[first["jobId"]]["queuedAt"],
+        "decidedAt": jobs[first["jobId"]]["decidedAt"],
+        "enrollment": {
+            "enrollmentId": enrollment.id,
+            "state": "active",
+            "stepId": "day",
+            "goesOnAt": iso_utc(enrollment.due_at),
+            "exitReason": None,
+            "enteredAt": iso_utc(enrollment.entered_at),
+            "endedAt": None,
+        },
+    }
+    rest = read(server, ada)
+    assert (rest["customerId"], rest["nextCursor"]) == (ada.id, None)
+
+
+def test_an_exited_enrollment_tells_its_reason(server: ServerClient, ada: Customer, journey: Journey) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_walk()
+    path = f"/api/v1/journeys/{journey.workspace_id}/enrollments/{Enrollment.objects.get().id}/exit"
+    data(server.post(path, {"reason": "Refunded."}), status=200)
+    (naming,) = read(server, ada)["triggers"]
+    entered = naming["enrollment"]
+    assert (entered["state"], entered["exitReason"], entered["goesOnAt"]) == ("exited", "Refunded.", None)
+    assert entered["endedAt"] is not None
+
+
+def test_who_waits_for_a_webhook_goes_on_when_that_is_tried_next(
+    server: ServerClient, ada: Customer, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_walk()
+    enrollment = Enrollment.objects.get()
+    due_at, enrollment.due_at = enrollment.due_at, None
+    enrollment.save()
+    assert due_at is not None
+    WebhookDelivery.objects.create(workspace_id=ada.workspace_id, enrollment=enrollment, ordinal=0, due_at=due_at)
+    (naming,) = read(server, ada)["triggers"]
+    assert naming["enrollment"]["goesOnAt"] == iso_utc(due_at)
+
+
+def test_an_event_that_named_the_customer_is_there_by_its_name(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    event = data(server.post(customers_path(acme, "events"), {"external_id": "ada", "eventName": "ordered"}))
+    (naming,) = read(server, ada)["triggers"]
+    assert (naming["eventId"], naming["eventName"], naming["form"]) == (event["eventId"], "ordered", "single")
+    Event.objects.all().delete()
+    (naming,) = read(server, ada)["triggers"]
+    assert (naming["eventId"], naming["eventName"]) == (None, None)
+
+
+def test_a_cancelled_job_is_there_with_its_reason(server: ServerClient, ada: Customer, journey: Journey) -> None:
+    job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
+    data(server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{job_id}"), status=200)
+    (naming,) = read(server, ada)["triggers"]
+    assert (naming["status"], naming["result"]) == ("cancelled", "cancelled")
+    assert naming["reason"] == "Cancelled by a call, before it was decided."
+
+
+def test_nothing_named_the_customer(server: ServerClient, ada: Customer) -> None:
+    assert read(server, ada) == {"customerId": ada.id, "triggers": [], "nextCursor": None}
+
+
+def test_it_is_read_page_by_page_and_nothing_stands_there_twice_or_is_missing(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    journeys = [JourneyFactory.create(workspace=acme) for _ in range(3)]
+    for _ in range(4):
+        for journey in journeys:
+            data(trigger(server, journey, {"external_ids": ["ada", "bob"]}))
+    # As if the calls to the three journeys had come in the same milliseconds.
+    for number, job in enumerate(EnrollmentJob.objects.filter(customer=ada).order_by("id")):
+        EnrollmentJob.objects.filter(id=job.id).update(queued_ms=1000 + number // 3)
+    wanted = [job.job_id for job in EnrollmentJob.objects.filter(customer=ada).order_by("-queued_ms", "-journey_id")]
+    for limit in (1, 5, 12):
+        seen: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = read(server, ada, f"?limit={limit}&cursor={cursor}")
+            assert len(page["triggers"]) <= limit
+            seen += [naming["jobId"] for naming in page["triggers"]]
+            cursor = page["nextCursor"]
+        assert seen == wanted
+
+
+def test_twenty_are_a_page_unless_said(server: ServerClient, ada: Customer, journey: Journey) -> None:
+    for _ in range(21):
+        data(trigger(server, journey, {"external_id": "ada"}))
+    assert len(read(server, ada)["triggers"]) == 20
+    assert len(read(server, ada, "?limit=100")["triggers"]) == 21
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("limit=0", "limit must be a whole number from 1 to 100."),
+        ("limit=101", "limit must be a whole number from 1 to 100."),
+        ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
+        ("cursor=WzFd", "cursor must be the nextCursor of an answer to the same call."),  # [1]
+        ("cursor=WzEsIngiXQ", "cursor must be the nextCursor of an answer to the same call."),  # [1,"x"]
+        ("cursor=WzEsIlx1MDAwMCJd", "cursor must be the nextCursor of an answer to the same call."),  # [1,"\u0000"]
+    ],
+)
+def test_a_page_that_is_none_is_refused(server: ServerClient, ada: Customer, query: str, message: str) -> None:
+    answer = server.get(customers_path(ada.workspace, ada.id, f"journeys?{query}"))
+    assert refused(answer, status=400, error="Invalid request") == message
+
+
+def test_a_page_costs_three_statements(server: ServerClient, ada: Customer, journey: Journey) -> None:
+    counts = []
+    for calls in (1, 30):
+        for _ in range(calls):
+            data(trigger(server, journey, {"external_id": "ada"}))
+        let_workers_decide()
+        with CaptureQueriesContext(connection) as queries:
+            read(server, ada, "?limit=100")
+        counts.append(len(queries))
+    assert counts == [3, 3]  # the key, the customer, the page
+
+
+def test_a_customer_who_does_not_exist_or_is_foreign_is_not_found(
+    server: ServerClient, rival: Workspace, rival_server: ServerClient, ada: Customer, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    for customer_id in ("nope", "f" * 24):
+        answer = server.get(customers_path(ada.workspace, customer_id, "journeys"))
+        refused(answer, status=404, error="Customer not found")
+    answer = rival_server.get(customers_path(rival, ada.id, "journeys"))
+    refused(answer, status=404, error="Customer not found")
+    answer = rival_server.get(customers_path(ada.workspace, ada.id, "journeys"))
+    refused(answer, status=404, error="Workspace not found")

@@ -1,0 +1,114 @@
+"""POST /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit: no step follows."""
+
+from typing import Any
+
+import pytest
+
+from engage.models import Workspace
+from journeys.models import Enrollment, StepRun, WebhookDelivery
+from tests.calls import data, let_workers_walk, refused, trigger
+from tests.clients import Answer, ServerClient
+from tests.clock import time_passes
+from tests.journeys.walking.stories import history, walked
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+LATER = {"id": "later", "type": "delay", "for": "P7D"}
+
+
+def exit_early(server: ServerClient, enrollment: Enrollment, body: Any) -> Answer:
+    path = f"/api/v1/journeys/{enrollment.workspace_id}/enrollments/{enrollment.id}/exit"
+    return server.post(path, body)
+
+
+@pytest.fixture
+def waiting(acme: Workspace, server: ServerClient) -> Enrollment:
+    return walked(server, acme, [DAY, LATER])
+
+
+def test_an_exit_ends_the_enrollment_with_its_reason(server: ServerClient, waiting: Enrollment) -> None:
+    answer = exit_early(server, waiting, {"reason": "The order was refunded."})
+    assert answer.json()["message"] == "The enrollment is exited; no step follows."
+    answered = data(answer, status=200)
+    assert answered["enrollmentId"] == waiting.id
+    assert (answered["state"], answered["exitReason"]) == ("exited", "The order was refunded.")
+    assert (answered["stepId"], answered["goesOnAt"]) == ("day", None)
+    assert answered["endedAt"].endswith("Z")
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.exit_reason, waiting.due_at) == ("exited", "The order was refunded.", None)
+
+
+def test_no_step_follows(server: ServerClient, waiting: Enrollment) -> None:
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    time_passes(days=30)
+    let_workers_walk()
+    assert history(waiting) == [("day", "interrupted")]
+    assert StepRun.objects.get().ended_at is not None
+
+
+def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = WebhookDelivery.objects.create(
+        workspace_id=waiting.workspace_id, enrollment=waiting, ordinal=0, host="shop.example:443",
+        method="POST", url="https://shop.example/", due_at=waiting.entered_at,
+    )  # fmt: skip
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.result) == ("dropped", "The enrollment ended before it was delivered.")
+
+
+def test_who_was_exited_may_enter_again(server: ServerClient, waiting: Enrollment) -> None:
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    data(trigger(server, waiting.journey, {"customerId": waiting.customer_id}))
+    let_workers_walk()
+    assert Enrollment.objects.get(state="active").id != waiting.id
+
+
+def test_an_enrollment_that_has_ended_stays_as_it_is(server: ServerClient, acme: Workspace) -> None:
+    completed = walked(server, acme, [])
+    answer = exit_early(server, completed, {"reason": "Too late."})
+    message = refused(answer, status=409, error="Enrollment already ended")
+    assert message == "The enrollment is completed already."
+    assert answer.json()["code"] == "enrollment_already_ended"
+    completed.refresh_from_db()
+    assert (completed.state, completed.exit_reason) == ("completed", "")
+
+
+def test_the_second_of_two_exits_is_refused_and_names_the_first_reason(
+    server: ServerClient, waiting: Enrollment
+) -> None:
+    data(exit_early(server, waiting, {"reason": "Refunded."}), status=200)
+    message = refused(exit_early(server, waiting, {"reason": "Bored."}), status=409, error="Enrollment already ended")
+    assert message == "The enrollment is exited already. Refunded."
+    waiting.refresh_from_db()
+    assert waiting.exit_reason == "Refunded."
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ({}, "Missing required parameter", "reason is required."),
+        ({"reason": "  "}, "Missing required parameter", "reason is required."),
+        ({"reason": None}, "Missing required parameter", "reason is required."),
+        ({"reason": 7}, "Invalid request", "reason must be a string, but a number came."),
+        ({"reason": "x" * 501}, "Invalid request", "reason must be at most 500 characters long, not 501."),
+    ],
+)
+def test_a_reason_is_needed(server: ServerClient, waiting: Enrollment, body: Any, error: str, message: str) -> None:
+    assert refused(exit_early(server, waiting, body), status=400, error=error) == message
+    waiting.refresh_from_db()
+    assert waiting.state == "active"
+
+
+def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
+    server: ServerClient, rival_server: ServerClient, rival: Workspace, waiting: Enrollment
+) -> None:
+    for client, workspace_id, enrollment_id in [
+        (server, waiting.workspace_id, "nope"),
+        (server, waiting.workspace_id, "f" * 24),
+        (server, rival.id, waiting.id),
+        (rival_server, rival.id, waiting.id),
+        (rival_server, waiting.workspace_id, waiting.id),
+    ]:
+        path = f"/api/v1/journeys/{workspace_id}/enrollments/{enrollment_id}/exit"
+        refused(client.post(path, {"reason": "hacked"}), status=404, error="Enrollment not found")
+    waiting.refresh_from_db()
+    assert waiting.state == "active"

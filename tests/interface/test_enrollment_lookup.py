@@ -1,0 +1,288 @@
+"""GET /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}: how an enrollment goes, and why."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Event
+from engage.models import Workspace
+from engage.times import iso_utc
+from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
+from tests.calls import data, refused
+from tests.clients import ServerClient
+from tests.journeys.walking.stories import walked
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+NOW = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
+SECRET_HEADERS = {
+    "Content-Type": "application/json",
+    "X-Order": "A-1042",
+    "Authorization": "Bearer s3cret",
+    "X-Api-Key": "s3cret",
+    "x-shop-token": "s3cret",
+    "Cookie": "session=s3cret",
+}
+
+
+def path_of(enrollment: Enrollment) -> str:
+    return f"/api/v1/journeys/{enrollment.workspace_id}/enrollments/{enrollment.id}"
+
+
+def look_up(server: ServerClient, enrollment: Enrollment, query: str = "") -> dict[str, Any]:
+    return data(server.get(path_of(enrollment) + query), status=200)
+
+
+@pytest.fixture
+def waiting(acme: Workspace, server: ServerClient) -> Enrollment:
+    return walked(server, acme, [DAY])
+
+
+def webhook_step(enrollment: Enrollment, ordinal: int, **fields: Any) -> WebhookDelivery:
+    """A webhook step in the history, as a walker writes it down."""
+    StepRun.objects.create(
+        workspace_id=enrollment.workspace_id, enrollment=enrollment, ordinal=ordinal, step_id="tell", type="webhook",
+        state="waiting", detail="Sends POST to shop.example.", began_at=NOW,
+    )  # fmt: skip
+    written = {
+        "host": "shop.example:443", "method": "POST", "url": "https://shop.example/orders?order=7&api_key=s3cret",
+        "headers": SECRET_HEADERS, "body": '{"order":7}', "due_at": NOW + timedelta(minutes=5), **fields,
+    }  # fmt: skip
+    return WebhookDelivery.objects.create(
+        workspace_id=enrollment.workspace_id, enrollment=enrollment, ordinal=ordinal, **written
+    )
+
+
+def attempt(delivery: WebhookDelivery, number: int, **fields: Any) -> WebhookAttempt:
+    written = {"at": NOW, "milliseconds": 2004, "status": 503, "answer": "Back soon.", **fields}
+    return WebhookAttempt.objects.create(
+        workspace_id=delivery.workspace_id, delivery=delivery, number=number, **written
+    )
+
+
+# Where it stands -----------------------------------------------------------------------------------------------------
+
+
+def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
+    server: ServerClient, waiting: Enrollment
+) -> None:
+    answer = server.get(path_of(waiting))
+    run = StepRun.objects.get()
+    assert waiting.due_at is not None
+    assert answer.json() == {
+        "success": True,
+        "message": "The enrollment as it stands.",
+        "data": {
+            "enrollmentId": waiting.id,
+            "journeyId": waiting.journey_id,
+            "journeyName": "Welcome",
+            "revision": 1,
+            "customerId": waiting.customer_id,
+            "triggerId": waiting.job.trigger_id,
+            "jobId": waiting.job.job_id,
+            "state": "active",
+            "stepId": "day",
+            "awaitsEvent": None,
+            "goesOnAt": iso_utc(waiting.due_at),
+            "exitReason": None,
+            "error": None,
+            "enteredAt": iso_utc(waiting.entered_at),
+            "endedAt": None,
+            "stepsBegun": 1,
+            "nextCursor": None,
+            "steps": [
+                {
+                    "ordinal": 0,
+                    "stepId": "day",
+                    "type": "delay",
+                    "state": "waiting",
+                    "detail": run.detail,
+                    "missing": [],
+                    "eventId": None,
+                    "beganAt": iso_utc(run.began_at),
+                    "endedAt": None,
+                    "webhook": None,
+                }
+            ],
+        },
+    }
+
+
+def test_an_exited_enrollment_tells_why_and_a_completed_one_has_no_reason(
+    server: ServerClient, acme: Workspace
+) -> None:
+    exited = look_up(server, walked(server, acme, [{"id": "out", "type": "exit", "reason": "Nothing to say."}]))
+    assert (exited["state"], exited["stepId"], exited["exitReason"]) == ("exited", "out", "Nothing to say.")
+    assert exited["goesOnAt"] is None
+    assert exited["endedAt"] is not None
+    completed = look_up(server, walked(server, acme, []))
+    assert (completed["state"], completed["stepId"], completed["exitReason"]) == ("completed", None, None)
+    assert completed["steps"] == []
+
+
+def test_who_could_not_go_on_tells_the_error_until_that_is_tried_again(
+    server: ServerClient, waiting: Enrollment
+) -> None:
+    Enrollment.objects.update(error="KeyError: 'gone'")
+    assert look_up(server, waiting)["error"] == "KeyError: 'gone'"
+
+
+def test_a_step_tells_its_missing_names_and_the_event_that_it_recorded(
+    server: ServerClient, waiting: Enrollment
+) -> None:
+    event = Event.objects.create(
+        workspace_id=waiting.workspace_id, customer_id=waiting.customer_id, name="noted", source="journey",
+        occurred_at=NOW,
+    )  # fmt: skip
+    StepRun.objects.update(missing=["customer.first_name"], event=event)
+    (step,) = look_up(server, waiting)["steps"]
+    assert (step["missing"], step["eventId"]) == (["customer.first_name"], event.id)
+
+
+# Webhooks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = webhook_step(waiting, 1, attempts=2)
+    attempt(delivery, 1)
+    attempt(delivery, 2, status=None, answer="", error="The connection was refused.", milliseconds=3)
+    Enrollment.objects.update(step_id="tell", due_at=None, steps_begun=2)
+    found = look_up(server, waiting)
+    assert (found["stepId"], found["goesOnAt"]) == ("tell", "2026-11-20T19:13:00.000Z")
+    assert found["steps"][1]["webhook"] == {
+        "webhookId": f"msg_{waiting.id}_1",
+        "method": "POST",
+        "url": "https://shop.example/orders?order=7&api_key=***",
+        "headers": {
+            "Content-Type": "application/json",
+            "X-Order": "A-1042",
+            "Authorization": "***",
+            "X-Api-Key": "***",
+            "x-shop-token": "***",
+            "Cookie": "***",
+        },
+        "body": '{"order":7}',
+        "state": "waiting",
+        "result": None,
+        "attemptsMade": 2,
+        "nextAttemptAt": "2026-11-20T19:13:00.000Z",
+        "attempts": [
+            {
+                "number": 1,
+                "at": "2026-11-20T19:08:00.000Z",
+                "milliseconds": 2004,
+                "status": 503,
+                "answer": "Back soon.",
+                "error": None,
+            },
+            {
+                "number": 2,
+                "at": "2026-11-20T19:08:00.000Z",
+                "milliseconds": 3,
+                "status": None,
+                "answer": "",
+                "error": "The connection was refused.",
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize("state", ["delivered", "failed", "dropped"])
+def test_a_webhook_that_is_over_has_a_result_and_no_next_attempt(
+    server: ServerClient, waiting: Enrollment, state: str
+) -> None:
+    webhook_step(waiting, 1, state=state, result="The receiver answered 410.", body=None, method="GET")
+    webhook = look_up(server, waiting)["steps"][1]["webhook"]
+    assert (webhook["state"], webhook["result"]) == (state, "The receiver answered 410.")
+    assert (webhook["nextAttemptAt"], webhook["body"], webhook["attempts"]) == (None, None, [])
+
+
+def test_of_many_attempts_the_latest_twenty_are_shown(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = webhook_step(waiting, 1, attempts=25)
+    for number in range(1, 26):
+        attempt(delivery, number)
+    webhook = look_up(server, waiting)["steps"][1]["webhook"]
+    assert webhook["attemptsMade"] == 25
+    assert [one["number"] for one in webhook["attempts"]] == list(range(6, 26))
+
+
+# Pages ---------------------------------------------------------------------------------------------------------------
+
+
+def long_history(enrollment: Enrollment, steps: int) -> None:
+    for ordinal in range(1, steps):
+        attempt(webhook_step(enrollment, ordinal), 1)
+    Enrollment.objects.update(steps_begun=steps)
+
+
+def test_a_long_history_is_read_page_by_page_in_order(server: ServerClient, waiting: Enrollment) -> None:
+    long_history(waiting, 120)
+    seen: list[int] = []
+    sizes, query = [], "?limit=50"
+    while True:
+        page = look_up(server, waiting, query)
+        assert page["stepsBegun"] == 120
+        seen += [step["ordinal"] for step in page["steps"]]
+        sizes.append(len(page["steps"]))
+        if page["nextCursor"] is None:
+            break
+        query = f"?limit=50&cursor={page['nextCursor']}"
+    assert (seen, sizes) == (list(range(120)), [50, 50, 20])
+    assert len(look_up(server, waiting)["steps"]) == 50
+    assert len(look_up(server, waiting, "?limit=100")["steps"]) == 100
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("limit=0", "limit must be a whole number from 1 to 100."),
+        ("limit=101", "limit must be a whole number from 1 to 100."),
+        ("limit=-1", "limit must be a whole number from 1 to 100."),
+        ("limit=ten", "limit must be a whole number from 1 to 100."),
+        ("limit=%C2%B2", "limit must be a whole number from 1 to 100."),
+        ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
+        ("cursor=%00", "cursor must be the nextCursor of an answer to the same call."),
+        ("cursor=WyJhIl0", "cursor must be the nextCursor of an answer to the same call."),  # ["a"]
+        ("cursor=W3RydWVd", "cursor must be the nextCursor of an answer to the same call."),  # [true]
+        ("cursor=Wy0xXQ", "cursor must be the nextCursor of an answer to the same call."),  # [-1]
+        ("cursor=WzFlOTld", "cursor must be the nextCursor of an answer to the same call."),  # [1e99]
+    ],
+)
+def test_a_page_that_is_none_is_refused(server: ServerClient, waiting: Enrollment, query: str, message: str) -> None:
+    answer = server.get(f"{path_of(waiting)}?{query}")
+    assert refused(answer, status=400, error="Invalid request") == message
+
+
+def test_a_page_costs_the_same_number_of_statements_whatever_stands_on_it(
+    server: ServerClient, waiting: Enrollment
+) -> None:
+    counts = []
+    for steps in (2, 100):
+        StepRun.objects.filter(type="webhook").delete()
+        WebhookDelivery.objects.all().delete()
+        long_history(waiting, steps)
+        look_up(server, waiting)
+        with CaptureQueriesContext(connection) as queries:
+            assert len(look_up(server, waiting, "?limit=100")["steps"]) == steps
+        counts.append(len(queries))
+    assert counts == [5, 5]  # the key, the enrollment, its steps, their webhooks, their attempts
+
+
+# Whose ---------------------------------------------------------------------------------------------------------------
+
+
+def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
+    server: ServerClient, rival_server: ServerClient, rival: Workspace, waiting: Enrollment
+) -> None:
+    for client, workspace_id, enrollment_id in [
+        (server, waiting.workspace_id, "nope"),
+        (server, waiting.workspace_id, "f" * 24),
+        (server, waiting.workspace_id, "%00"),
+        (server, rival.id, waiting.id),
+        (rival_server, rival.id, waiting.id),
+        (rival_server, waiting.workspace_id, waiting.id),
+    ]:
+        path = f"/api/v1/journeys/{workspace_id}/enrollments/{enrollment_id}"
+        refused(client.get(path), status=404, error="Enrollment not found")

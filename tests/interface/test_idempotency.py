@@ -1,0 +1,329 @@
+"""`Idempotency-Key`: a call that is sent again is not done again, and gets its first answer."""
+
+import json
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from bridge.models import Interaction
+from customers.models import Customer, Event
+from engage.idempotency import prune_idempotency_records
+from engage.models import IdempotencyRecord, Workspace
+from journeys.models import EnrollmentJob, Journey, Trigger
+from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.calls import data, refused, trigger
+from tests.clients import Answer, SdkClient, ServerClient
+from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.simultaneous import all_at_once
+
+ADA = {"external_id": "ada"}
+KEY = {"Idempotency-Key": "4711"}
+both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
+FORMS = {"one": ADA, "many": {"external_ids": ["ada", "bob"], "payload": {"coupon": "X"}}}
+every_form = pytest.mark.parametrize("form", FORMS)
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    for name in ("ada", "bob"):
+        CustomerFactory.create(workspace=acme, external_id=name)
+    return JourneyFactory.create(workspace=acme)
+
+
+def is_replay_of(answer: Answer, first: Answer) -> bool:
+    assert "Idempotency-Replayed" not in first
+    same = (answer.status_code, answer.content) == (first.status_code, first.content)
+    return same and answer["Idempotency-Replayed"] == "true"
+
+
+# The same call again ------------------------------------------------------------------------------------------------
+
+
+@every_form
+def test_a_trigger_sent_again_queues_nothing_and_gets_the_first_answer(
+    server: ServerClient, journey: Journey, form: str
+) -> None:
+    first, *again = [trigger(server, journey, FORMS[form], headers=KEY) for _ in range(3)]
+    jobs = len(data(first).get("jobIds", ["one"]))
+    assert all(is_replay_of(answer, first) for answer in again)
+    assert (Trigger.objects.count(), EnrollmentJob.objects.count()) == (1, jobs)
+
+
+def test_a_minimal_answer_is_given_again_as_it_was(server: ServerClient, journey: Journey) -> None:
+    minimal = {**KEY, "Prefer": "return=minimal"}
+    first = trigger(server, journey, FORMS["many"], headers=minimal)
+    again = trigger(server, journey, FORMS["many"], headers=KEY)  # what came first decides the form
+    assert is_replay_of(again, first)
+    assert first["Preference-Applied"] == again["Preference-Applied"] == "return=minimal"
+
+
+def test_an_exclusion_is_answered_again(server: ServerClient, journey: Journey) -> None:
+    excluded = {**ADA, "exclude_external_ids": ["ada"]}
+    first, again = [trigger(server, journey, excluded, headers=KEY) for _ in range(2)]
+    assert (first.status_code, is_replay_of(again, first)) == (200, True)
+
+
+def test_a_large_answer_is_streamed_again_and_not_stored(
+    server: ServerClient, acme: Workspace, journey: Journey
+) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    crowd(acme, 10_001, segment=segment)  # and with them Ada and Bob
+    first, again = [trigger(server, journey, {"segment_ids": [segment.id]}, headers=KEY) for _ in range(2)]
+    assert len(data(first)["jobIds"]) == 10_003
+    assert is_replay_of(again, first)
+    record = IdempotencyRecord.objects.get()
+    assert (record.body, len(json.dumps(record.facts)) < 200) == (None, True)
+
+
+def test_a_streamed_answer_to_nobody_is_given_again(server: ServerClient, journey: Journey) -> None:
+    first, again = [trigger(server, journey, {"external_ids": ["nobody"]}, headers=KEY) for _ in range(2)]
+    assert (data(first)["customersEnrolled"], is_replay_of(again, first)) == (0, True)
+
+
+def test_an_answer_whose_jobs_went_with_their_journey_is_no_longer_given(
+    server: ServerClient, journey: Journey
+) -> None:
+    data(trigger(server, journey, FORMS["many"], headers=KEY))
+    Journey.objects.filter(id=journey.id).delete()
+    refused(trigger(server, journey, FORMS["many"], headers=KEY), status=404, error="Journey not found")
+
+
+@both_calls
+def test_a_bridge_call_sent_again_records_nothing(sdk: SdkClient, path: str) -> None:
+    first, *again = [call(sdk, path, {"formData": {"city": "Ulm"}}, headers=KEY) for _ in range(3)]
+    assert first.status_code == 200
+    assert all(is_replay_of(answer, first) for answer in again)
+    assert (Interaction.objects.count(), Customer.objects.count()) == (1, 1)
+
+
+def test_an_event_is_made_once(sdk: SdkClient) -> None:
+    seen = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
+    ids = {data(call(sdk, ACTION, seen, headers=KEY), status=200)["eventId"] for _ in range(2)}
+    assert ids == {Event.objects.get().id}
+
+
+def test_a_body_is_the_same_whatever_its_spaces_and_the_order_of_its_keys(
+    server: ServerClient, journey: Journey
+) -> None:
+    bodies = [
+        b'{"external_id":"ada","payload":{"a":1,"b":2}}',
+        b'{ "payload": {"b": 2, "a": 1}, "external_id": "ada" }',
+    ]
+    first, again = [trigger(server, journey, body, headers=KEY) for body in bodies]
+    assert is_replay_of(again, first)
+
+
+def test_a_replay_counts_against_the_limit(acme: Workspace, journey: Journey) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/m"))
+    left = [trigger(server, journey, ADA, headers=KEY)["X-RateLimit-Remaining"] for _ in range(2)]
+    assert left == ["1", "0"]
+    refused(trigger(server, journey, ADA, headers=KEY), status=429, error="Rate limit exceeded")
+
+
+# What is another call -----------------------------------------------------------------------------------------------
+
+
+def test_without_the_header_every_call_is_done_and_nothing_is_kept(server: ServerClient, journey: Journey) -> None:
+    for _ in range(2):
+        assert "Idempotency-Replayed" not in trigger(server, journey, ADA)
+    assert (Trigger.objects.count(), IdempotencyRecord.objects.count()) == (2, 0)
+
+
+def test_a_dry_run_keeps_nothing(server: ServerClient, journey: Journey) -> None:
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger"
+    server.post(f"{path}?dryRun=true", ADA, headers=KEY)
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_keys_paths_and_callers_are_told_apart(
+    server: ServerClient, acme: Workspace, rival: Workspace, rival_server: ServerClient, journey: Journey
+) -> None:
+    CustomerFactory.create(workspace=rival, external_id="ada")
+    colleague = ServerClient(ApiKeyFactory.create(workspace=acme))
+    calls = [
+        (server, journey, "4711"),
+        (server, journey, "4711x"),
+        (server, JourneyFactory.create(workspace=acme), "4711"),
+        (colleague, journey, "4711"),
+        (rival_server, JourneyFactory.create(workspace=rival), "4711"),
+    ]
+    for who, where, key in calls:
+        assert "Idempotency-Replayed" not in trigger(who, where, ADA, headers={"Idempotency-Key": key})
+    assert Trigger.objects.count() == len(calls)
+
+
+def test_apps_and_the_two_bridge_calls_are_told_apart(sdk: SdkClient, acme: Workspace) -> None:
+    neighbour = SdkClient(AppFactory.create(workspace=acme))
+    for who, path in [(sdk, ACTION), (sdk, CAPTURE), (neighbour, ACTION)]:
+        assert "Idempotency-Replayed" not in call(who, path, {}, headers=KEY)
+    assert Interaction.objects.count() == 3
+
+
+def test_after_24_hours_the_call_is_done_anew(server: ServerClient, journey: Journey) -> None:
+    trigger(server, journey, ADA, headers=KEY)
+    for age, replayed in [(timedelta(hours=23, minutes=59), True), (timedelta(hours=24, minutes=1), False)]:
+        IdempotencyRecord.objects.update(created_at=timezone.now() - age)
+        assert ("Idempotency-Replayed" in trigger(server, journey, ADA, headers=KEY)) is replayed
+    assert (Trigger.objects.count(), IdempotencyRecord.objects.count()) == (2, 1)
+
+
+# Refusals -----------------------------------------------------------------------------------------------------------
+
+MALFORMED = ["", "x" * 256, "a b", "a\tb", "a\x7f", "é", "\x00"]
+
+
+@pytest.mark.parametrize("key", MALFORMED)
+def test_what_is_no_key_is_refused(server: ServerClient, sdk: SdkClient, journey: Journey, key: str) -> None:
+    for answer in (
+        trigger(server, journey, ADA, headers={"Idempotency-Key": key}),
+        call(sdk, ACTION, {}, headers={"Idempotency-Key": key}),
+    ):
+        message = refused(answer, status=400, error="Invalid request")
+        assert message == "The header Idempotency-Key must be 1 to 255 visible ASCII characters."
+    assert (Trigger.objects.count(), Interaction.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("key", ["0", "x" * 255, '"quoted"', "!~"])
+def test_a_key_is_1_to_255_visible_characters(server: ServerClient, journey: Journey, key: str) -> None:
+    first, again = [trigger(server, journey, ADA, headers={"Idempotency-Key": key}) for _ in range(2)]
+    assert is_replay_of(again, first)
+
+
+@every_form
+@pytest.mark.parametrize("other", [{"external_id": "bob"}, {"external_ids": ["ada"]}, {**ADA, "payload": {"a": 1.0}}])
+def test_another_body_with_the_same_key_is_refused(
+    server: ServerClient, journey: Journey, form: str, other: dict[str, Any]
+) -> None:
+    first = trigger(server, journey, FORMS[form], headers=KEY)
+    answer = trigger(server, journey, other, headers=KEY)
+    refused(answer, status=422, error="Idempotency key reused")
+    assert answer.json()["code"] == "idempotency_key_reused"
+    assert Trigger.objects.count() == 1
+    assert is_replay_of(trigger(server, journey, FORMS[form], headers=KEY), first)
+
+
+def test_a_bridge_call_with_another_body_is_refused(sdk: SdkClient) -> None:
+    call(sdk, ACTION, {}, headers=KEY)
+    refused(call(sdk, ACTION, {"userId": "u-2"}, headers=KEY), status=422, error="Idempotency key reused")
+    assert (Interaction.objects.count(), Customer.objects.count()) == (1, 1)
+
+
+def test_a_refusal_is_not_kept(server: ServerClient, acme: Workspace, journey: Journey) -> None:
+    eve = {"external_id": "eve"}
+    refused(trigger(server, journey, eve, headers=KEY), status=404, error="Customer not found")
+    refused(trigger(server, journey, {}, headers=KEY), status=400, error="Missing required parameter")
+    refused(trigger(server, journey, b"{", headers=KEY), status=400, error="Invalid request")
+    assert not IdempotencyRecord.objects.exists()
+    CustomerFactory.create(workspace=acme, external_id="eve")
+    data(trigger(server, journey, eve, headers=KEY))
+
+
+def test_deep_bodies_are_compared_or_refused(server: ServerClient, journey: Journey) -> None:
+    for levels in (100, 500, *range(880, 1000, 6)):
+        body = b'{"external_id":"ada","x":' + b"[" * levels + b"]" * levels + b"}"
+        answer = trigger(server, journey, body, headers={"Idempotency-Key": f"deep-{levels}"})
+        assert answer.status_code in {202, 400}
+
+
+# At the same time ---------------------------------------------------------------------------------------------------
+
+CALLERS = 16
+
+
+def _one_did_it(answers: list[Answer]) -> None:
+    """One first answer; everybody else got the same again, or was told to come back."""
+    kinds = Counter(
+        "busy" if answer.status_code == 409 else "again" if "Idempotency-Replayed" in answer else "first"
+        for answer in answers
+    )
+    assert (kinds["first"], kinds.total()) == (1, CALLERS)
+    assert len({answer.content for answer in answers if answer.status_code != 409}) == 1
+    for busy in (answer for answer in answers if answer.status_code == 409):
+        refused(busy, status=409, error="Request in progress")
+        assert (busy.json()["code"], busy["Retry-After"]) == ("request_in_progress", "1")
+
+
+@every_form
+@pytest.mark.django_db(transaction=True)
+def test_of_16_simultaneous_triggers_one_is_done(server: ServerClient, journey: Journey, form: str) -> None:
+    _one_did_it(all_at_once([lambda: trigger(server, journey, FORMS[form], headers=KEY)] * CALLERS))
+    assert Trigger.objects.count() == 1
+    again = trigger(server, journey, FORMS[form], headers=KEY)
+    assert again["Idempotency-Replayed"] == "true"
+
+
+@both_calls
+@pytest.mark.django_db(transaction=True)
+def test_of_16_simultaneous_bridge_calls_one_is_done(sdk: SdkClient, path: str) -> None:
+    _one_did_it(all_at_once([lambda: call(sdk, path, {}, headers=KEY)] * CALLERS))
+    assert (Interaction.objects.count(), Customer.objects.count()) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_comes_while_the_first_is_served_is_told_to_come_back(
+    server: ServerClient, journey: Journey
+) -> None:
+    trigger(server, journey, ADA)  # notes the key's use, which the next one then leaves alone
+    with transaction.atomic():  # the first call, not committed yet
+        data(trigger(server, journey, ADA, headers=KEY))
+        (busy,) = all_at_once([lambda: trigger(server, journey, ADA, headers=KEY)])
+        refused(busy, status=409, error="Request in progress")
+    assert trigger(server, journey, ADA, headers=KEY)["Idempotency-Replayed"] == "true"
+    assert Trigger.objects.count() == 2
+
+
+def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, journey: Journey) -> None:
+    data(trigger(server, journey, ADA))
+    first = EnrollmentJob.objects.get()
+    soon = first.queued_ms + 5000
+    taken = [
+        EnrollmentJob(
+            workspace_id=first.workspace_id,
+            journey=journey,
+            customer_id=first.customer_id,
+            trigger_id=first.trigger_id,
+            ordinal=ms - first.queued_ms,
+            queued_ms=ms,
+        )
+        for ms in range(first.queued_ms + 1, soon + 1)
+    ]
+    EnrollmentJob.objects.bulk_create(taken)
+    answer = trigger(server, journey, ADA, headers=KEY)
+    assert data(answer)["jobId"].endswith(f"-{soon + 1}")
+    assert is_replay_of(trigger(server, journey, ADA, headers=KEY), answer)
+
+
+# The records --------------------------------------------------------------------------------------------------------
+
+
+def test_old_records_are_pruned_in_batches(server: ServerClient, journey: Journey) -> None:
+    for number in range(5):
+        trigger(server, journey, ADA, headers={"Idempotency-Key": str(number)})
+    now = timezone.now()
+    ids = list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True))
+    IdempotencyRecord.objects.filter(id__in=ids[:3]).update(created_at=now - timedelta(hours=24, seconds=1))
+    assert [prune_idempotency_records(now=now, batch=2) for _ in range(3)] == [2, 1, 0]
+    assert list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True)) == ids[3:]
+
+
+def test_records_go_with_their_key_and_their_app(server: ServerClient, sdk: SdkClient, journey: Journey) -> None:
+    trigger(server, journey, ADA, headers=KEY)
+    call(sdk, ACTION, {}, headers=KEY)
+    for caller in (server.key, sdk.app):
+        caller.delete()
+    assert not IdempotencyRecord.objects.exists()
+
+
+@pytest.mark.parametrize("caller", ["api_key_id", "app_id"])
+def test_the_database_refuses_a_record_that_links_two_workspaces(
+    server: ServerClient, sdk: SdkClient, rival: Workspace, caller: str
+) -> None:
+    ids = {"api_key_id": server.key.id, "app_id": sdk.app.id}
+    with pytest.raises(IntegrityError, match="violates foreign key"), transaction.atomic():
+        IdempotencyRecord.objects.create(
+            workspace=rival, call_digest=b"c", body_digest=b"b", status=202, body="{}", **{caller: ids[caller]}
+        )

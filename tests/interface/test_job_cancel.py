@@ -1,0 +1,101 @@
+"""DELETE /api/v1/journeys/{workspaceId}/jobs/{jobId}: a job that is cancelled is never enrolled."""
+
+import pytest
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from tests.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.clients import Answer, ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    for name in ("ada", "grace", "alan"):
+        CustomerFactory.create(workspace=acme, external_id=name)
+    return JourneyFactory.create(workspace=acme)
+
+
+def cancel(server: ServerClient, journey: Journey, job_id: str) -> Answer:
+    return server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{job_id}")
+
+
+def test_a_queued_job_is_cancelled_and_never_enrolled(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    answer = cancel(server, journey, queued["jobId"])
+    assert (answer.status_code, answer.json()["message"]) == (
+        200,
+        "The job is cancelled; nobody will be enrolled by it.",
+    )
+    job = answer.json()["data"]
+    assert (job["jobId"], job["status"], job["result"]) == (queued["jobId"], "cancelled", "cancelled")
+    assert job["reason"] == "Cancelled by a call, before it was decided."
+    assert job["decidedAt"].endswith("Z")
+    assert job["enrollmentId"] is None
+    let_workers_decide()
+    assert job_of(server, journey.workspace_id, queued["jobId"]) == job
+    assert not Enrollment.objects.exists()
+    assert not Chunk.objects.exists()
+
+
+def test_of_a_call_for_many_one_is_cancelled_and_the_others_enter(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_ids": ["ada", "grace", "alan"]}))
+    data(cancel(server, journey, queued["jobIds"][1]), status=200)
+    let_workers_decide()
+    entered = set(Enrollment.objects.values_list("customer_id", flat=True))
+    assert entered == set(queued["customerIds"]) - {queued["customerIds"][1]}
+    path = f"/api/v1/journeys/{journey.workspace_id}/triggers/{queued['triggerId']}"
+    counts = data(server.get(path), status=200)
+    assert (counts["customers"], counts["queued"], counts["decided"], counts["cancelled"]) == (3, 0, 2, 1)
+    assert counts["results"] == {"cancelled": 1, "enrolled": 2}
+
+
+def test_cancelling_again_changes_nothing(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    first = data(cancel(server, journey, queued["jobId"]), status=200)
+    assert data(cancel(server, journey, queued["jobId"]), status=200) == first
+
+
+def test_a_cancelled_job_does_not_stand_in_the_way_of_the_next(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    data(cancel(server, journey, queued["jobId"]), status=200)
+    again = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    assert job_of(server, journey.workspace_id, again["jobId"])["result"] == "enrolled"
+
+
+def test_a_decided_job_cannot_be_cancelled(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    before = job_of(server, journey.workspace_id, queued["jobId"])
+    answer = cancel(server, journey, queued["jobId"])
+    message = refused(answer, status=409, error="Job already decided")
+    assert message == ("The job is not queued any more: its result is 'enrolled'. The customer met the entry rules.")
+    assert answer.json()["code"] == "job_already_decided"
+    assert job_of(server, journey.workspace_id, queued["jobId"]) == before
+    assert Enrollment.objects.get().state == "completed"
+
+
+def test_the_queued_job_of_an_erased_customer_can_be_cancelled(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    Customer.objects.filter(external_id="ada").delete()
+    assert data(cancel(server, journey, queued["jobId"]), status=200)["status"] == "cancelled"
+    let_workers_decide()
+    assert job_of(server, journey.workspace_id, queued["jobId"])["result"] == "cancelled"
+
+
+def test_a_job_that_does_not_exist_or_is_foreign_is_not_found(
+    server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey
+) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    for client, workspace_id, job_id in [
+        (server, journey.workspace_id, "nope"),
+        (server, journey.workspace_id, f"enroll-{'a' * 24}-{'b' * 24}-1"),
+        (server, journey.workspace_id, queued["jobId"] + "0"),
+        (rival_server, rival.id, queued["jobId"]),
+        (rival_server, journey.workspace_id, queued["jobId"]),
+    ]:
+        answer = client.delete(f"/api/v1/journeys/{workspace_id}/jobs/{job_id}")
+        refused(answer, status=404, error="Job not found")
+    assert EnrollmentJob.objects.get().status == "queued"

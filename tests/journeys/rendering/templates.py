@@ -1,0 +1,58 @@
+"""Rendering in the tests, in a scope that has a bit of everything."""
+
+from typing import Any
+
+import pytest
+
+from journeys.rendering import InvalidTemplate, Rendering, RenderingFailed, parse_template, parse_url_template
+
+SCOPE: dict[str, Any] = {
+    "customer": {
+        "id": "c1",
+        "first_name": "Ada",
+        "full name": "Ada Lovelace",
+        "seats": 12,
+        "rate": 0.5,
+        "pro": True,
+        "left": False,
+        "nothing": None,
+        "void": "",
+        "tags": ["a", "b", "a"],
+        "address": {"city": "Zürich", "lines": ["x"]},
+        "orders": [{"sum": 5, "what": "hat"}, {"sum": 7, "what": "cap"}],
+    },
+    "api": {"payload": {"x": "1"}, "properties": {"x": "1"}},
+    "event": {},
+    "now": "2026-11-20T12:00:00.000Z",
+}
+
+
+def rendering(**more: Any) -> Rendering:
+    return Rendering(lambda: {**SCOPE, **more})
+
+
+def rendered(text: str, **more: Any) -> str:
+    return parse_template(text).render(rendering(**more))
+
+
+def rendered_url(text: str, **more: Any) -> str:
+    return parse_url_template(text).render(rendering(**more))
+
+
+def missing_in(text: str) -> tuple[str, ...]:
+    used = rendering()
+    parse_template(text).render(used)
+    return used.missing
+
+
+def failure_of(text: str, **more: Any) -> str:
+    template = parse_template(text)
+    with pytest.raises(RenderingFailed) as failed:
+        template.render(rendering(**more))
+    return failed.value.reason
+
+
+def refusal_of(text: str) -> str:
+    with pytest.raises(InvalidTemplate) as refused:
+        parse_template(text)
+    return str(refused.value)

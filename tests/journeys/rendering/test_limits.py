@@ -1,0 +1,171 @@
+"""Templates that would run for long, grow without end, or were never templates."""
+
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeys.rendering import InvalidTemplate, RenderingFailed
+from tests.journeys.rendering.templates import failure_of, refusal_of, rendered
+
+BIG = "a" * 60_000
+MANY = list(range(1000))
+TOO_OFTEN = "its loops go round too often."
+TOO_LARGE = "a value grows larger than 256 KiB."
+TOO_LONG = "an array grows longer than 1000 items."
+OUT_OF_RANGE = "a number grows out of range."
+LOTS_OF_RANGE = "a range holds more than 1000 numbers."
+# What a machine under load may take; alone each of these takes a few milliseconds.
+PATIENCE = 2.0
+
+BOMBS = [
+    ("{% for a in (1..1000) %}{% for b in (1..1000) %}x{% endfor %}{% endfor %}", TOO_OFTEN),
+    ("{% for a in (1..1000) %}{% endfor %}" * 100, TOO_OFTEN),
+    ("{% for a in (1..1000) %}" + "{% if true %}{% endif %}" * 100 + "{% endfor %}", TOO_OFTEN),
+    ("{% for a in (1..1000000000) reversed %}{% endfor %}", LOTS_OF_RANGE),
+    ("{% if (1..1000000000000) contains 'x' %}{% endif %}", LOTS_OF_RANGE),
+    ("{% assign n = 1000000000 %}{{ (-1..n) | join }}", LOTS_OF_RANGE),
+    ("{% assign n = -1000000000 %}{% for a in (n..'x') %}{% endfor %}", LOTS_OF_RANGE),
+    ("{% assign a = big %}" + "{% assign a = a | append: a %}" * 30, TOO_LARGE),
+    ("{% assign a = big %}" + "{% assign a = a | prepend: a %}" * 30, TOO_LARGE),
+    ("{{ big | replace: 'a', big }}", TOO_LARGE),
+    ("{{ big | replace: '', big }}", TOO_LARGE),
+    ("{{ big | escape | escape | append: big }}" * 3, "its output is larger than 64 KiB."),
+    ("{{ many | join: big }}", TOO_LARGE),
+    ("{{ big | split: '' | size }}", TOO_LONG),
+    ("{{ big | split: 'a' | size }}", TOO_LONG),
+    ("{% assign a = many %}{{ a | concat: a | size }}", TOO_LONG),
+    ("{% assign a = big | split: '~' %}" + "{% assign a = a | concat: a %}" * 5, "an array grows larger than 256 KiB."),
+    ("{{ more | uniq | size }}", "an array holds more than 1000 items."),
+    ("{{ nested | uniq | size }}", "an array holds more than 1000 items."),
+    ("{% assign a = 99999999999 %}" + "{% assign a = a | times: a %}" * 30, OUT_OF_RANGE),
+    ("{{ '1e999' | plus: 1 }}", OUT_OF_RANGE),
+    ("{{ '%s' | plus: 1 }}" % ("9" * 1000), OUT_OF_RANGE),
+    ("{{ big }}{{ big }}", "its output is larger than 64 KiB."),
+    ("{% for i in (1..100) %}{{ big }}{% endfor %}", "its output is larger than 64 KiB."),
+    ("{% capture x %}{{ big }}{{ big }}{% endcapture %}", "its output is larger than 64 KiB."),
+    ("".join(f"{{% assign a{number} = 1 %}}" for number in range(150)), "it gives more than 100 names to values."),
+    ("".join(f"{{% assign a{number} = big %}}" for number in range(50)), "the values that it names grow too large."),
+    ("{% for i in (1..1000) %}{% if more contains 'x' %}{% endif %}{% endfor %}", "it takes too long."),
+    ("{% for i in (1..1000) %}{% assign a = many | uniq %}{% endfor %}", "it takes too long."),
+    ("{{ now | date: '" + "%c" * 100 + "' }}", "a date's format is longer than 100 characters."),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), BOMBS)
+def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
+    started = time.thread_time()
+    assert failure_of(text, big=BIG, many=MANY, more=list(range(100_000)), nested=[[[1] * 20] * 20] * 20) == reason
+    assert time.thread_time() - started < PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{{ 'x' | divided_by: 0 }}", "the filter divided_by cannot work with what it was given."),
+        ("{{ 'secret' | plus: 'secret' | round: 'x', 3 }}", "the filter round cannot work with what it was given."),
+        ("{{ 'x' | truncate: 'many' }}", "the filter truncate cannot work with what it was given."),
+        ("{{ 'x' | upcase: 1 }}", "the filter upcase cannot work with what it was given."),
+        ("{{ 'é' | base64_decode }}", "the filter base64_decode cannot work with what it was given."),
+        ("{{ customer.orders | sort }}", "the filter sort cannot work with what it was given."),
+        ("{{ customer.orders | map: customer.tags }}", "the filter map cannot work with what it was given."),
+        ("{{ 'x' | sum }}", "the filter sum cannot work with what it was given."),
+        ("{% if customer.tags > 1 %}{% endif %}", "it compares or writes what cannot be compared or written."),
+        ("{% break %}", "break and continue may stand in a loop only."),
+        ("{{ 99999999999999 | date: '%Y' }}", "the filter date cannot work with what it was given."),
+    ],
+)
+def test_a_render_that_fails_says_why_and_quotes_no_value(text: str, reason: str) -> None:
+    assert failure_of(text) == reason
+
+
+UNCLOSED = "is no valid template: a {{ is not closed by }}."
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{{ customer.name", UNCLOSED),
+        ("{{" * 8000, UNCLOSED),
+        ("{{" + " " * 16_000, UNCLOSED),
+        ("{% if" + " " * 16_000, "is no valid template: a {% is not closed by %}."),
+        ("{{ }}", "is no valid template: nothing stands between {{ and }}."),
+        ("{{" + " " * 16_000 + "}}", "is no valid template: nothing stands between {{ and }}."),
+        ("{% if" + " " * 1000 + "x %}", "is no valid template: between {% and %} is too much blank."),
+        ("{{ " + "(" * 3000 + " }}", "holds more than 2000 characters between {{ and }}."),
+        ("{{ a }}" * 2341, "is a template of 16387 characters; the maximum is 16384."),
+        ("{{ a | dance }}", "is no valid template: there is no filter 'dance'."),
+        ("{% if b %}{% echo a | upcase | dance %}{% endif %}", "is no valid template: there is no filter 'dance'."),
+        ("{{ a b }}", "is no valid template: expected end of expression, found word."),
+        ("{{ a..b }}", "is no valid template: expected end of expression, found '..'."),
+        ("{% if a %}", "is no valid template: expected tag endif, found end of expression."),
+        ("{% endif %}", "is no valid template: unexpected tag 'endif'."),
+        ("{% dance %}", "is no valid template: unexpected tag 'dance'."),
+        ("{% include 'secrets' %}", "is no valid template: unexpected tag 'include'."),
+        ("{% render 'secrets' %}", "is no valid template: unexpected tag 'render'."),
+        ("{% extends 'secrets' %}", "is no valid template: unexpected tag 'extends'."),
+        ("{% tablerow a in b %}{% endtablerow %}", "is no valid template: unexpected tag 'tablerow'."),
+        ("{% raw %}{% endraw %}", "is no valid template: the tags raw and doc are not there."),
+        ("{% if a %}" * 40 + "{% endif %}" * 40, "is no valid template: block nesting limit reached."),
+    ],
+)  # fmt: skip
+def test_what_is_no_template_is_refused_at_once(text: str, reason: str) -> None:
+    started = time.thread_time()
+    assert refusal_of(text) == reason
+    assert time.thread_time() - started < PATIENCE
+
+
+def test_a_deep_expression_fails() -> None:
+    assert failure_of("{{ " + "a[" * 660 + "a" + "]" * 660 + " }}") == "it is nested too deeply."
+
+
+def test_a_long_list_within_the_limits_is_rendered() -> None:
+    orders = [{"sum": number, "what": "hat"} for number in range(1000)]
+    text = "{{ order.what }}: {{ order.sum }}{% unless forloop.last %}, {% endunless %}"
+    assert rendered(f"{{% for order in orders %}}{text}{{% endfor %}}", orders=orders).endswith("hat: 998, hat: 999")
+
+
+PIECES = [
+    "{{",
+    "}}",
+    "{%",
+    "%}",
+    "{%-",
+    "-}}",
+    " ",
+    "a",
+    "customer.tags",
+    ".",
+    "|",
+    ":",
+    ",",
+    "'",
+    '"',
+    "(",
+    "1..3",
+    ")",
+]
+PIECES += [
+    "[",
+    "]",
+    "if",
+    "endif",
+    "for x in",
+    "endfor",
+    "assign x =",
+    "join",
+    "1",
+    "==",
+    "and",
+    "contains",
+    "else",
+    "\n",
+]
+
+
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=30))
+def test_whatever_is_written_is_a_text_a_refusal_or_a_failure(pieces: list[str]) -> None:
+    with suppress(InvalidTemplate, RenderingFailed):
+        assert isinstance(rendered("".join(pieces)), str)

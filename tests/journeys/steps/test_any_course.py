@@ -1,0 +1,107 @@
+"""Whatever a journey looks like: what is accepted can be walked, and every walk stops."""
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
+from journeys.steps.outcomes import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
+from journeys.steps.rehearsal import rehearse
+from journeys.steps.written import InvalidSteps
+from tests.journeys.steps.scenes import NOW, scene
+
+IDS = ["a", "b", "c", "d"]
+PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
+targets = st.sampled_from([*IDS, None])
+steps = st.one_of(
+    st.fixed_dictionaries({"type": st.just("delay"), "for": st.sampled_from(["PT0S", "PT1S", "P1D"])}),
+    st.fixed_dictionaries({"type": st.just("delay"), "at": st.sampled_from(["2026-12-24", "2020-01-01", "{{ x }}"])}),
+    st.fixed_dictionaries(
+        {"type": st.just("wait_for_event"), "event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},
+        optional={"onEvent": targets, "onTimeout": targets},
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("branch"),
+            "cases": st.lists(
+                st.fixed_dictionaries({"if": st.sampled_from([PRO, {"not": PRO}]), "next": targets}),
+                min_size=1,
+                max_size=2,
+            ),
+        },
+        optional={"else": targets},
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("split"),
+            "paths": st.lists(st.fixed_dictionaries({"weight": st.just(1), "next": targets}), min_size=2, max_size=3),
+        }
+    ),
+    st.fixed_dictionaries({"type": st.just("update_profile"), "attributes": st.just({"plan": "{{ customer.plan }}x"})}),
+    st.fixed_dictionaries({"type": st.just("track_event"), "eventName": st.sampled_from(["order", "left"])}),
+    st.fixed_dictionaries(
+        {"type": st.just("webhook"), "url": st.sampled_from(URLS)},
+        optional={"onFailure": st.just("exit")},
+    ),
+    st.fixed_dictionaries({"type": st.just("exit"), "reason": st.just("Enough.")}),
+)
+
+
+@st.composite
+def courses(draw: st.DrawFn) -> Course | None:
+    """A course of up to four steps; None where such a one is refused."""
+    definition: list[dict[str, Any]] = [{"id": step_id, **draw(steps)} for step_id in IDS]
+    for step in definition:
+        if draw(st.booleans()):
+            step["next"] = draw(targets)
+    rules = draw(
+        st.sampled_from([None, [{"event": "left"}], [{"if": {"field": "customer.plan", "op": "eq", "value": "prox"}}]])
+    )
+    with suppress(InvalidSteps):
+        return parse_course(definition, rules)
+    return None
+
+
+ARRIVALS: dict[type[Stop], list[Arrival]] = {
+    Wait: [TimeUp()],
+    AwaitEvent: [Heard(), TimeUp()],
+    Send: [Answered(ok=True, reason="It said 200."), Answered(ok=False, reason="It said 500.")],
+    Pause: [Ahead()],
+}
+
+
+@given(course=courses(), data=st.data())
+def test_every_walk_stops_and_can_be_taken_up_again(course: Course | None, data: st.DataObject) -> None:
+    if course is None:
+        return
+    at, walked = scene(), "a"
+    arrival: Arrival = Ahead()
+    for _ in range(20):
+        walk = walk_on(course, at, step_id=walked, arrival=arrival)
+        assert len(walk.footprints) <= MAX_STEPS_IN_ONE_GO
+        assert [step.resumed for step in walk.footprints] == [
+            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.footprints))
+        ]
+        if isinstance(walk.stop, Ended):
+            return
+        assert walk.stop.step_id in course.steps
+        if isinstance(walk.stop, Wait | AwaitEvent):
+            assert walk.stop.due_at > at.now
+            at.now = walk.stop.due_at
+        walked, arrival = walk.stop.step_id, data.draw(st.sampled_from(ARRIVALS[type(walk.stop)]))
+
+
+@given(course=courses())
+def test_every_rehearsal_ends_or_is_stopped_and_its_clock_never_goes_back(course: Course | None) -> None:
+    if course is None:
+        return
+    rehearsal = rehearse(course, scene(), at_most=60)
+    times = [step.at for step in rehearsal.steps]
+    assert times == sorted(times)
+    assert all(time >= NOW for time in times)
+    assert rehearsal.ended is not None or len(times) == 60
+    assert rehearsal.ended is not None or times[-1] >= NOW + timedelta(seconds=1)

@@ -1,0 +1,68 @@
+"""Branches: the first case that holds."""
+
+from typing import Any
+
+import pytest
+
+from journeys.steps.outcomes import Ended
+from journeys.steps.scene import Occurrence
+from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+
+PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
+PAID = {"field": "api.payload.paid", "op": "eq", "value": True}
+ORDERED = {"field": "event.name", "op": "eq", "value": "order"}
+
+
+def exits(*ids: str) -> list[dict[str, Any]]:
+    return [{"id": step_id, "type": "exit", "reason": f"At {step_id}."} for step_id in ids]
+
+
+def branch(*cases: tuple[object, str | None], **fields: Any) -> dict[str, Any]:
+    return {"id": "which", "type": "branch", "cases": [{"if": case, "next": to} for case, to in cases], **fields}
+
+
+@pytest.mark.parametrize(
+    ("step", "at", "detail"),
+    [
+        (branch((FREE, "a"), (PRO, "b"), (PRO, "a")), "b", "Case 2 of 3 holds: goes on to 'b'."),
+        (branch((FREE, "b")), "a", "No case holds: goes on to 'a'."),
+        (branch((FREE, "a"), **{"else": "b"}), "b", "No case holds: goes on to 'b'."),
+        (branch((FREE, "a"), next="b"), "b", "No case holds: goes on to 'b'."),
+        (branch((FREE, "a"), **{"else": None}), "which", "No case holds: the journey ends."),
+        (branch((PRO, None)), "which", "Case 1 of 1 holds: the journey ends."),
+        (branch((PAID, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
+        (branch((ORDERED, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
+        (branch(({"all": [PAID, {"not": FREE}]}, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
+    ],
+)
+def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail: str) -> None:
+    ordered = Occurrence(name="order", properties={})
+    walked = walk(course(step, *exits("a", "b")), scene(payload={"paid": True}, event=ordered))
+    assert isinstance(walked.stop, Ended)
+    assert walked.stop.step_id == at
+    first = walked.footprints[0]
+    assert (first.state, first.resumed, first.detail) == ("done", False, detail)
+
+
+def test_without_an_event_no_test_of_it_holds() -> None:
+    assert walk(course(branch((ORDERED, "b")), *exits("a", "b"))).stop.step_id == "a"
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (branch(), "steps[0].cases must hold at least one case."),
+        (branch(*[(PRO, None)] * 21), "steps[0].cases holds 21 items; its maximum is 20."),
+        (branch((PRO, "nowhere")), "steps[0].cases[0].next is 'nowhere', but no step has this id."),
+        (branch((PRO, None), **{"else": "nowhere"}), "steps[0].else is 'nowhere', but no step has this id."),
+        (branch(({"all": [PRO, {"field": "x"}]}, None)), "steps[0].cases[0].if.all[1].op is required."),
+        (branch((None, None)), "steps[0].cases[0].if must be an object, but null came."),
+        ({"id": "which", "type": "branch", "cases": [{"if": PRO}]}, "steps[0].cases[0].next is required."),
+        ({"id": "which", "type": "branch", "cases": [{"next": None}]}, "steps[0].cases[0].if is required."),
+        ({"id": "which", "type": "branch"}, "steps[0].cases is required."),
+        (branch((PRO, "which")), "steps[0] stands in a loop without a wait: which → which."),
+    ],
+)
+def test_a_bad_branch_is_refused_with_its_place(step: dict[str, Any], message: str) -> None:
+    assert refusal_of(step) == message

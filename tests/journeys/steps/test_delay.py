@@ -1,0 +1,123 @@
+"""Delays: for a time, until a time of day, or to a moment that a template gives."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from journeys.steps.outcomes import Ended, TimeUp, Wait
+from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+
+OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+GONE_ON = Ended(step_id="out", exited=True, reason="Enough.")
+
+
+def delay(**fields: Any) -> dict[str, Any]:
+    return {"id": "wait", "type": "delay", **fields}
+
+
+@pytest.mark.parametrize(
+    ("fields", "due_at"),
+    [
+        ({"for": "PT5S"}, NOW + timedelta(seconds=5)),
+        ({"for": "P3650D"}, NOW + timedelta(days=3650)),
+        ({"until": "13:00", "timezone": "UTC"}, NOW + timedelta(hours=1)),
+        ({"until": "09:00", "timezone": "Europe/Berlin"}, datetime(2026, 11, 21, 8, tzinfo=UTC)),
+        ({"at": "2026-12-24"}, datetime(2026, 12, 24, tzinfo=UTC)),
+        ({"at": "{{ api.payload.at }}"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
+        ({"at": " {{ api.payload.at | date: '%Y-%m-%d' }} \n"}, None),
+    ],
+)
+def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime | None) -> None:
+    walked = walk(course(delay(**fields), OUT), scene(payload={"at": "2026-11-20T19:30:00+02:00"}))
+    assert walked.stop == (GONE_ON if due_at is None else Wait(step_id="wait", due_at=due_at))
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-11-20T12:00:00Z", "2026-11-20", "0001-01-01T00:00:00+14:00", "2026-11-20T13:59+02:00"]
+)
+def test_what_is_past_does_not_wait(at: str) -> None:
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
+    first = walked.footprints[0]
+    assert (first.state, first.resumed, first.detail) == ("done", False, "Does not wait: the time is past.")
+    assert walked.stop == GONE_ON
+
+
+def test_no_time_at_all_does_not_wait() -> None:
+    assert walk(course(delay(**{"for": "PT0S"}), OUT)).stop == GONE_ON
+
+
+@pytest.mark.parametrize(
+    ("at", "detail"),
+    [
+        (None, "Does not wait: at gives nothing."),
+        ("", "Does not wait: at gives nothing."),
+        ("tomorrow", "Does not wait: at gives no time in ISO 8601."),
+        ("2026-02-30", "Does not wait: at gives no time in ISO 8601."),
+        (1795176000, "Does not wait: at gives no time in ISO 8601."),
+        ("2036-11-18T12:00:01Z", "Does not wait: at gives a time in more than ten years."),
+        ("9999-12-31T23:59:59-14:00", "Does not wait: at gives a time in more than ten years."),
+    ],
+)
+def test_a_moment_that_is_none_fails_the_step_and_the_walk_goes_on(at: object, detail: str) -> None:
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
+    first = walked.footprints[0]
+    assert (first.state, first.detail) == ("failed", detail)
+    assert first.missing == (("api.payload.at",) if at is None else ())
+    assert walked.stop == GONE_ON
+
+
+def test_a_template_that_fails_fails_the_step() -> None:
+    walked = walk(course(delay(at="{{ 1 | divided_by: 0 }}"), OUT))
+    assert walked.footprints[0].detail == (
+        "The template of at failed: the filter divided_by cannot work with what it was given."
+    )
+    assert walked.stop == GONE_ON
+
+
+def test_a_delay_that_was_begun_is_over_whatever_it_waited_for() -> None:
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), arrival=TimeUp())
+    assert walked.footprints[0].detail == "The wait is over."
+    assert walked.stop == GONE_ON
+
+
+def test_the_detail_says_until_when() -> None:
+    details = [walk(course(delay(**{"for": text}))).footprints[0].detail for text in ("PT1S", "PT1.5S")]
+    assert details == ["Waits until 2026-11-20T12:00:01Z.", "Waits until 2026-11-20T12:00:01.500Z."]
+
+
+ONE_OF = "steps[0] must hold one of for, until and at."
+DIGITS = "\u0660\u0669:\u0660\u0660"
+NO_TIME = "must be a time of day such as 09:00 or 18:30:00."
+NO_ZONE = "must be an IANA time zone such as Europe/Berlin or UTC."
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, ONE_OF),
+        ({"for": "P1D", "at": "2026-11-20"}, ONE_OF),
+        ({"until": "09:00", "timezone": "UTC", "for": "P1D"}, ONE_OF),
+        ({"timezone": "UTC"}, ONE_OF),
+        ({"for": "P1D", "timezone": "UTC"}, "steps[0].timezone may stand beside until only."),
+        ({"until": "09:00"}, "steps[0].timezone is required."),
+        *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("9:00", "24:00", "09:60")),
+        *(({"until": text, "timezone": "UTC"}, f"steps[0].until {NO_TIME}") for text in ("09:00:60", "09", DIGITS)),
+        *(
+            ({"until": "09:00", "timezone": name}, f"steps[0].timezone {NO_ZONE}")
+            for name in ("Mars", "europe/berlin", "+02:00", "../../etc/passwd", "America", "localtime", "right/UTC")
+        ),
+        ({"until": 9, "timezone": "UTC"}, "steps[0].until must be a string, but a number came."),
+        ({"at": ""}, "steps[0].at must not be blank."),
+        ({"at": "tomorrow"}, "steps[0].at must be a time in ISO 8601 such as 2026-11-20T19:08:00Z, or a template "),
+        ({"at": "{{ x | dance }}"}, "steps[0].at is no valid template: there is no filter 'dance'."),
+    ],
+)
+def test_a_bad_delay_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:
+    assert refusal_of(delay(**fields)).startswith(message)
+
+
+def test_only_what_surely_waits_may_close_a_loop() -> None:
+    course(delay(until="09:00", timezone="UTC", next="wait"))
+    loop = "steps[0] stands in a loop without a wait: wait → wait."
+    assert refusal_of(delay(at="{{ api.payload.at }}", next="wait")) == loop

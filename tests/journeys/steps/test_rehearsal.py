@@ -1,0 +1,73 @@
+"""A rehearsal: the whole way on a virtual clock."""
+
+from datetime import timedelta
+from typing import Any
+
+from journeys.steps.outcomes import Ended
+from journeys.steps.rehearsal import MAX_FOOTPRINTS, Rehearsal, rehearse
+from tests.journeys.steps.scenes import ADA, NOW, course, scene
+
+HOOK: dict[str, Any] = {"id": "tell", "type": "webhook", "url": "https://example.com/{{ customer.plan }}"}
+DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
+BOUGHT: dict[str, Any] = {"id": "bought", "type": "wait_for_event", "event": "order", "timeout": "P2D"}
+GRADE: dict[str, Any] = {"id": "grade", "type": "update_profile", "attributes": {"plan": "{{ customer.plan }}+"}}
+OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+
+
+def told(rehearsal: Rehearsal) -> list[tuple[int, str, str]]:
+    """Days since the start, step and detail."""
+    return [((step.at - NOW).days, step.footprint.step_id, step.footprint.detail) for step in rehearsal.steps]
+
+
+def test_a_rehearsal_goes_the_whole_way_with_the_clock_moved_on() -> None:
+    rehearsal = rehearse(course(GRADE, DAY, HOOK, BOUGHT, OUT), scene())
+    assert told(rehearsal) == [
+        (0, "grade", "Wrote plan."),
+        (0, "day", "Waits until 2026-11-21T12:00:00Z."),
+        (1, "day", "The wait is over."),
+        (1, "tell", "Sends POST to example.com."),
+        (1, "tell", "Assumed: the webhook succeeds."),
+        (1, "bought", "Waits for the event 'order' until 2026-11-23T12:00:00Z."),
+        (3, "bought", "The event did not come in time: goes on to 'out' (assumed)."),
+        (3, "out", "Enough."),
+    ]
+    assert rehearsal.ended == Ended(step_id="out", exited=True, reason="Enough.")
+    assert rehearsal.ending == "Enough."
+
+
+def test_later_steps_see_what_earlier_ones_wrote_and_the_scene_stays_as_it_is() -> None:
+    given = scene()
+    request = rehearse(course(GRADE, HOOK), given).steps[1].footprint.request
+    assert request is not None
+    assert request.url == "https://example.com/pro%2B"
+    assert (given.customer, given.now) == (ADA, NOW)
+
+
+def test_a_rehearsal_of_an_endless_journey_is_stopped() -> None:
+    rehearsal = rehearse(course({**DAY, "next": "day"}), scene())
+    assert len(rehearsal.steps) == MAX_FOOTPRINTS
+    assert rehearsal.steps[-1].at == NOW + timedelta(days=99) + timedelta(days=1)
+    assert (rehearsal.ended, rehearsal.ending) == (None, "Stopped after 200 steps.")
+
+
+def test_a_rehearsal_may_begin_in_the_middle_and_be_short() -> None:
+    rehearsal = rehearse(course(HOOK, DAY, OUT), scene(), step_id="day", at_most=2)
+    assert [(day, step) for day, step, _ in told(rehearsal)] == [(0, "day"), (1, "day")]
+    assert rehearsal.ending == "Stopped after 2 steps."
+
+
+def test_a_journey_that_ends_with_the_last_step_allowed_has_ended() -> None:
+    assert rehearse(course(OUT), scene(), at_most=1).ending == "Enough."
+
+
+def test_a_walk_that_pauses_is_rehearsed_to_its_end() -> None:
+    steps = [{"id": f"s{number}", "type": "track_event", "eventName": "seen"} for number in range(150)]
+    rehearsal = rehearse(course(*steps), scene())
+    assert len(rehearsal.steps) == 150
+    assert rehearsal.ending == "The last step is done."
+
+
+def test_a_journey_without_steps_completes_at_once() -> None:
+    assert rehearse(course(), scene()) == Rehearsal(
+        steps=(), ended=None, ending="The journey has no steps: it completes at once."
+    )

@@ -1,0 +1,97 @@
+"""Events that a journey records."""
+
+from typing import Any
+
+import pytest
+
+from customers.events import MAX_EVENT_NAME_LENGTH
+from journeys.steps.events import LONGEST_EVENT_NAME
+from journeys.steps.outcomes import Ended, Footprint, TrackedEvent
+from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+
+OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
+
+
+def track(name: object = "order", **fields: Any) -> dict[str, Any]:
+    return {"id": "note", "type": "track_event", "eventName": name, **fields}
+
+
+def test_an_event_is_rendered_and_recorded() -> None:
+    properties = {"plan": "{{ customer.plan }}", "n": [1, {"who": "{{ customer.nobody }}"}]}
+    assert walk(course(track(eventProperties=properties))).footprints == (
+        Footprint(
+            step_id="note",
+            type="track_event",
+            resumed=False,
+            state="done",
+            detail="Recorded the event 'order'.",
+            missing=("customer.nobody",),
+            tracked=TrackedEvent(name="order", properties={"plan": "pro", "n": [1, {"who": ""}]}, reacts=True),
+        ),
+    )
+
+
+@pytest.mark.parametrize("fields", [{}, {"eventProperties": None}, {"eventProperties": {}}])
+def test_an_event_may_have_no_properties(fields: dict[str, Any]) -> None:
+    tracked = walk(course(track(**fields))).footprints[0].tracked
+    assert tracked == TrackedEvent(name="order", properties={}, reacts=True)
+
+
+@pytest.mark.parametrize(("chain", "reacts"), [(0, True), (19, True), (20, False), (21, False)])
+def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> None:
+    footprint = walk(course(track()), scene(chain=chain)).footprints[0]
+    assert footprint.tracked is not None
+    assert footprint.tracked.reacts is reacts
+    effect = "" if reacts else ", without effect: 20 events led to it one by another"
+    assert footprint.detail == f"Recorded the event 'order'{effect}."
+
+
+@pytest.mark.parametrize(
+    ("rule", "ends"),
+    [
+        ({"event": "order"}, True),
+        ({"event": "order", "where": PRICEY}, True),
+        ({"event": "order", "where": {"not": PRICEY}}, False),
+        ({"event": "other"}, False),
+    ],
+)
+def test_its_own_event_may_end_the_enrollment_right_there(rule: dict[str, Any], ends: bool) -> None:
+    walked = walk(course(track(eventProperties={"price": 12}), OUT, exit_on=[rule]))
+    own = Ended(step_id="note", exited=True, reason="The event 'order' ends the journey.")
+    assert walked.stop == (own if ends else Ended(step_id="out", exited=True, reason="Enough."))
+    assert walked.footprints[0].tracked is not None
+
+
+def test_an_event_without_effect_ends_nothing() -> None:
+    walked = walk(course(track(), OUT, exit_on=[{"event": "order"}]), scene(chain=20))
+    assert walked.stop.step_id == "out"
+
+
+def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -> None:
+    for text in ("{{ 1 | divided_by: 0 }}", "{{ api.payload.big }}{{ api.payload.big }}"):
+        properties = {"a": text, "b": "{{ api.payload.big }}", "c": "{{ api.payload.big }}"}
+        walked = walk(course(track(eventProperties=properties), OUT), scene(payload={"big": "x" * 30_000}))
+        assert (walked.footprints[0].state, walked.footprints[0].tracked) == ("failed", None)
+        assert walked.stop.step_id == "out"
+    assert walked.footprints[0].detail == "The event's properties are 120022 bytes of JSON; the maximum is 65536."
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": None}, "steps[0].eventName must be a string, but null came."),
+        ({"name": "x" * 256}, "steps[0].eventName must be at most 255 characters long, not 256."),
+        ({"eventProperties": []}, "steps[0].eventProperties must be an object, but an array came."),
+        ({"eventProperties": {"a": [[[[[[[[[[1]]]]]]]]]]}}, "steps[0].eventProperties is nested more than 10 deep."),
+        ({"eventProperties": {"a": "x" * 65_536}}, "steps[0].eventProperties is 65544 bytes of JSON; its maximum is "),
+        ({"eventProperties": {"a": "\ud800"}}, "steps[0].eventProperties holds half of a surrogate pair."),
+        ({"eventProperties": {"a": ["{{ }}"]}}, "steps[0].eventProperties.a[0] is no valid template: nothing stands "),
+    ],
+)
+def test_a_bad_event_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:
+    assert refusal_of(track(**fields)).startswith(message)
+
+
+def test_a_name_is_as_long_as_an_event_may_have_it() -> None:
+    assert LONGEST_EVENT_NAME == MAX_EVENT_NAME_LENGTH

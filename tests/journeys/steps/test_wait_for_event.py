@@ -1,0 +1,118 @@
+"""Waits for an event of the customer's."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from journeys.steps.outcomes import Answered, AwaitEvent, Ended, Heard, TimeUp
+from journeys.steps.scene import Occurrence
+from journeys.steps.wait_for_event import WaitForEvent
+from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+
+PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
+THANKS: dict[str, Any] = {"id": "thanks", "type": "exit", "reason": "Thanks."}
+REMIND: dict[str, Any] = {"id": "remind", "type": "exit", "reason": "Reminded."}
+
+
+def wait(**fields: Any) -> dict[str, Any]:
+    return {"id": "wait", "type": "wait_for_event", "event": "order", "timeout": "P1D", **fields}
+
+
+def test_it_waits_for_the_event_until_its_time_is_up() -> None:
+    walked = walk(course(wait(where=PRICEY)))
+    assert walked.stop == AwaitEvent(step_id="wait", event_name="order", due_at=NOW + timedelta(days=1))
+    assert walked.footprints[0].state == "waiting"
+    assert walked.footprints[0].detail == "Waits for the event 'order' until 2026-11-21T12:00:00Z."
+
+
+@pytest.mark.parametrize(
+    ("arrival", "reason", "detail"),
+    [
+        (Heard(), "Thanks.", "The event came: goes on to 'thanks'."),
+        (TimeUp(), "Reminded.", "The event did not come in time: goes on to 'remind'."),
+    ],
+)
+def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimeUp, reason: str, detail: str) -> None:
+    walked = walk(course(wait(onEvent="thanks", onTimeout="remind"), THANKS, REMIND), arrival=arrival)
+    assert isinstance(walked.stop, Ended)
+    assert walked.stop.reason == reason
+    first = walked.footprints[0]
+    assert (first.state, first.resumed, first.detail) == ("done", True, detail)
+
+
+@pytest.mark.parametrize("arrival", [Heard(), TimeUp()])
+def test_without_ways_of_their_own_both_go_on_with_the_next_step(arrival: Heard | TimeUp) -> None:
+    assert walk(course(wait(), THANKS), arrival=arrival).stop.step_id == "thanks"
+    assert walk(course(wait(next="remind"), THANKS, REMIND), arrival=arrival).stop.step_id == "remind"
+
+
+def test_null_ends_the_journey() -> None:
+    walked = walk(course(wait(onTimeout=None), THANKS), arrival=TimeUp())
+    assert walked.stop == Ended(step_id="wait", exited=False, reason="The last step is done.")
+    assert walked.footprints[0].detail == "The event did not come in time: the journey ends."
+
+
+def test_later_steps_see_the_event_that_came() -> None:
+    tell = {
+        "id": "tell",
+        "type": "webhook",
+        "url": "https://example.com",
+        "body": "{{ event.name }} {{ event.properties }}",
+    }
+    heard = scene(event=Occurrence(name="order", properties={"price": 12}))
+    request = walk(course(wait(), tell), heard, arrival=Heard()).footprints[1].request
+    assert request is not None
+    assert request.body == '"order {\\"price\\":12}"'
+
+
+@pytest.mark.parametrize(
+    ("name", "properties", "matches"),
+    [
+        ("order", {"price": 12}, True),
+        ("order", {"price": 9}, False),
+        ("order", {}, False),
+        ("Order", {"price": 12}, False),
+    ],
+)
+def test_the_pattern_of_the_event_can_be_asked(name: str, properties: dict[str, Any], matches: bool) -> None:
+    step = course(wait(where=PRICEY)).steps["wait"]
+    assert isinstance(step, WaitForEvent)
+    assert step.pattern.matches(name=name, properties=properties) is matches
+
+
+def test_nothing_else_resumes_it() -> None:
+    with pytest.raises(ValueError, match="over with the event or with its time"):
+        walk(course(wait()), arrival=Answered(ok=True, reason="It said 200."))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"event": None}, "steps[0].event must be a string, but null came."),
+        ({"event": " "}, "steps[0].event must not be blank."),
+        ({"event": "x" * 256}, "steps[0].event must be at most 255 characters long, not 256."),
+        ({"timeout": "PT0.5S"}, "steps[0].timeout must be at least a second (PT1S)."),
+        ({"timeout": "P1M"}, "steps[0].timeout must not count in years or months, "),
+        ({"onEvent": "nowhere"}, "steps[0].onEvent is 'nowhere', but no step has this id."),
+        ({"onTimeout": "nowhere"}, "steps[0].onTimeout is 'nowhere', but no step has this id."),
+        (
+            {"where": {"all": [{"field": "customer.plan", "op": "exists"}]}},
+            "steps[0].where.all[0].field is 'customer.plan', which is no field here; a field is event.name or ",
+        ),
+        ({"where": {"field": "event.name", "op": "is"}}, "steps[0].where.op is 'is', which is none of eq, "),
+    ],
+)
+def test_a_bad_wait_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:
+    assert refusal_of(wait(**fields)).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["event", "timeout"])
+def test_a_wait_needs_an_event_and_a_timeout(name: str) -> None:
+    written = wait()
+    del written[name]
+    assert refusal_of(written) == f"steps[0].{name} is required."
+
+
+def test_a_wait_for_an_event_may_close_a_loop() -> None:
+    course(wait(onEvent="wait"))

@@ -1,0 +1,144 @@
+"""Whatever callers, events, time, staff and dying workers do, in any order: the service does what the model says."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from engage.models import Workspace
+from journeys.chunks import claim_next_chunks
+from journeys.design import save_journey
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
+from journeys.walking import walk_due
+from journeys.walking.claims import claim_fresh
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.clock import time_passes
+from tests.factories import ApiKeyFactory, CustomerFactory, WorkspaceFactory
+from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, SECOND, SECOND_ENTRIES, Entry, Reference
+
+CUSTOMERS = ["ada", "grace"]
+A_CLAIM = 6  # seconds after which the claim of a worker that died is over
+
+
+class Journeys(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        Workspace.objects.all().delete()
+        self.workspace = WorkspaceFactory.create()
+        self.server = ServerClient(ApiKeyFactory.create(workspace=self.workspace))
+        for name in CUSTOMERS:
+            CustomerFactory.create(workspace=self.workspace, external_id=name)
+        self.first = self._save("first", trigger_type="api", steps=FIRST_VERSIONS[0], exit_on=EXIT_ON)
+        self._save(
+            "second", trigger_type="event", event_name="won", steps=SECOND, max_entries_per_customer=SECOND_ENTRIES
+        )
+        self.model = Reference()
+        self.crashes = 0
+
+    def _save(self, key: str, **changes: Any) -> Any:
+        return save_journey(workspace=self.workspace, key=key, now=datetime.now(UTC), **changes).journey
+
+    @rule(customer=st.sampled_from(CUSTOMERS))
+    def trigger(self, customer: str) -> None:
+        answer = data(trigger(self.server, self.first, {"external_id": customer}))
+        self.model.queued.append((customer, "first", answer["jobId"]))
+
+    @precondition(lambda self: any(job_id for _, _, job_id in self.model.queued))
+    @rule(choice=st.randoms(use_true_random=False))
+    def cancel(self, choice: Any) -> None:
+        job = choice.choice([job for job in self.model.queued if job[2]])
+        data(self.server.delete(f"/api/v1/journeys/{self.workspace.id}/jobs/{job[2]}"), status=200)
+        self.model.queued.remove(job)
+
+    @rule(customer=st.sampled_from(CUSTOMERS), name=st.sampled_from(["go", "stop", "won", "other"]))
+    def event(self, customer: str, name: str) -> None:
+        body = {"external_id": customer, "eventName": name}
+        data(self.server.post(f"/api/v1/customers/{self.workspace.id}/events", body))
+        self.model.event(customer, name)
+
+    @rule()
+    def decide(self) -> None:
+        let_workers_decide()
+        self.model.decide()
+
+    @rule()
+    def walk(self) -> None:
+        while walk_due(seconds=60).moved:
+            pass
+        self.model.walk()
+        self.crashes = 0
+
+    @rule(hours=st.sampled_from([1, 2, 3]))
+    def time_goes_by(self, hours: int) -> None:
+        time_passes(hours=hours)
+        self.model.now += hours
+
+    @precondition(lambda self: any(entry.state == "active" for entry in self.model.entries))
+    @rule(choice=st.randoms(use_true_random=False))
+    def exit(self, choice: Any) -> None:
+        enrollment, entry = choice.choice([pair for pair in self._pairs() if pair[1].state == "active"])
+        path = f"/api/v1/journeys/{self.workspace.id}/enrollments/{enrollment.id}/exit"
+        data(self.server.post(path, {"reason": "Asked for."}), status=200)
+        entry.exit()
+
+    @rule()
+    def edit(self) -> None:
+        self.model.version = 1 - self.model.version
+        self._save("first", steps=FIRST_VERSIONS[self.model.version])
+
+    @rule()
+    def deliver_again(self) -> None:
+        """The wake-up of a job that was decided long ago comes once more; its worker takes what waits instead."""
+        old = EnrollmentJob.objects.exclude(status="queued").first()
+        serve_lane(lane=Chunk.Lane.SINGLE, named=(old.trigger_id, 0) if old else None, seconds=60)
+        self.model.decide()
+
+    @precondition(lambda self: self.crashes < 3)
+    @rule()
+    def die_in_the_middle(self) -> None:
+        """A worker has claimed all there is to do, and dies."""
+        claim_fresh()
+        claim_next_chunks(lane=Chunk.Lane.SINGLE)
+        time_passes(seconds=A_CLAIM)
+        self.crashes += 1
+
+    @invariant()
+    def the_service_does_what_the_model_says(self) -> None:
+        for enrollment, entry in self._pairs():
+            assert _as_stored(enrollment) == _as_told(entry)
+
+    @invariant()
+    def nobody_is_twice_in_a_journey(self) -> None:
+        inside = Enrollment.objects.filter(state="active").values_list("customer", "journey")
+        assert len(inside) == len(set(inside))
+
+    def _pairs(self) -> list[tuple[Enrollment, Entry]]:
+        """Each enrollment with the model's: a customer's entries of a journey in the order in which they were made."""
+        ordered = ("customer__external_id", "journey__key", "job_id")
+        enrollments = Enrollment.objects.filter(workspace=self.workspace).order_by(*ordered)
+        told = sorted(self.model.entries, key=lambda entry: (entry.customer, entry.journey))
+        return list(zip(enrollments, told, strict=True))
+
+
+def _as_stored(enrollment: Enrollment) -> tuple[str, str, list[tuple[str, str]]]:
+    runs = StepRun.objects.filter(enrollment=enrollment).order_by("ordinal").values_list("step_id", "state")
+    return enrollment.customer.external_id or "", enrollment.state, list(runs)
+
+
+def _as_told(entry: Entry) -> tuple[str, str, list[tuple[str, str]]]:
+    return entry.customer, entry.state, entry.history
+
+
+@pytest.mark.django_db
+def test_journeys_do_what_the_model_says() -> None:
+    run_state_machine_as_test(
+        Journeys,
+        settings=settings(
+            max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )

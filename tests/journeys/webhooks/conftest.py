@@ -1,0 +1,11 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.receiver import Receiver, running
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with running() as started:
+        yield started

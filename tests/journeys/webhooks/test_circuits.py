@@ -1,0 +1,169 @@
+"""A host that keeps failing is left alone for a while, where it fails; meanwhile no attempts are used up."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from engage.models import Workspace
+from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
+from journeys.webhooks.circuits import Attempted, note_attempts
+from journeys.webhooks.claims import anything_overdue, claim_due
+from journeys.webhooks.room import Room
+from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.receiver import Receiver, running
+
+pytestmark = pytest.mark.django_db
+
+HOST = "one.example:80"
+
+
+def note(workspace: Workspace, attempts: str, *, probe: bool = False) -> None:
+    """Attempts in their order: `+` was healthy, `-` failed."""
+    note_attempts(
+        [Attempted(workspace_id=workspace.id, host=HOST, healthy=sign == "+", probe=probe) for sign in attempts]
+    )
+
+
+def is_open(workspace: Workspace) -> bool:
+    return WebhookHost.objects.filter(workspace=workspace, host=HOST).exclude(open_until=None).exists()
+
+
+def let_time_pass(seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE journeys_webhookhost SET failing_since = failing_since - %(s)s * interval '1 second', "
+            "open_until = open_until - %(s)s * interval '1 second'",
+            {"s": seconds},
+        )
+
+
+@pytest.mark.parametrize(
+    ("attempts", "opens"),
+    [
+        (["----------"], True),
+        (["-----", "-----"], True),
+        (["-"] * 10, True),
+        (["---------"], False),
+        (["---------", "+", "---------"], False),
+        (["---------+", "---------"], False),
+        (["---------+---------"], False),
+        (["+----------"], True),
+        (["---------+-", "---------"], True),
+        (["----------+"], False),
+    ],
+)
+def test_ten_failures_in_a_row_open_a_circuit(
+    acme: Workspace, rival: Workspace, attempts: list[str], opens: bool
+) -> None:
+    for some in attempts:
+        note(acme, some)
+    assert is_open(acme) is opens
+    assert not is_open(rival)
+
+
+def test_failures_in_a_row_that_take_more_than_a_minute_open_none(acme: Workspace) -> None:
+    note(acme, "---------")
+    let_time_pass(61)
+    note(acme, "-")
+    assert not is_open(acme)
+    note(acme, "--------")
+    assert not is_open(acme)
+    note(acme, "-")
+    assert is_open(acme)
+
+
+def test_a_healthy_host_leaves_no_row(acme: Workspace) -> None:
+    note(acme, "-+")
+    assert not WebhookHost.objects.exists()
+
+
+def test_while_a_circuit_is_open_nothing_is_sent_and_no_attempt_is_used_up(
+    acme: Workspace, rival: Workspace, receiver: Receiver
+) -> None:
+    deliveries = standing(acme, receiver.url("/status/500"), number=50)
+    send(threads=16)
+    attempted = WebhookAttempt.objects.count()
+    assert 10 <= attempted == len(receiver.arrived) <= 10 + 8
+    make_due()
+    assert send() == []
+    assert WebhookDelivery.objects.filter(attempts__gt=0).count() == attempted
+    assert WebhookDelivery.objects.filter(state="waiting").count() == len(deliveries)
+    assert not anything_overdue()
+    # Neither another host nor another workspace waits with it.
+    with running() as other:
+        standing(acme, other.url())
+        standing(rival, receiver.url())
+        make_due()
+        send()
+        assert len(other.arrived) == 1
+    assert len(receiver.arrived) == attempted + 1
+
+
+def test_after_half_a_minute_one_at_a_time_probes_until_one_succeeds(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=20)
+    note(acme, "----------")
+    assert claim_due(Room(32)) == []
+    let_time_pass(29)
+    assert claim_due(Room(32)) == []
+    for _ in range(2):
+        let_time_pass(31)
+        [probe] = claim_due(Room(32))
+        assert probe.probe
+        assert claim_due(Room(32)) == []  # one at a time
+        note(acme, "-", probe=True)
+        assert claim_due(Room(32)) == []
+    let_time_pass(31)
+    [probe] = claim_due(Room(32))
+    note(acme, "+", probe=True)
+    claimed = claim_due(Room(32))
+    assert len(claimed) == 16  # half of the threads
+    assert not any(one.probe for one in claimed)
+
+
+def test_what_was_in_the_air_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
+    note(acme, "----------")
+    let_time_pass(20)
+    before = WebhookHost.objects.get().open_until
+    note(acme, "----------")
+    assert WebhookHost.objects.get().open_until == before
+    note(acme, "+")
+    assert not is_open(acme)
+
+
+def test_the_probe_of_a_sender_that_died_is_followed_by_another(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=2)
+    note(acme, "----------")
+    let_time_pass(31)
+    [first] = claim_due(Room(32))
+    let_time_pass(31)
+    [second] = claim_due(Room(32))
+    assert second.probe
+    assert second.id != first.id
+
+
+def test_a_host_that_comes_back_gets_what_has_waited(acme: Workspace, receiver: Receiver) -> None:
+    standing(acme, receiver.url("/ok"), number=5)
+    WebhookHost.objects.create(
+        workspace=acme, host=receiver.host, failures=10, failing_since=timezone.now() - timedelta(minutes=5),
+        open_until=timezone.now() - timedelta(seconds=1),
+    )  # fmt: skip
+    send()
+    assert len(receiver.arrived) == 5
+    assert not WebhookHost.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/status/404", "/redirect?to=x"])
+def test_an_answer_that_is_final_says_that_the_host_is_well(acme: Workspace, receiver: Receiver, path: str) -> None:
+    standing(acme, receiver.url(path), number=15)
+    send()
+    assert len(receiver.arrived) == 15
+    assert not WebhookHost.objects.exists()
+
+
+def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
+    standing(acme, "http://10.0.0.1/", number=15)
+    send()
+    assert WebhookDelivery.objects.filter(state="failed").count() == 15
+    assert not WebhookHost.objects.exists()

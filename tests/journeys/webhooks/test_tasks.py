@@ -1,0 +1,126 @@
+"""The task and its messages, and real workers that are killed or asked to end in the middle."""
+
+import json
+import os
+import signal
+import time
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from django.utils import timezone
+
+from engage.models import Workspace
+from journeys import wakeups
+from journeys.models import WebhookDelivery
+from journeys.tasks import send, sweep
+from tests.journeys.webhooks.standing import make_due, standing
+from tests.processes import celery, kill_group, wait_until
+from tests.receiver import Receiver
+
+pytestmark = pytest.mark.django_db
+
+WORKER = ("worker", "-Q", "webhooks", "-P", "threads", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")
+
+
+@pytest.fixture(autouse=True)
+def queue() -> redis.Redis:
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.flushdb()
+    return client
+
+
+def messages(queue: redis.Redis, name: str) -> list[dict[str, Any]]:
+    waiting: Any = queue.lrange(name, 0, -1)
+    return [json.loads(message)["headers"] for message in waiting]
+
+
+def test_the_task_sends_and_wakes_the_walker(acme: Workspace, receiver: Receiver, queue: redis.Redis) -> None:
+    standing(acme, receiver.url())
+    send()
+    assert len(receiver.arrived) == 1
+    assert [message["task"] for message in messages(queue, "walk")] == ["walk"]
+
+
+def test_where_nobody_may_walk_on_the_walker_is_left_alone(
+    acme: Workspace, receiver: Receiver, queue: redis.Redis
+) -> None:
+    standing(acme, receiver.url("/status/500"))
+    send()
+    assert len(receiver.arrived) == 1
+    assert messages(queue, "walk") == []
+
+
+def test_wake_ups_share_a_message_until_a_worker_begins_and_none_lives_long(queue: redis.Redis) -> None:
+    for _ in range(3):
+        wakeups.wake_sender()
+    [message] = messages(queue, "webhooks")
+    assert message["task"] == "send"
+    assert message["expires"] is not None
+    send()
+    wakeups.wake_sender()
+    assert len(messages(queue, "webhooks")) == 2
+
+
+def test_the_sweeper_wakes_the_sender_for_what_has_waited_too_long(
+    acme: Workspace, receiver: Receiver, queue: redis.Redis
+) -> None:
+    standing(acme, receiver.url())
+    sweep()
+    assert messages(queue, "webhooks") == []
+    WebhookDelivery.objects.update(due_at=timezone.now() - timedelta(seconds=2))
+    sweep()
+    assert len(messages(queue, "webhooks")) == 1
+
+
+def test_the_scheduler_looks_every_second_and_its_ticks_do_not_pile_up() -> None:
+    tick: Any = settings.CELERY_BEAT_SCHEDULE["send"]
+    assert (tick["task"], tick["schedule"]) == ("send", 1.0)
+    assert settings.CELERY_TASK_ROUTES["send"] == {"queue": "webhooks"}
+    assert tick["options"]["expires"] <= 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_worker_repeats_only_what_was_in_the_air_and_under_the_same_ids(
+    acme: Workspace, receiver: Receiver, tmp_path: Path
+) -> None:
+    deliveries = standing(acme, receiver.url("/slow/0.05"), number=200)
+    with celery(*WORKER, log=tmp_path / "killed.log") as killed:
+        wakeups.wake_sender()
+        wait_until(lambda: len(receiver.arrived) > 60)
+        kill_group(killed)
+    arrived = len(receiver.arrived)
+    recorded = WebhookDelivery.objects.filter(state="delivered").count()
+    in_the_air = set(WebhookDelivery.objects.filter(state="waiting", due_at__gt=timezone.now()))
+    assert 0 < recorded < arrived <= recorded + len(in_the_air) < 200
+    make_due()  # the leases are over
+    with celery(*WORKER, log=tmp_path / "worker.log"):
+        wakeups.wake_sender()
+        wait_until(lambda: not WebhookDelivery.objects.filter(state="waiting").exists())
+    times = Counter(receiver.webhook_ids())
+    assert set(times) == {delivery.webhook_id for delivery in deliveries}
+    repeated = {webhook_id for webhook_id, number in times.items() if number > 1}
+    assert repeated <= {delivery.webhook_id for delivery in in_the_air}
+    assert max(times.values()) == 2
+    assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_is_asked_to_end_writes_down_what_is_in_the_air_and_claims_no_more(
+    acme: Workspace, receiver: Receiver, tmp_path: Path
+) -> None:
+    standing(acme, receiver.url("/slow/0.1"), number=1000)
+    with celery(*WORKER, log=tmp_path / "worker.log") as worker:
+        wakeups.wake_sender()
+        wait_until(lambda: len(receiver.arrived) > 20)
+        began = time.monotonic()
+        os.kill(worker.pid, signal.SIGTERM)
+        worker.wait(10)
+        assert time.monotonic() - began < 5
+    assert 20 < len(receiver.arrived) < 1000
+    assert WebhookDelivery.objects.filter(state="delivered").count() == len(receiver.arrived)
+    assert not WebhookDelivery.objects.filter(state="waiting", due_at__gt=timezone.now()).exists()
