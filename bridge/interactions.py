@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
+from psycopg.types.json import Jsonb
 
 from bridge.models import Interaction
 from customers.events import NewEvent
@@ -67,7 +68,7 @@ def record_interaction(
         if attributes:
             written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
         event_id = _record(event, customer, now) if event else None
-        return Interaction.objects.create(
+        interaction = Interaction(
             workspace_id=app.workspace_id,
             app=app,
             customer=customer,
@@ -78,6 +79,25 @@ def record_interaction(
             attributes_written=written,
             created_customer=found.created,
         )
+        _insert(interaction)
+    return interaction
+
+
+# Made at every call: for the ORM to put the same statement together anew takes three times as long as to execute it.
+_INSERT = """
+INSERT INTO bridge_interaction
+    (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+
+
+def _insert(made: Interaction) -> None:
+    values: list[Any] = [
+        made.id, made.workspace_id, made.app_id, made.customer_id, made.event_id, made.message_id, made.kind,
+        Jsonb(made.form_data), Jsonb(made.attributes_written), made.created_customer,
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, values)
 
 
 def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:

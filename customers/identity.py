@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import reduce
-from operator import or_
 
 import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db.models import Case, Q, QuerySet, When
+from django.db import connection
 
 from customers.models import Customer
 from engage.errors import InvalidRequest
@@ -87,7 +85,7 @@ def find_customer(*, workspace_id: str, known_by: Identifiers) -> Customer | Non
     userId, external_id, email and phone are tried in this order, and the first that matches somebody wins. A userId is
     compared with the stored user ids and then, where it looks like one, with the customer ids.
     """
-    return _matching(workspace_id=workspace_id, known_by=known_by).first()
+    return _best_match(workspace_id=workspace_id, known_by=known_by)
 
 
 def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
@@ -101,22 +99,35 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
        and then inserts nothing.
     3. Look again. The customer found is ours or the other call's; if theirs is gone by then, it starts over.
     """
-    candidates = _matching(workspace_id=workspace_id, known_by=known_by).select_for_update(no_key=True)
-    if found := candidates.first():
+    locked = "FOR NO KEY UPDATE"
+    if found := _best_match(workspace_id=workspace_id, known_by=known_by, locked=locked):
         return Resolution(customer=found, created=False)
     while True:
         fresh = Customer(workspace_id=workspace_id, **known_by.present())
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
-        if found := candidates.first():
+        if found := _best_match(workspace_id=workspace_id, known_by=known_by, locked=locked):
             return Resolution(customer=found, created=found.id == fresh.id)
 
 
-def _matching(*, workspace_id: str, known_by: Identifiers) -> QuerySet[Customer]:
-    """The customers with any of the identifiers, the best match first."""
-    matches = [Q(**{name: value}) for name, value in known_by.present().items()]
+_READ = ("id", "workspace_id", "user_id", "external_id", "email", "phone")
+
+
+def _best_match(*, workspace_id: str, known_by: Identifiers, locked: str = "") -> Customer | None:
+    """The customer with any of the identifiers who is the best match; read and locked are only the identifiers.
+
+    In SQL: for the ORM to put this query together takes ten times as long as to execute it.
+    """
+    matches = list(known_by.present().items())
     if known_by.user_id is not None and is_object_id(known_by.user_id):
-        matches.insert(1, Q(id=known_by.user_id))
+        matches.insert(1, ("id", known_by.user_id))
     if not matches:
         raise ValueError("Nobody can be found without an identifier.")
-    rank = Case(*(When(match, then=position) for position, match in enumerate(matches)))
-    return Customer.objects.filter(reduce(or_, matches), workspace_id=workspace_id).order_by(rank)
+    tests, values = [f"{column} = %s" for column, _ in matches], [value for _, value in matches]
+    statement = (
+        f"SELECT {', '.join(_READ)} FROM customers_customer WHERE workspace_id = %s AND ({' OR '.join(tests)}) "
+        f"ORDER BY {', '.join(f'({test}) IS NOT TRUE' for test in tests)} LIMIT 1 {locked}"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [workspace_id, *values, *values])
+        row = cursor.fetchone()
+    return Customer.from_db(None, _READ, row) if row else None

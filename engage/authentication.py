@@ -1,9 +1,11 @@
 """Who is calling: a server with its key, or an app with its id."""
 
 from datetime import datetime, timedelta
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import structlog
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
@@ -16,6 +18,12 @@ from engage.object_ids import is_object_id
 
 log = structlog.get_logger(__name__)
 _USE_NOTED_EVERY = timedelta(minutes=1)
+# Asked at every call: for the ORM to put the same query together anew takes three times as long as to execute it.
+_KEY_OF_DIGEST = """
+SELECT id, workspace_id, rate_limit, expires_at, revoked_at, last_used_at FROM engage_apikey WHERE digest = %s
+"""
+_ENABLED_APP = "SELECT id, workspace_id, allowed_origins FROM engage_app WHERE id = %s AND enabled"
+_Caller = TypeVar("_Caller", ApiKey, App)
 
 
 class Unauthorized(Refusal):
@@ -74,7 +82,7 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
         raise Unauthorized("Send your API key in the header 'Authorization: Bearer <API_KEY>'.")
-    key = ApiKey.objects.filter(digest=digest(secret)).first() if is_well_formed(secret) else None
+    key = _first(ApiKey, _KEY_OF_DIGEST, digest(secret)) if is_well_formed(secret) else None
     if key is None or not key.is_valid_at(now):
         raise Unauthorized("The API key is not valid: it is unknown, revoked or expired.")
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
@@ -103,10 +111,18 @@ class AppAuthentication(BaseAuthentication):
 
 def app_of(app_id: str) -> App:
     """The enabled app with this id."""
-    app = App.objects.filter(id=app_id, enabled=True).first() if is_object_id(app_id) else None
+    app = _first(App, _ENABLED_APP, app_id) if is_object_id(app_id) else None
     if app is None:
         raise InvalidAppId("The header X-App-Id must hold the id of an enabled app.")
     return app
+
+
+def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Caller | None:
+    """The row that the statement finds, with the columns that it names."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [parameter])
+        row = cursor.fetchone()
+        return model.from_db(None, [column.name for column in cursor.description], row) if row else None
 
 
 def _require_allowed_origin(app: App, origin: str | None) -> None:

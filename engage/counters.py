@@ -9,12 +9,16 @@ from django.core.cache.backends.locmem import LocMemCache
 
 from engage.redis_availability import REDIS_FAILURES, redis_availability
 
+_MOST_KNOWN = 10_000
+
 
 class CounterCache(BaseCache):
     """A cache for counting only: `add`, `incr` and `get`, of which none raises.
 
     Django's own Redis cache makes a client per command and asks three times per increment. While Redis is away each
     process counts for itself: a limit is then looser, but there is one.
+
+    What this process has added or found added before, it need not ask for again: a call then costs one command.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -22,6 +26,7 @@ class CounterCache(BaseCache):
         self._server = server
         self._options: dict[str, Any] = params.get("OPTIONS", {})
         self._local = LocMemCache("engage-counters", {})
+        self._known: dict[str, int | None] = {}  # names of counters to their time-outs
 
     @cached_property
     def _redis(self) -> "redis.Redis":
@@ -29,19 +34,34 @@ class CounterCache(BaseCache):
 
     def add(self, key: str, value: Any, timeout: float | None = 300, version: int | None = None) -> bool:
         if redis_availability.is_expected():
+            name, seconds = self.make_key(key, version=version), None if timeout is None else int(timeout)
+            if name in self._known:
+                return False
             try:
-                name = self.make_key(key, version=version)
-                return bool(self._redis.set(name, value, nx=True, ex=None if timeout is None else int(timeout)))
+                added = bool(self._redis.set(name, value, nx=True, ex=seconds))
             except REDIS_FAILURES as error:
                 redis_availability.note_failure(purpose="counters", error=error)
+            else:
+                self._note(name, seconds)
+                return added
         return self._local.add(key, value, timeout, version)
+
+    def _note(self, name: str, seconds: int | None) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = seconds
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         if redis_availability.is_expected():
+            name = self.make_key(key, version=version)
             try:
-                return int(self._redis.incr(self.make_key(key, version=version), delta))
+                count = int(self._redis.incr(name, delta))
+                if count == delta and (seconds := self._known.get(name)):  # Redis had forgotten it
+                    self._redis.expire(name, seconds)
             except REDIS_FAILURES as error:
                 redis_availability.note_failure(purpose="counters", error=error)
+            else:
+                return count
         self._local.add(key, 0, version=version)
         return self._local.incr(key, delta, version)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 from django.db import InterfaceError, OperationalError
@@ -22,18 +23,24 @@ from journeys.models import Chunk
 log = structlog.get_logger(__name__)
 
 
-def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> bool:
-    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up.
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """What a worker's turn came to: whether anything was due, and whether somebody may walk on at once."""
 
-    Returns whether somebody entered a journey and may walk on at once.
-    """
-    somebody_walks, until = False, time.monotonic() + seconds
+    anything: bool
+    somebody_walks: bool
+
+
+def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> Served:
+    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up."""
+    anything, somebody_walks, until = False, False, time.monotonic() + seconds
     claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
     claimed = claimed or claim_next_chunks(lane=lane)
     while claimed:
+        anything = True
         somebody_walks |= _attempt(claimed)
         claimed = claim_next_chunks(lane=lane) if time.monotonic() < until else []
-    return somebody_walks
+    return Served(anything=anything, somebody_walks=somebody_walks)
 
 
 def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:

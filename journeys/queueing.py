@@ -1,6 +1,6 @@
 """From an audience to committed jobs, in one statement."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -75,31 +75,46 @@ def queue_jobs(
     """
     trigger_id = new_object_id()
     lane = Chunk.Lane.SINGLE if form is Trigger.Form.SINGLE else Chunk.Lane.BULK
-    least_ms = 0
-    while True:
-        parameters = [
+    customers, queued_ms = past_taken_ids(
+        _QUEUE.replace("{audience}", audience.sql),
+        lambda least_ms: [
             least_ms, *audience.params,
             workspace_id, journey_id, trigger_id,
             trigger_id, workspace_id, journey_id, form.value, Jsonb(payload), request_id,
             workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, lane.value, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
-        ]  # fmt: skip
+        ],
+        journey_id=journey_id,
+        audience=audience,
+    )  # fmt: skip
+    return QueuedTrigger(
+        id=trigger_id,
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        customers=customers,
+        queued_ms=queued_ms,
+        lane=lane,
+    )
+
+
+def past_taken_ids(
+    statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
+) -> tuple[Any, ...]:
+    """Executes the statement that queues the audience and gives its one row.
+
+    `parameters` are those for a least millisecond, which is 0 at first, and greater where a job id is taken.
+    """
+    least_ms = 0
+    while True:
         try:
             with _savepoint(), connection.cursor() as cursor:
-                cursor.execute(_QUEUE.replace("{audience}", audience.sql), parameters)
-                customers, queued_ms = cursor.fetchone()
+                cursor.execute(statement, parameters(least_ms))
+                row: tuple[Any, ...] = cursor.fetchone()
         except IntegrityError as error:
             if not _is_taken_job_id(error):
                 raise
             least_ms = _free_ms(journey_id=journey_id, audience=audience)
         else:
-            return QueuedTrigger(
-                id=trigger_id,
-                workspace_id=workspace_id,
-                journey_id=journey_id,
-                customers=customers,
-                queued_ms=queued_ms,
-                lane=lane,
-            )
+            return row
 
 
 def _savepoint() -> AbstractContextManager[None]:

@@ -13,9 +13,7 @@ from typing import Any, Literal
 from django.db import transaction
 
 from customers.audience import Audience, audience_query, resolve_segments
-from customers.fragment import Fragment
 from customers.lookup import CustomerNotFound
-from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from engage.request_log import current_request_id
@@ -24,6 +22,7 @@ from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id
 from journeys.models import Chunk, Journey, Trigger
 from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
+from journeys.queueing_one import IdentifyingColumn, queue_one
 
 # Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
 _MOST_WAKEUPS = 16
@@ -53,6 +52,16 @@ class Recipient:
 
     field: Literal["customerId", "external_id", "email"]
     value: str
+
+    def as_stored(self) -> tuple[IdentifyingColumn, str]:
+        """The column and the value by which the customer is found."""
+        match self.field:
+            case "customerId":
+                return "id", self.value
+            case "external_id":
+                return "external_id", self.value
+            case "email":
+                return "email", self.value.strip().lower()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,30 +111,39 @@ def trigger_one(
     payload: Mapping[str, Any],
 ) -> QueuedOne | Excluded:
     """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound."""
-    journey = _triggerable_journey(workspace_id, journey_id)
-    customer = _find(workspace_id, recipient)
-    if customer.external_id is not None and customer.external_id in exclude_external_ids:
-        return Excluded(customer_id=customer.id, journey_id=journey.id)
-    trigger = queue_jobs(
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    outcome = queue_one(
         workspace_id=workspace_id,
-        journey_id=journey.id,
-        form=Trigger.Form.SINGLE,
-        audience=Fragment("SELECT %s::text AS id", [customer.id]),
+        journey_id=journey_id,
+        known_by=recipient.as_stored(),
+        exclude_external_ids=exclude_external_ids,
         payload=payload,
         request_id=current_request_id(),
     )
-    queued = QueuedOne(trigger=trigger, customer_id=customer.id)
-    transaction.on_commit(partial(wakeups.wake_for_single, trigger_id=trigger.id, job_id=queued.job_id))
+    _require_api_trigger(outcome.trigger_type, journey_id)
+    if outcome.customer_id is None:
+        raise CustomerNotFound(
+            named=f"{recipient.field}, {recipient.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
+        )
+    if outcome.trigger is None:
+        return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
+    queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
+    transaction.on_commit(partial(wakeups.wake_for_single, trigger_id=queued.trigger.id, job_id=queued.job_id))
     return queued
 
 
 def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> QueuedMany:
     """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
-    journey = _triggerable_journey(workspace_id, journey_id)
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    journey = Journey.objects.filter(workspace_id=workspace_id, id=journey_id, active=True)
+    _require_api_trigger(journey.values_list("trigger_type", flat=True).first(), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     trigger = queue_jobs(
         workspace_id=workspace_id,
-        journey_id=journey.id,
+        journey_id=journey_id,
         form=Trigger.Form.BULK,
         audience=audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
         payload=payload,
@@ -154,31 +172,11 @@ def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, custom
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def _triggerable_journey(workspace_id: str, journey_id: str) -> Journey:
-    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
-    journey = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
-    if journey is None:
+def _require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
+    """`trigger_type` is that of the workspace's active journey, None where it has no such journey."""
+    if trigger_type is None:
         raise JourneyNotFound(journey_id)
-    if journey.trigger_type != Journey.TriggerType.API:
+    if trigger_type != Journey.TriggerType.API:
         raise InvalidJourneyType(
-            f"The journey is not configured for API triggering; its current trigger type is {journey.trigger_type!r}."
+            f"The journey is not configured for API triggering; its current trigger type is {trigger_type!r}."
         )
-    return journey
-
-
-_COLUMNS = {"customerId": "id", "external_id": "external_id", "email": "email"}
-
-
-def _find(workspace_id: str, recipient: Recipient) -> Customer:
-    """The recipient's customer; the one identifier decides alone, so that a trigger never reaches the wrong person."""
-    value = recipient.value.strip().lower() if recipient.field == "email" else recipient.value
-    customer = None
-    if recipient.field != "customerId" or is_object_id(value):
-        found = Customer.objects.filter(workspace_id=workspace_id, **{_COLUMNS[recipient.field]: value})
-        customer = found.only("id", "external_id").first()
-    if customer is None:
-        raise CustomerNotFound(
-            named=f"{recipient.field}, {recipient.value[:255]!r}",
-            advice="The customer must exist before a journey is triggered for them.",
-        )
-    return customer

@@ -22,7 +22,8 @@ log = structlog.get_logger(__name__)
 ENROLL = "enroll"
 WALK = "walk"
 SEND = "send"
-# A message of the single lane that no worker has begun yet; whoever queues a job meanwhile need not publish another.
+# Somebody serves the single lane or is about to; whoever queues a job meanwhile need not publish. It goes by itself,
+# so that nobody relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
 _SENDER_PENDING = "engage:sender-pending"
 _PENDING_MS = 500
@@ -37,10 +38,10 @@ def _redis() -> redis.Redis:
 
 
 def wake_for_single(*, trigger_id: str, job_id: str) -> None:
-    """Wakes the single lane for one job. While an earlier message is still waiting, its worker will take this job too.
+    """Wakes the single lane for one job. While a worker is expected there or at work, it will take this job too.
 
-    The worker takes the mark away before it looks for jobs, and the job was committed before this looks at the mark:
-    either the worker sees the job, or this publishes.
+    The worker takes the mark away before it looks for the last time, and the job was committed before this looks at
+    the mark: either the worker sees the job, or this publishes.
     """
     try:
         if redis_availability.is_expected() and _redis().set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS):
@@ -49,8 +50,16 @@ def wake_for_single(*, trigger_id: str, job_id: str) -> None:
         redis_availability.note_failure(purpose="wake-ups", error=error)
 
 
-def begin_single_lane() -> None:
-    """A worker is about to look for the single lane's jobs: later ones need a message of their own."""
+def stay_at_single_lane() -> None:
+    """A worker serves the single lane and will look again within less than half a second."""
+    try:
+        _redis().set(_SINGLE_PENDING, b"1", px=_PENDING_MS)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+def leave_single_lane() -> None:
+    """A worker is about to look at the single lane for the last time: later jobs need a message of their own."""
     _forget(_SINGLE_PENDING)
 
 

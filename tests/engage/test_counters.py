@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import pytest
+import redis
 
 from engage.counters import CounterCache
 from engage.models import Workspace
@@ -51,3 +52,13 @@ def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     assert not redis_availability.is_expected()
     redis_availability.reset()
     assert redis_availability.is_expected()
+
+
+def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Any) -> None:
+    counters = CounterCache(settings.REDIS_URL, {})
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        assert counters.add("forgotten", 1, 60) is True
+        assert counters.add("forgotten", 1, 60) is False
+        client.delete(counters.make_key("forgotten"))
+        assert [counters.incr("forgotten") for _ in range(2)] == [1, 2]
+        assert 0 < client.ttl(counters.make_key("forgotten")) <= 60

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from journeys import wakeups
 from journeys.chunks import claim_next_chunks, overdue_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
@@ -78,6 +79,23 @@ def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
     assert not EnrollmentJob.objects.filter(status="queued").exists()
     later = data(trigger(server, journey, {"external_id": "user-9"}))
     assert task_ids(queue, "single") == [first["jobId"], later["jobId"]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_needs_no_message_while_a_worker_stays_at_the_lane(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    wakeups.stay_at_single_lane()
+    data(trigger(server, journey, {"external_id": "user-1"}))
+    assert task_ids(queue, "single") == []
+    wakeups.leave_single_lane()
+    later = data(trigger(server, journey, {"external_id": "user-2"}))
+    assert task_ids(queue, "single") == [later["jobId"]]
+
+
+def test_nobody_relies_for_long_on_a_worker_that_has_died(queue: "redis.Redis") -> None:
+    wakeups.stay_at_single_lane()
+    assert 0 < int(str(queue.pttl("engage:single-lane-pending"))) <= 500
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,93 @@
+"""From a single call to its committed job, in one statement that also reads everything that decides about the call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg.types.json import Jsonb
+
+from customers.fragment import Fragment
+from engage.object_ids import new_object_id
+from journeys.models import Chunk
+from journeys.queueing import QueuedTrigger, past_taken_ids
+
+IdentifyingColumn = Literal["id", "external_id", "email"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueingOutcome:
+    """What the call found (None: the workspace has no such thing), and its trigger (None: nothing was queued)."""
+
+    trigger_type: str | None
+    customer_id: str | None
+    trigger: QueuedTrigger | None
+
+
+# As in `queueing`, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
+# there, or the customer is on the call's list of exclusions.
+_QUEUE = """
+WITH clock AS (
+    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
+), journey AS (
+    SELECT id, workspace_id, trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active
+), customer AS (
+    {customer}
+), wanted AS (
+    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s AS trigger_id, clock.ms
+    FROM journey, customer, clock
+    WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
+), job AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, ms, 'queued', '', '' FROM wanted
+), trigger AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+    SELECT trigger_id, workspace_id, journey_id, 'single', NULL, %s, 1, %s, to_timestamp(ms / 1000.0) FROM wanted
+), chunk AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM wanted
+)
+SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT ms FROM wanted)
+"""
+
+
+def queue_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    known_by: tuple[IdentifyingColumn, str],
+    exclude_external_ids: list[str],
+    payload: Mapping[str, Any],
+    request_id: str,
+) -> QueueingOutcome:
+    """Makes a trigger with one job, where the journey is active and entered by API, and the customer is not excluded.
+
+    The one identifier decides alone, so that a trigger never reaches the wrong person.
+    """
+    column, value = known_by
+    customer = Fragment(
+        f"SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND {column} = %s",
+        [workspace_id, value],
+    )
+    trigger_id = new_object_id()
+    trigger_type, customer_id, queued_ms = past_taken_ids(
+        _QUEUE.replace("{customer}", customer.sql),
+        lambda least_ms: [
+            least_ms, workspace_id, journey_id, *customer.params, trigger_id, exclude_external_ids,
+            Jsonb(payload), request_id,
+        ],
+        journey_id=journey_id,
+        audience=customer,
+    )  # fmt: skip
+    trigger = QueuedTrigger(
+        id=trigger_id,
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        customers=1,
+        queued_ms=queued_ms or 0,
+        lane=Chunk.Lane.SINGLE,
+    )
+    return QueueingOutcome(
+        trigger_type=trigger_type, customer_id=customer_id, trigger=trigger if queued_ms is not None else None
+    )

@@ -1,0 +1,19 @@
+"""The floor: views that do nothing, behind the same web server, middleware, request log and renderer as the others."""
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config.health import livez
+from engage.envelope import success
+
+
+class NothingView(APIView):
+    """Answers in the envelope; reads no body, asks nobody."""
+
+    def post(self, request: Request) -> Response:
+        return success("Nothing was done.", {"done": False})
+
+
+urlpatterns = [path("nothing", NothingView.as_view()), path("livez", livez)]

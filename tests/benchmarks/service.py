@@ -1,0 +1,206 @@
+"""The service as it runs for real: the Procfile's processes in production settings, on servers of its own."""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redis
+
+from config import embedded
+
+ROOT = Path(__file__).resolve().parents[2]
+CUSTOMERS = 100_000
+PATIENCE = 120.0  # seconds
+_SEED = {
+    "workspace": {"key": "bench", "name": "Bench"},
+    "apiKeys": [{"name": "server", "rateLimit": "10000000/m"}],
+    "apps": [{"name": "web", "allowedOrigins": []}],
+    "journeys": [{"key": "enter", "name": "Enter", "trigger": "api", "allowReenrollment": True, "steps": []}],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How often each measure is repeated, and for how many seconds it puts the service under load."""
+
+    rounds: int
+    seconds: int
+
+
+@dataclass(kw_only=True)
+class Service:
+    """A service that runs, and what a caller has to know of it."""
+
+    base: str
+    floor: str  # where the views answer that do nothing
+    database_url: str
+    redis_url: str
+    workspace: str
+    key: str
+    app: str
+    journey: str
+    connection: "psycopg.Connection[tuple[Any, ...]]"
+    environment: dict[str, str] = field(repr=False)
+    pids: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def trigger_path(self) -> str:
+        return f"/api/v1/journeys/{self.workspace}/{self.journey}/trigger"
+
+    @property
+    def server_headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+
+    @property
+    def sdk_headers(self) -> dict[str, str]:
+        return {"X-App-Id": self.app, "Content-Type": "application/json"}
+
+    def trigger(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The `data` of the trigger's answer."""
+        sent = json.dumps(body).encode()
+        request = urllib.request.Request(self.base + self.trigger_path, sent, self.server_headers, method="POST")
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            data: dict[str, Any] = json.load(response)["data"]
+        return data
+
+    def settle(self) -> None:
+        """Waits until nothing is queued."""
+        wait_until(lambda: self.one("SELECT count(*) FROM journeys_chunk") == 0, what="the workers to finish")
+
+    def one(self, statement: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        """The first value that the statement gives."""
+        row = self.connection.execute(statement, parameters).fetchone()
+        return row[0] if row else None
+
+
+@contextmanager
+def running_service() -> Iterator[Service]:
+    """Starts everything in a scratch folder, seeds it, and takes it all down again."""
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="engage-bench-")))
+        scratch.chmod(0o755)
+        os.environ |= {"EMBEDDED_DATA": str(scratch / "data"), "EMBEDDED_GRACE": "1"}
+        stack.callback(embedded.stop_unless_used, within=20.0)
+        port, floor_port = _free_port(), _free_port()
+        database_url, redis_url = embedded.database_url(), embedded.redis_url()
+        environment = _environment(database_url, redis_url)
+        _manage(environment, "migrate", "--verbosity", "0")
+        seeded = _seed(environment, scratch)
+        pids = _start_all(stack, environment | {"PORT": str(port)}, log=scratch / "service.log")
+        floor = environment | {"PORT": str(floor_port), "DJANGO_SETTINGS_MODULE": "tests.benchmarks.floor_settings"}
+        _start(stack, _procfile()["web"], floor, log=scratch / "floor.log")
+        connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
+        for waiting in (port, floor_port):
+            wait_until(lambda to=waiting: _answers(to), what="the web server")  # type: ignore[misc]
+        wait_until(lambda: _listening_workers(redis_url) >= 2, what="the workers")
+        yield Service(
+            base=f"http://127.0.0.1:{port}",
+            floor=f"http://127.0.0.1:{floor_port}",
+            database_url=database_url,
+            redis_url=redis_url,
+            workspace=seeded["workspaceId"],
+            key=seeded["apiKeys"]["server"],
+            app=seeded["apps"]["web"],
+            journey=seeded["journeys"]["enter"],
+            connection=connection,
+            environment=environment,
+            pids=pids,
+        )
+
+
+def _environment(database_url: str, redis_url: str) -> dict[str, str]:
+    return {
+        **{name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
+        "ENVIRONMENT": "production",
+        "SECRET_KEY": secrets.token_urlsafe(40),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "SECURE_SSL_REDIRECT": "false",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "BRIDGE_RATE_LIMIT": "10000000/m",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
+    }
+
+
+def _manage(environment: Mapping[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE
+    )
+    return done.stdout.decode()
+
+
+def _seed(environment: Mapping[str, str], scratch: Path) -> dict[str, Any]:
+    file = scratch / "seed.json"
+    file.write_text(json.dumps(_SEED))
+    printed = _manage(environment, "seed_workspace", str(file), "--json", "--customers", str(CUSTOMERS))
+    seeded: dict[str, Any] = json.loads(printed)
+    return seeded
+
+
+def _procfile() -> dict[str, str]:
+    lines = (ROOT / "Procfile").read_text().splitlines()
+    return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
+
+
+def _start_all(stack: ExitStack, environment: Mapping[str, str], *, log: Path) -> dict[str, int]:
+    return {name: _start(stack, command, environment, log=log) for name, command in _procfile().items()}
+
+
+def _start(stack: ExitStack, command: str, environment: Mapping[str, str], *, log: Path) -> int:
+    output = stack.enter_context(log.open("ab"))
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {command}"], cwd=ROOT, env=environment, stdout=output, stderr=output
+    )
+    stack.callback(_stop, process)
+    return process.pid
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def _listening_workers(redis_url: str) -> int:
+    with redis.Redis.from_url(redis_url) as client:
+        return [peer["cmd"] for peer in client.client_list()].count("brpop")
+
+
+def wait_until(condition: Callable[[], bool], *, what: str) -> None:
+    """Waits until the condition holds; raises TimeoutError."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Waited {PATIENCE:.0f} s for {what}.")
+        time.sleep(0.02)
