@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from engage.models import Workspace
+from engage.models import ApiKey, App, IdempotencyRecord, Workspace
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 from tests.admin.records import populate
 
@@ -27,4 +27,8 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
     )
     WebhookHost.objects.create(workspace=workspace, host="a.example:443")
     WebhookSecret.objects.create(workspace=workspace, secret="whsec_", retires_at=now)
+    digests = {"call_digest": b"c" * 32, "body_digest": b"b" * 32}
+    key, app = ApiKey.objects.get(workspace=workspace), App.objects.get(workspace=workspace)
+    IdempotencyRecord.objects.create(workspace=workspace, api_key=key, **digests, status=202, body="{}")
+    IdempotencyRecord.objects.create(workspace=workspace, app=app, **digests, status=200, body="{}")
     return enrollment
