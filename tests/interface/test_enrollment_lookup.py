@@ -71,6 +71,7 @@ def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
     answer = server.get(path_of(waiting))
     run = StepRun.objects.get()
     assert waiting.due_at is not None
+    assert waiting.job is not None
     assert answer.json() == {
         "success": True,
         "message": "The enrollment as it stands.",
