@@ -9,6 +9,7 @@
 4. Write exits, enrollments and results, a statement each.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ import structlog
 from django.db import connection, transaction
 
 from engage.object_ids import new_object_id
+from engage.tallies import DECISIONS, tallies
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_conditions import jobs_failing_conditions
 from journeys.entry_rules import Decision, History, Verdict, decide
@@ -78,6 +80,8 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         _write_decisions(outcome.decisions)
         _forget_payloads(outcome.decisions)
         remove_chunks(chunks)
+    for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
+        tallies.count(DECISIONS, verdict.value, by=number)
     log.info("jobs_decided", jobs=len(jobs), enrolled=len(outcome.entries), trigger_id=chunks[0].trigger_id)
     return Settled(
         decided=len(jobs), somebody_walks=any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)

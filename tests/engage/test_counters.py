@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 import redis
+from structlog.testing import capture_logs
 
-from engage.counters import CounterCache
+from engage.counters import CounterCache, CountingAlone
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from journeys.models import Journey
@@ -44,6 +45,14 @@ def test_triggers_are_served_and_limited_without_redis(acme: Workspace, journey:
     answers = [trigger(server, journey, {"external_id": "ada"}) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [202, 202, 202, 429, 429]
     assert time.monotonic() - started < 5
+
+
+def test_the_log_says_once_that_a_process_counts_alone() -> None:
+    alone = CountingAlone()
+    with capture_logs() as lines:
+        for _ in range(3):
+            alone.note()
+    assert lines == [{"event": "limits_counted_in_process", "log_level": "warning"}]
 
 
 def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
