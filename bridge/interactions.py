@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
-from bridge.caps import count_customer_created
+from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.events import NewEvent
 from customers.fragment import Fragment
@@ -62,8 +62,8 @@ def record_interaction(
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
     what happened: its event, the names of the attributes written, and whether the customer is new.
 
-    Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
-    written, and nobody is created.
+    Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
+    JourneysStartedLimitExceeded; then nothing is written, and nobody is created.
     """
     interaction = Interaction(
         workspace_id=app.workspace_id,
@@ -86,7 +86,7 @@ def record_interaction(
                 customer=customer, attributes=attributes.values, field=attributes.field
             )
         if event:
-            interaction.event_id = _record(event, customer, now)
+            interaction.event_id = _record(event, customer, app=app, call=call, now=now)
         _insert(interaction, Fragment("SELECT %s::text AS id", [customer.id]))
     return interaction
 
@@ -124,7 +124,7 @@ def _insert(made: Interaction, customer: Fragment) -> bool:
     return row is not None
 
 
-def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:
+def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:
     """Records the event with what it leads to; the workers are woken once that is committed."""
     recorded = NewEvent(
         workspace_id=customer.workspace_id,
@@ -134,5 +134,7 @@ def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:
         source=event.source,
         occurred_at=now,
     )
-    transaction.on_commit(partial(wakeups.wake_for_reaction, record_and_react([recorded])), robust=True)
+    reaction = record_and_react([recorded])
+    count_journeys_started(app_id=app.id, address=call.address, number=len(reaction.queued))
+    transaction.on_commit(partial(wakeups.wake_for_reaction, reaction), robust=True)
     return recorded.id

@@ -3,7 +3,7 @@
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import ClosedData, EventData, LinkData, ProfileData
-from bridge.caps import CustomersCreatedLimitExceeded
+from bridge.caps import CustomersCreatedLimitExceeded, JourneysStartedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import ActionBody, CaptureBody, SubmitActionBody
@@ -72,6 +72,7 @@ _CAPTURE_BODY = Body(
     ),
 )
 _TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
+_TOO_MANY_STARTED = JourneysStartedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
     operation_id="recordAction",
@@ -112,6 +113,7 @@ describe_action = SdkCall(
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         _TOO_MANY_NEW,
+        _TOO_MANY_STARTED,
     ],
 )
 
@@ -160,5 +162,6 @@ describe_capture = SdkCall(
         MissingParameter("At least one of userId, external_id, email, phone must be present."),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         _TOO_MANY_NEW,
+        _TOO_MANY_STARTED,
     ],
 )

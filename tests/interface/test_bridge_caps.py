@@ -1,16 +1,17 @@
-"""How many customers the calls of one app from one address may create."""
+"""How many customers the calls of one app from one address may create, and how many journeys they may start."""
 
 import pytest
 from pytest_django import Settings
 
 from bridge.caps import JourneysStartedLimitExceeded, count_journeys_started
 from bridge.models import Interaction
-from customers.models import Customer
+from customers.models import Customer, Event
 from engage.models import IdempotencyRecord, Workspace
+from journeys.models import EnrollmentJob
 from tests.bridge_calls import ACTION, CAPTURE, call
 from tests.calls import refused
 from tests.clients import Answer, SdkClient
-from tests.factories import AppFactory
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory
 
 both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 pytestmark = pytest.mark.usefixtures("_two_a_day")
@@ -61,6 +62,19 @@ def test_a_refused_call_may_be_sent_again_with_its_idempotency_key(sdk: SdkClien
     settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "10/d"
     answer = call(sdk, ACTION, {"userId": "new-2"}, headers={"Idempotency-Key": "2"})
     assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
+
+
+def test_over_the_cap_no_journey_is_started_and_nothing_recorded(sdk: SdkClient, acme: Workspace) -> None:
+    for _ in range(2):
+        JourneyFactory.create(workspace=acme, trigger_type="event", event_name="clicked")
+    CustomerFactory.create(workspace=acme, user_id="ada")
+    click = {"userId": "ada", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
+    answers = [call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.1") for _ in range(2)]
+    assert answers[0].status_code == 200
+    refused(answers[1], status=429, error="Rate limit exceeded")
+    assert answers[1].json()["code"] == "journeys_started_limit_exceeded"
+    assert (Event.objects.count(), Interaction.objects.count(), EnrollmentJob.objects.count()) == (1, 1, 2)
+    assert call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.2").status_code == 200
 
 
 def test_journeys_started_are_counted_by_their_number() -> None:
