@@ -16,10 +16,14 @@ _ROOTS = {
 # The trigger of an event journey carries the event's properties as its payload.
 _COLUMNS = Columns(payload="job.payload", event_name="job.event_name", event_properties="job.payload")
 
+# A lateral with a limit, as in waiting_jobs.py: each customer is looked up, whatever the planner expects.
 _MEETING = """
 SELECT job.id
 FROM ({}) AS job
-JOIN customers_customer customer ON customer.id = job.customer_id AND customer.workspace_id = job.workspace_id
+CROSS JOIN LATERAL (
+    SELECT * FROM customers_customer known
+    WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
+) AS customer
 WHERE job.journey_id = {} AND {}
 """
 

@@ -55,9 +55,11 @@ _JOBS_OF_CHUNKS = """
      AND job.status = 'queued'
 """
 
+# For a chunk of a large trigger the planner expects so many jobs that it would rather read all customers, and all
+# enrollments: an array here, and laterals with a limit below, make it look each one up.
 _LOCK_CUSTOMERS = f"""
 SELECT id FROM customers_customer
-WHERE id IN (SELECT job.customer_id FROM {_JOBS_OF_CHUNKS}) ORDER BY id FOR NO KEY UPDATE
+WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id FOR NO KEY UPDATE
 """
 
 _WAITING = f"""
@@ -79,9 +81,14 @@ SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS
        job.event_id, job.chain
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
-LEFT JOIN customers_customer customer ON customer.id = job.customer_id
-LEFT JOIN journeys_enrollment inside
-  ON inside.customer_id = job.customer_id AND inside.journey_id = job.journey_id AND inside.state = 'active'
+LEFT JOIN LATERAL (
+    SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
+) AS customer ON true
+LEFT JOIN LATERAL (
+    SELECT active.id FROM journeys_enrollment active
+    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+    LIMIT 1
+) AS inside ON true
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed FROM (
         SELECT FROM journeys_enrollment past

@@ -14,7 +14,7 @@ from journeys.chunks import ClaimedChunk
 from journeys.entry_conditions import check_entry_conditions, failing_conditions
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from journeys.queueing import queue_jobs
-from journeys.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs
+from journeys.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from tests.calls import let_workers_decide
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -118,3 +118,12 @@ def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
     with django_assert_num_queries(2):
         failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered)
     assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
+
+
+def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:
+    stranger = CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
+    relation = supposed_jobs(workspace_id=acme.id, journey_id=journey.id, customer_ids=[stranger.id], payload={})
+    jobs = read_jobs(relation)
+    failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered_journeys([journey.id]))
+    assert failing == {job.id for job in jobs} != set()
