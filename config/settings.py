@@ -105,6 +105,7 @@ INSTALLED_APPS = [
     "bridge",
 ]
 MIDDLEWARE = [
+    "engage.request_times.RequestTimesMiddleware",
     "engage.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -155,7 +156,7 @@ STORAGES = {
 
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
-    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("SECURE_HSTS_SUBDOMAINS", default=True)
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
@@ -224,6 +225,8 @@ except ValueError as error:
 WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", default=32)  # webhooks that one task has in the air at once
 if WEBHOOK_THREADS < 1:
     raise ImproperlyConfigured("WEBHOOK_THREADS must be at least 1.")
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")

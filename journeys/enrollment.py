@@ -7,12 +7,14 @@
 3. Write exits, enrollments and results, a statement each.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
 from django.db import connection, transaction
 
+from engage.tallies import DECISIONS, tallies
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_decisions import Entry, decide_jobs
 from journeys.entry_rules import Decision, Verdict
@@ -44,6 +46,8 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         _write_decisions(outcome.decisions)
         _forget_payloads(outcome.decisions)
         remove_chunks(chunks)
+    for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
+        tallies.count(DECISIONS, verdict.value, by=number)
     log.info(
         "jobs_decided", jobs=len(outcome.decisions), enrolled=len(outcome.entries), trigger_id=chunks[0].trigger_id
     )
