@@ -3,6 +3,7 @@
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import ClosedData, EventData, LinkData, ProfileData
+from bridge.caps import CustomersCreatedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import ActionBody, CaptureBody, SubmitActionBody
@@ -70,6 +71,7 @@ _CAPTURE_BODY = Body(
         ),
     ),
 )
+_TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
     operation_id="recordAction",
@@ -109,6 +111,7 @@ describe_action = SdkCall(
     refusals=[
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
+        _TOO_MANY_NEW,
     ],
 )
 
@@ -156,5 +159,6 @@ describe_capture = SdkCall(
     refusals=[
         MissingParameter("At least one of userId, external_id, email, phone must be present."),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
+        _TOO_MANY_NEW,
     ],
 )

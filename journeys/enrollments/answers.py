@@ -10,8 +10,8 @@ from engage.paging import written_cursor
 from engage.times import Instant, iso_utc
 from journeys.enrollments.by_customer import Entrance, Naming, NamingsPage
 from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
-from journeys.enrollments.secrets import url_without_secrets, without_secrets
 from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
+from journeys.redaction import url_without_secrets, without_secrets
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
 EXITED_MESSAGE = "The enrollment is exited; no step follows."

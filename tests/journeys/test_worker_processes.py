@@ -109,3 +109,17 @@ def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: 
             os.kill(child, signal.SIGKILL)
         wait_until(all_decided)
     assert Enrollment.objects.count() == 1000
+
+
+def test_an_event_wakes_the_workers_without_a_tick(server: ServerClient, acme: Workspace, tmp_path: Path) -> None:
+    """Nobody ticks here: who enters by the event, and who waits for it, goes on because of the event alone."""
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    wait = {"id": "wait", "type": "wait_for_event", "event": "ordered", "timeout": "P3D"}
+    waits = JourneyFactory.create(workspace=acme, steps=[wait])
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    with celery(*WORKER, log=tmp_path / "worker.log"):
+        data(trigger(server, waits, {"external_id": "ada"}))
+        wait_until(lambda: Enrollment.objects.filter(awaits_event="ordered").exists())
+        report = {"external_id": "ada", "eventName": "ordered"}
+        data(server.post(f"/api/v1/customers/{acme.id}/events", report))
+        wait_until(lambda: Enrollment.objects.filter(state="completed").count() == 2)
