@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
 
 def main() -> int:
     """The exit code: 1 where a figure does not hold."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # takes the service down, as Ctrl-C does
     arguments = _arguments()
     effort = Effort(rounds=arguments.rounds, seconds=arguments.seconds, crowd=arguments.crowd)
     figures: list[Figure] = []

@@ -85,9 +85,10 @@ def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, r
         "retired webhook secrets": 2,
         "idempotency records": 4,
     }
-    for gone in (StepRun, WebhookDelivery, WebhookAttempt, EnrollmentJob, Trigger, WebhookSecret, IdempotencyRecord):
+    for gone in (StepRun, WebhookDelivery, WebhookAttempt, EnrollmentJob, Trigger, IdempotencyRecord):
         assert not gone._default_manager.exists()
     assert (Event.objects.count(), Interaction.objects.count(), Enrollment.objects.count()) == (2, 2, 2)
+    assert set(WebhookSecret.objects.values_list("retires_at", flat=True)) == {None}
     assert after(366) == {"events": 2, "interactions": 2}
     assert after(366) == {}
 

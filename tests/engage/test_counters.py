@@ -6,6 +6,7 @@ import pytest
 import redis
 import structlog
 from pytest_django import Settings
+from structlog.testing import capture_logs
 
 from engage.counters import CounterCache, CountingAlone
 from engage.models import Workspace
@@ -39,14 +40,6 @@ def test_triggers_are_served_and_limited_without_redis(acme: Workspace, journey:
     assert time.monotonic() - started < 5
 
 
-def test_the_log_says_once_that_a_process_counts_alone() -> None:
-    alone = CountingAlone()
-    with structlog.testing.capture_logs() as lines:
-        for _ in range(3):
-            alone.note()
-    assert lines == [{"event": "limits_counted_in_process", "log_level": "warning"}]
-
-
 @pytest.mark.usefixtures("redis_is_away")
 def test_bridge_calls_are_served_and_limited_without_redis_and_the_log_says_so(
     sdk: SdkClient, settings: Settings
@@ -58,6 +51,14 @@ def test_bridge_calls_are_served_and_limited_without_redis_and_the_log_says_so(
     assert [answer["X-RateLimit-Remaining"] for answer in answers] == ["2", "1", "0", "0", "0"]
     noted = [line for line in lines if line["event"] == "redis_unreachable"]
     assert [(line["log_level"], line["purpose"]) for line in noted] == [("warning", "counters")]
+
+
+def test_the_log_says_once_that_a_process_counts_alone() -> None:
+    alone = CountingAlone()
+    with capture_logs() as lines:
+        for _ in range(3):
+            alone.note()
+    assert lines == [{"event": "limits_counted_in_process", "log_level": "warning"}]
 
 
 def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:

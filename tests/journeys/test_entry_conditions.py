@@ -118,12 +118,3 @@ def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
     with django_assert_num_queries(2):
         failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered)
     assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
-
-
-def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:
-    stranger = CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
-    journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
-    queue(journey, stranger)
-    jobs = read_jobs(all_waiting())
-    failing = failing_conditions(relation=all_waiting(), jobs=jobs, journeys=entered_journeys([journey.id]))
-    assert failing == {job.id for job in jobs} != set()

@@ -55,7 +55,9 @@ def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
         assert job_of(server, journey.workspace_id, single["jobId"])["result"] == "enrolled"
         bulk = data(trigger(server, journey, {"external_ids": NAMES}))
         wait_until(all_decided)
-    tasks = {line["task_id"]: line["request_id"] for line in lines(tmp_path / "worker.log", "jobs_decided")}
+        log = tmp_path / "worker.log"
+        wait_until(lambda: sum(int(str(line["jobs"])) for line in lines(log, "jobs_decided")) == 1001)
+    tasks = {line["task_id"]: line["request_id"] for line in lines(log, "jobs_decided")}
     assert tasks.pop(single["jobId"]) == "the-call"
     assert set(tasks) <= {bulk["jobIds"][0], bulk["jobIds"][500]}
     assert Enrollment.objects.count() == 1000
@@ -71,7 +73,7 @@ def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp
         wait_until(lambda: Enrollment.objects.filter(state="completed").exists())
     enrollment = Enrollment.objects.get()
     assert enrollment.ended_at is not None
-    assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 5
+    assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 15  # a busy machine's
 
 
 def test_jobs_whose_messages_were_lost_are_decided(
