@@ -226,6 +226,14 @@ WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", default=32)  # webhooks that one ta
 if WEBHOOK_THREADS < 1:
     raise ImproperlyConfigured("WEBHOOK_THREADS must be at least 1.")
 
+# How many days `manage.py prune` keeps what is over; 0: for ever.
+RETAIN_HISTORY_DAYS = env.int("RETAIN_HISTORY_DAYS", default=90)
+RETAIN_JOBS_DAYS = env.int("RETAIN_JOBS_DAYS", default=90)
+RETAIN_INTERACTIONS_DAYS = env.int("RETAIN_INTERACTIONS_DAYS", default=365)
+RETAIN_EVENTS_DAYS = env.int("RETAIN_EVENTS_DAYS", default=365)
+if min(RETAIN_HISTORY_DAYS, RETAIN_JOBS_DAYS, RETAIN_INTERACTIONS_DAYS, RETAIN_EVENTS_DAYS) < 0:
+    raise ImproperlyConfigured("RETAIN_..._DAYS must be 0 or more.")
+
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PRODUCTION else "console")

@@ -69,7 +69,7 @@ class CounterCache(BaseCache):
                 self._note(name, seconds)
                 return added
         added = self._local.add(key, value, timeout, version)
-        if added:
+        if added and value:  # the first of a window
             _counting_alone.note()
         return added
 

@@ -34,7 +34,8 @@ Name = tuple[str, ...]
 _HASH = "engage:tallies"
 _SEPARATOR = "\t"
 _SECONDS_BETWEEN = 2.0
-_LAST_TRIES = 4
+_LAST_TRIES = 2
+_PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
 
 
 class Tallies:
@@ -115,8 +116,13 @@ def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
 
 
 def _client() -> "redis.Redis":
-    waits = {"socket_timeout": settings.REDIS_TIMEOUT, "socket_connect_timeout": settings.REDIS_TIMEOUT}
-    return redis.Redis.from_url(settings.REDIS_URL, **waits, retry=Retry(NoBackoff(), 0), decode_responses=True)
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=_PATIENCE,
+        socket_connect_timeout=_PATIENCE,
+        retry=Retry(NoBackoff(), 0),
+        decode_responses=True,
+    )
 
 
 def all_counts() -> dict[Name, int]:

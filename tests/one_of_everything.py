@@ -2,9 +2,10 @@
 
 from django.utils import timezone
 
-from engage.models import ApiKey, App, IdempotencyRecord, Workspace
-from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
+from engage.models import IdempotencyRecord, Workspace
+from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookHost
 from tests.admin.records import populate
+from tests.factories import ApiKeyFactory, AppFactory
 
 
 def one_of_everything(workspace: Workspace) -> Enrollment:
@@ -26,9 +27,8 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
         workspace=workspace, delivery=delivery, number=1, at=now, milliseconds=12, status=200, answer="", error=""
     )
     WebhookHost.objects.create(workspace=workspace, host="a.example:443")
-    WebhookSecret.objects.create(workspace=workspace, secret="whsec_", retires_at=now)
     digests = {"call_digest": b"c" * 32, "body_digest": b"b" * 32}
-    key, app = ApiKey.objects.get(workspace=workspace), App.objects.get(workspace=workspace)
+    key, app = ApiKeyFactory.create(workspace=workspace), AppFactory.create(workspace=workspace)
     IdempotencyRecord.objects.create(workspace=workspace, api_key=key, **digests, status=202, body="{}")
     IdempotencyRecord.objects.create(workspace=workspace, app=app, **digests, status=200, body="{}")
     return enrollment
