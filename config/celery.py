@@ -9,7 +9,8 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_failure
+from celery.signals import setup_logging, task_failure, task_prerun
+from django.db import close_old_connections
 
 from engage.request_log import configure_logging
 
@@ -24,6 +25,13 @@ log = structlog.get_logger(__name__)
 @setup_logging.connect
 def _use_our_logging(**_: Any) -> None:
     configure_logging()
+
+
+@task_prerun.connect
+def _leave_broken_connections(*, task: Any, **_: Any) -> None:
+    """As Django does before a request. Celery keeps a connection for many tasks, also one that has broken."""
+    if not task.request.is_eager:
+        close_old_connections()
 
 
 @task_failure.connect
