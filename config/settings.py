@@ -235,9 +235,9 @@ if REDIS_URL.startswith("unix://"):  # the same in kombu's words
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
-    "visibility_timeout": 900,
-    "unacked_mutex_expire": 10,  # by default a freeze of Redis can block redelivery for five minutes
-    "unacked_restore_interval": 10,
+    # What a worker has taken it does not note down in Redis. A note or its removal that failed, with Redis frozen or
+    # full, would end the worker or keep it from taking more; and a message that is lost is what the sweeper is for.
+    "ack_emulation": False,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
