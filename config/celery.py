@@ -9,7 +9,8 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_failure, worker_process_shutdown
+from celery.signals import setup_logging, task_failure, task_prerun, worker_process_shutdown
+from django.db import close_old_connections
 
 from engage.request_log import configure_logging
 from engage.tallies import tallies
@@ -31,6 +32,13 @@ def _use_our_logging(**_: Any) -> None:
 def _send_last_counts(**_: Any) -> None:
     """A child of the worker ends without Python's own farewells."""
     tallies.send_last()
+
+
+@task_prerun.connect
+def _leave_broken_connections(*, task: Any, **_: Any) -> None:
+    """As Django does before a request. Celery keeps a connection for many tasks, also one that has broken."""
+    if not task.request.is_eager:
+        close_old_connections()
 
 
 @task_failure.connect

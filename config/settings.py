@@ -56,13 +56,14 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 _database_url = _required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
 DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(_database_url or embedded.database_url())}
 DATABASES["default"] |= {
-    "ENGINE": "django.db.backends.postgresql",
+    "ENGINE": "config.postgresql",
+    "CONN_HEALTH_CHECKS": True,  # costs nothing there
     "CONN_MAX_AGE": env.int("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # Prepared statements: Django turns them off; with them a short query costs a quarter less.
-    {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
+    {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 3}
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -248,9 +249,9 @@ if REDIS_URL.startswith("unix://"):  # the same in kombu's words
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
-    "visibility_timeout": 900,
-    "unacked_mutex_expire": 10,  # by default a freeze of Redis can block redelivery for five minutes
-    "unacked_restore_interval": 10,
+    # What a worker has taken it does not note down in Redis. A note or its removal that failed, with Redis frozen or
+    # full, would end the worker or keep it from taking more; and a message that is lost is what the sweeper is for.
+    "ack_emulation": False,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None

@@ -103,7 +103,8 @@ def as_refusal(exception: Exception) -> Refusal:
             return Forbidden("This is not allowed.")
         case OperationalError() | InterfaceError():
             return Unavailable(
-                "The database cannot be reached at the moment. Nothing was done; try again.",
+                "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
+                "With an Idempotency-Key it is done once in any case.",
                 headers={"Retry-After": "1"},
             )
         case _:

@@ -36,7 +36,7 @@ class MissingParameter(Refusal):
 
 
 class Unavailable(Refusal):
-    """PostgreSQL cannot be reached; nothing was done."""
+    """PostgreSQL cannot be reached; nothing is known to have been done."""
 
     status = 503
     error = "Service unavailable"

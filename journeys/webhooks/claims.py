@@ -10,8 +10,10 @@
 """
 
 import json
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -39,6 +41,12 @@ class Claimed:
     again: bool
     probe: bool
     secrets: tuple[str, ...]
+    at: datetime
+    _counted_from: float = field(default_factory=time.monotonic, repr=False)
+
+    def now(self) -> datetime:
+        """By the database's clock: when it was claimed, and the seconds since."""
+        return self.at + timedelta(seconds=time.monotonic() - self._counted_from)
 
 
 _HOSTS = """
@@ -99,7 +107,7 @@ RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.o
         SELECT secret FROM journeys_webhooksecret secret
         WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
         ORDER BY secret.id DESC
-    )
+    ), clock_timestamp()
 """
 
 
@@ -137,6 +145,7 @@ def _claimed(row: tuple[Any, ...], *, secrets: tuple[str, ...]) -> Claimed:
         again=row[10],
         probe=row[11],
         secrets=secrets,
+        at=row[13],
     )
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
@@ -67,9 +67,9 @@ class Client:
     limits: Limits = field(default_factory=Limits)
     tls: ssl.SSLContext | None = None
 
-    def send(self, request: Request) -> Outcome:
-        """What came of it; never raises for what the URL's host does."""
-        at, started = datetime.now(UTC), time.monotonic()
+    def send(self, request: Request, *, at: datetime) -> Outcome:
+        """What came of it, sent `at` this moment; never raises for what the URL's host does."""
+        started = time.monotonic()
         try:
             status, retry_after, answer, error = self._exchange(request)
             refused = False

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -85,10 +85,10 @@ class _Sender:
         """In a thread of the pool."""
         started = time.monotonic()
         try:
-            outcome = self._client.send(_signed(claimed, now=datetime.now(UTC)))
+            outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
         except Exception as error:  # whatever it was, the attempt must come to an end
             log.exception("webhook_error")
-            outcome = Outcome(at=datetime.now(UTC), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
+            outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
         verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
         self._landed.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from ipaddress import ip_network
 
 import django
@@ -65,7 +66,9 @@ def _bare(port: int, number: int, threads: int) -> float:
         )
         headers = {"Content-Type": "application/json"}
         url = f"http://{_ADDRESSES[one % len(_ADDRESSES)]}:{port}/"
-        outcome = _CLIENT.send(Request(method="POST", url=url, headers=headers, signed=signed, body=body))
+        outcome = _CLIENT.send(
+            Request(method="POST", url=url, headers=headers, signed=signed, body=body), at=datetime.now(UTC)
+        )
         assert outcome.status == 200, outcome.error
 
     began = time.monotonic()

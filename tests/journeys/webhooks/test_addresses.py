@@ -6,6 +6,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from engage.models import Workspace
@@ -31,7 +32,7 @@ def request(url: str) -> Request:
 
 def sent(url: str, *allowed: str) -> Outcome:
     networks = [ip_network(network) for network in allowed]
-    return Client(allowed_networks=networks, limits=SHORT).send(request(url))
+    return Client(allowed_networks=networks, limits=SHORT).send(request(url), at=timezone.now())
 
 
 @pytest.fixture

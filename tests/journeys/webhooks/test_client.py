@@ -13,6 +13,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
@@ -27,7 +28,7 @@ def sent(
 ) -> Outcome:
     client = Client(allowed_networks=LOOPBACK, **{"limits": SHORT, **options})
     request = Request(method=method, url=url, headers=headers, signed={"webhook-id": "msg_1"}, body=body)
-    return client.send(request)
+    return client.send(request, at=timezone.now())
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

@@ -7,6 +7,7 @@ from itertools import cycle
 from threading import Event, Thread
 
 import pytest
+import time_machine
 from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -42,6 +43,20 @@ def send_elsewhere() -> None:
     """In a thread with a database connection of its own."""
     send()
     connections.close_all()
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_worker_whose_clock_is_off_sends_and_records_by_the_databases_clock(
+    acme: Workspace, receiver: Receiver, hours: int
+) -> None:
+    [delivery] = standing(acme, receiver.url("/status/503"))
+    now = timezone.now()
+    with time_machine.travel(now + timedelta(hours=hours), tick=True):
+        send()
+    attempt = WebhookAttempt.objects.get()
+    assert abs(attempt.at - now) < timedelta(seconds=10)
+    assert abs(float(receiver.arrived[0].headers["webhook-timestamp"]) - now.timestamp()) < 10
+    assert 0 < age(delivery) < 6
 
 
 def test_a_delivered_webhook_lets_its_enrollment_go_on(acme: Workspace, receiver: Receiver) -> None:

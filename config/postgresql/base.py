@@ -1,0 +1,102 @@
+"""Django's PostgreSQL backend, made for a server that restarts, cuts connections, or does not answer any more.
+
+1. A connection that was cut while nobody used it is found out before it is used, without asking the server: an idle
+   connection has nothing to say, so one that has is looked at more closely.
+2. A statement may take as long as it takes; but after some seconds of silence the server is asked whether it is there.
+   If it is not, the statement has failed. (It may be done all the same, once the server comes back.)
+3. A server that was silent is left alone for a moment, so that it costs a process one wait and not one per request.
+"""
+
+import select
+import time
+from typing import Any, ClassVar
+
+import psycopg
+from django.db.backends.postgresql import base
+from psycopg import IsolationLevel, pq
+from psycopg.abc import RV, PQGen
+from psycopg.conninfo import make_conninfo
+
+_AVOID_SECONDS = 1.0
+
+
+class Silence:
+    """Until when a silent server is left alone; known to all connections of the process."""
+
+    avoid_until = 0.0
+
+    def note(self) -> None:
+        self.avoid_until = time.monotonic() + _AVOID_SECONDS
+
+    def end(self) -> None:
+        self.avoid_until = 0.0
+
+    def refuse(self) -> None:
+        """Raises OperationalError while the server is left alone."""
+        if time.monotonic() < self.avoid_until:
+            raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
+
+
+silence = Silence()
+
+
+class WatchedConnection(psycopg.Connection[Any]):
+    """Gives a statement up where the server has fallen silent."""
+
+    patience: ClassVar = 3.0  # seconds of silence before the server is asked whether it is there
+    ping_timeout: ClassVar = 2  # seconds
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        return super().wait(self._watched(gen), interval, timeout)
+
+    def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
+        """The same generator, which is told every `interval` that nothing has come."""
+        heard = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if ready:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self.patience:
+                    self._require_an_answer()
+                    heard = time.monotonic()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            result: RV = end.value
+            return result
+
+    def _require_an_answer(self) -> None:
+        where = make_conninfo(
+            "", host=self.info.host, port=self.info.port, dbname=self.info.dbname, connect_timeout=self.ping_timeout
+        )
+        if pq.PGconn.ping(where.encode()) == pq.Ping.NO_RESPONSE:
+            silence.note()
+            self.pgconn.finish()
+            raise psycopg.OperationalError("PostgreSQL does not answer any more.")
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Made by Django for `ENGINE = "config.postgresql"`; needs CONN_HEALTH_CHECKS."""
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
+        silence.refuse()
+        self.isolation_level = IsolationLevel.READ_COMMITTED
+        try:
+            return WatchedConnection.connect(**conn_params)
+        except psycopg.errors.ConnectionTimeout:
+            silence.note()
+            raise
+
+    def is_usable(self) -> bool:
+        if self.connection is None or self.connection.closed:
+            return False
+        if self.errors_occurred or _has_something_to_say(self.connection):
+            return super().is_usable()
+        return True
+
+
+def _has_something_to_say(connection: Any) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

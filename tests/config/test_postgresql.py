@@ -1,0 +1,126 @@
+"""What becomes of connections when PostgreSQL cuts them, or does not answer any more."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from threading import Thread
+
+import psycopg
+import pytest
+from django.db import OperationalError, close_old_connections, connection
+
+from config.postgresql.base import WatchedConnection, silence
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Hasty(WatchedConnection):
+    patience = 0.2
+    ping_timeout = 2
+
+
+@pytest.fixture(autouse=True)
+def _silence_ends() -> Iterator[None]:
+    yield
+    silence.end()
+
+
+def hasty(**other: object) -> Hasty:
+    known = connection.get_connection_params()
+    known = {name: known[name] for name in ("dbname", "user", "password", "host", "port") if name in known}
+    return Hasty.connect(**(known | other), autocommit=True)
+
+
+def own_pid() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(cursor.fetchone()[0])
+
+
+def test_a_connection_that_was_cut_while_idle_is_replaced_before_it_is_used() -> None:
+    cut = own_pid()
+    with hasty() as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [cut])
+    close_old_connections()  # as before every request and every task
+    assert own_pid() != cut
+
+
+def test_a_healthy_connection_is_kept_without_a_statement() -> None:
+    pid = own_pid()
+    with hasty() as other:
+        last = "SELECT query_start FROM pg_stat_activity WHERE pid = %s"
+        before = other.execute(last, [pid]).fetchone()
+        assert connection.is_usable()
+        assert other.execute(last, [pid]).fetchone() == before
+    assert own_pid() == pid
+
+
+def test_a_long_statement_is_waited_for_while_the_server_is_there() -> None:
+    with hasty() as patient:
+        assert patient.execute("SELECT pg_sleep(0.7), 7").fetchone() == ("", 7)
+
+
+class Relay:
+    """Between a connection and PostgreSQL, until it falls silent; then it still takes connections."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.silent = False
+        self.kept = [self.listener]
+        Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            self.kept.append(near)
+            if not self.silent:
+                far = self._connect()
+                self.kept.append(far)
+                for one, other in ((near, far), (far, near)):
+                    Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _connect(self) -> socket.socket:
+        with hasty() as known:
+            host, port = known.info.host, known.info.port
+        if not host.startswith("/"):
+            return socket.create_connection((host, port))
+        far = socket.socket(socket.AF_UNIX)
+        far.connect(f"{host}/.s.PGSQL.{port}")
+        return far
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while (read := one.recv(65536)) and not self.silent:
+                other.sendall(read)
+
+
+@pytest.fixture
+def relay() -> Iterator[Relay]:
+    between = Relay()
+    yield between
+    for one in between.kept:
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+        one.close()
+
+
+def test_a_statement_to_a_server_that_fell_silent_fails_and_the_server_is_left_alone_for_a_moment(relay: Relay) -> None:
+    with pytest.raises(psycopg.OperationalError, match="does not answer"), hasty(  # noqa: PT012
+        host="127.0.0.1", port=relay.port, sslmode="disable", gssencmode="disable"
+    ) as cut:  # fmt: skip
+        assert cut.execute("SELECT 1").fetchone() == (1,)
+        relay.silent = True
+        cut.execute("SELECT 2")
+    assert cut.closed
+    connection.close()
+    began = time.monotonic()
+    with pytest.raises(OperationalError, match="did not answer a moment ago"):
+        connection.ensure_connection()
+    assert time.monotonic() - began < 0.2
+    silence.end()
+    connection.ensure_connection()
