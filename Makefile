@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --pyth
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test bench fuzz lint types check lock clean
+.PHONY: run test chaos bench fuzz lint types check lock clean
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
 	@.ci/install requirements.txt
@@ -14,6 +14,10 @@ run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and POR
 test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses auto $(ARGS)
+
+chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 does the same again, SCENARIO=redis-full one
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(SCENARIO),--scenario $(SCENARIO)) $(ARGS)
 
 bench: ## speed, measured beside its floors (needs wrk); PEER=program measures another stack too, ARGS="single --rounds 1"
 	@.ci/install requirements-dev.txt

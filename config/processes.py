@@ -20,6 +20,11 @@ from typing import TextIO
 _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 
 
+def commands(procfile: Path) -> dict[str, str]:
+    """What the Procfile names: a command for each name."""
+    return dict(_LINE.findall(procfile.read_text()))
+
+
 class ProcessEnded(Exception):
     """All of them should go on until they are stopped, and one did not."""
 
@@ -31,11 +36,11 @@ class Processes:
 
     def start(self, *, procfile: Path, environment: Mapping[str, str], beside: Mapping[str, str] | None = None) -> None:
         """Starts what the Procfile names, and the commands `beside` them."""
-        commands = {**dict(_LINE.findall(procfile.read_text())), **(beside or {})}
-        width = max(map(len, commands))
-        for name, command in commands.items():
+        started = {**commands(procfile), **(beside or {})}
+        width = max(map(len, started))
+        for name, command in started.items():
             process = subprocess.Popen(
-                [*_with_us(), "/bin/sh", "-c", f"exec {command}"],  # a signal reaches the program, not a shell
+                [*with_us(), "/bin/sh", "-c", f"exec {command}"],  # a signal reaches the program, not a shell
                 cwd=procfile.parent,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -72,7 +77,7 @@ class Processes:
             reader.join(timeout=1)
 
 
-def _with_us() -> list[str]:
+def with_us() -> list[str]:
     """Where Linux has the tool: stop it also when this process is killed and can stop nothing any more."""
     return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 

@@ -1,0 +1,82 @@
+"""`make chaos`: start the service for real, send it a mix of calls, break things, and see whether its promises hold.
+
+The same seed sends the same calls and injects the same faults at the same moments.
+"""
+
+import argparse
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chaos.scenarios import SCENARIOS
+from tests.chaos.service import running_service
+from tests.chaos.surroundings import with_bad_receivers
+from tests.chaos.trial import Finding, hold_trial, plan_trial
+
+
+def main() -> int:
+    """The exit code: 1 where something did not hold."""
+    arguments = _arguments()
+    seed = arguments.seed or str(random.randrange(1_000_000))
+    names = arguments.scenario or list(SCENARIOS)
+    _say(f"SEED={seed}; {arguments.rounds} rounds of {', '.join(names)}")
+    scratch = Path(tempfile.mkdtemp(prefix="engage-chaos-"))
+    findings: list[Finding] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended."))
+    began = time.monotonic()
+    try:
+        with with_bad_receivers() as beside, running_service(scratch, beside=beside) as service:
+            _say(f"started after {time.monotonic() - began:.0f} s; logs in {scratch / 'logs'}\n\n{_HEAD}")
+            for number in range(1, arguments.rounds + 1):
+                for name in names:
+                    finding = hold_trial(
+                        service, SCENARIOS[name], plan_trial(SCENARIOS[name], seed=seed, number=number)
+                    )
+                    findings.append(finding)
+                    _say(_told(name, number, finding))
+    finally:
+        broken = len(findings) < arguments.rounds * len(names) or any(finding.broken for finding in findings)
+        if broken:
+            _say(f"The logs are kept in {scratch}.")
+        else:
+            shutil.rmtree(scratch, ignore_errors=True)
+    end = "BROKEN" if broken else "all hold"
+    _say(f"\n{len(findings)} trials in {time.monotonic() - began:.0f} s, {end} (SEED={seed})")
+    return int(broken)
+
+
+_HEAD = f"{'scenario':<22} {'#':>2} {'calls':>6} {'503':>5} {'lost':>5} {'slowest':>8} {'decided':>8} {'at rest':>8}"
+
+
+def _told(name: str, number: int, finding: Finding) -> str:
+    decided, rested = (
+        f"{after:.1f} s" if after is not None else "never" for after in (finding.decided_after, finding.rested_after)
+    )
+    line = (
+        f"{name:<22} {number:>2} {finding.calls:>6} {finding.unavailable:>5} {finding.lost:>5} "
+        f"{finding.slowest:>6.2f} s {decided:>8} {rested:>8}  {'BROKEN' if finding.broken else 'holds'}"
+    )
+    if not finding.broken:
+        return line
+    return "\n".join([line, *(f"    {words}" for words in [*finding.plan.in_words(), *finding.broken])])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--seed", help="of an earlier run, to do the same again")
+    parser.add_argument("--scenario", action="append", choices=list(SCENARIOS), help="only this one; may be repeated")
+    parser.add_argument("--rounds", type=int, default=2, help="of each scenario (default 2)")
+    return parser.parse_args()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""The Procfile's processes, several of each, in process groups of their own, so that one can be killed whole."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config import processes
+from tests.chaos.servers import children_of, free_port, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+LANES = ("worker", "bulk", "webhooks")
+TWO_OF_EACH = dict.fromkeys(("web", *LANES, "scheduler"), 2)
+_STOP_SECONDS = 15.0
+
+
+@dataclass
+class Member:
+    """One process of the fleet with its children: `worker-1`."""
+
+    name: str
+    command: str
+    environment: dict[str, str]
+    log: Path
+    running: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+    odd: bool = False  # started with another command than the Procfile's
+
+    @property
+    def port(self) -> int:
+        return int(self.environment["PORT"])
+
+    @property
+    def lives(self) -> bool:
+        return self.running is not None and self.running.poll() is None
+
+    def start(self, command: str | None = None) -> None:
+        """With the Procfile's command, or with another this once."""
+        self.odd = command is not None
+        with self.log.open("ab") as output:
+            self.running = subprocess.Popen(
+                [*processes.with_us(), "/bin/sh", "-c", f"exec {command or self.command}"],
+                cwd=ROOT, env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            )  # fmt: skip
+
+    def kill(self) -> None:
+        """`kill -9` of the whole group."""
+        if self.running is not None and self.lives:
+            os.killpg(self.running.pid, signal.SIGKILL)
+            self.running.wait()
+
+    def children(self) -> list[int]:
+        return [] if self.running is None else children_of(self.running.pid)
+
+    def answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+
+class Fleet:
+    """All members, by name."""
+
+    def __init__(self, environment: Mapping[str, str], *, logs: Path, numbers: Mapping[str, int]) -> None:
+        """`numbers`: how many of each kind."""
+        self.members: dict[str, Member] = {}
+        commands = processes.commands(ROOT / "Procfile")
+        for kind, command in commands.items():
+            for place in range(1, numbers[kind] + 1):
+                name = f"{kind}-{place}"
+                own = {**environment, "PORT": str(free_port())}
+                self.members[name] = Member(name, command, own, logs / f"{name}.log")
+
+    def __getitem__(self, name: str) -> Member:
+        return self.members[name]
+
+    @property
+    def workers(self) -> int:
+        """How many should listen for messages."""
+        return sum(name.partition("-")[0] in LANES for name in self.members)
+
+    @property
+    def ports(self) -> list[int]:
+        return [member.port for member in self.members.values() if member.name.startswith("web-")]
+
+    def start(self) -> None:
+        """Starts those that do not run as they should, and waits until the web servers answer."""
+        for member in self.members.values():
+            if member.odd:
+                member.kill()
+            if not member.lives:
+                member.start()
+        for member in self.members.values():
+            if member.name.startswith("web-"):
+                wait_until(member.answers, what=member.name)
+
+    def end(self) -> None:
+        """Asks all to end, then kills what is left."""
+        living = [member.running for member in self.members.values() if member.running and member.lives]
+        for process in living:
+            process.terminate()
+        for process in living:
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

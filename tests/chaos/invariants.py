@@ -1,0 +1,241 @@
+"""What must hold of the whole system once it has come to rest, whatever happened on the way.
+
+Each check gives the sentences that are not true; none of them looks at one call alone.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from tests.chaos.load import LOST, REFUSED, Sending
+from tests.chaos.model import Pair, contradiction
+from tests.chaos.service import Service
+from tests.chaos.tenants import BY_KEY, plan_of
+
+Check = Callable[[Service], Iterator[str]]
+_SHOWN = 5
+# What a call needs that had begun when a server came back: the connection that it finds cut.
+_GRACE_SECONDS = 0.25
+_EXPECTED = {
+    "single": 202, "bulk": 202, "segment": 202, "track": 200, "profile": 200, "newcomer": 200, "events": 202,
+    "trespass": 404,
+}  # fmt: skip
+
+
+def violations(service: Service) -> list[str]:
+    """All sentences that do not hold, a few of each kind."""
+    found: list[str] = []
+    for check in CHECKS:
+        sentences = list(check(service))
+        found += sentences[:_SHOWN]
+        if len(sentences) > _SHOWN:
+            found.append(f"… and {len(sentences) - _SHOWN} more of that kind")
+    return found
+
+
+def answers_are_expected(service: Service) -> Iterator[str]:
+    """No 5xx but 503, and that only while PostgreSQL is away; no answer lost but where a web server was killed."""
+    for sending in service.load.sendings:
+        expected = _EXPECTED[sending.call.kind]
+        if sending.status == expected or (sending.call.keyed and sending.status == 409):
+            continue
+        excuses = {503: "postgresql", LOST: "web", REFUSED: "web"}
+        what = excuses.get(sending.status)
+        if what is None or not _was_away(service, what, sending):
+            answer = sending.status if sending.status > 0 else "not at all"
+            yield f"{sending.call.kind} {sending.call.name} was answered {answer}: {_code(sending)}"
+
+
+def _was_away(service: Service, what: str, sending: Sending) -> bool:
+    return any(
+        outage.what == what and outage.touches(sending.began, sending.ended, grace=_GRACE_SECONDS)
+        for outage in service.outages
+    )
+
+
+def _code(sending: Sending) -> object:
+    return sending.body.get("code") if isinstance(sending.body, dict) else sending.body
+
+
+def _succeeded(service: Service, *kinds: str) -> list[Sending]:
+    return [sending for sending in service.load.sendings if sending.succeeded and sending.call.kind in kinds]
+
+
+_KNOWN_JOBS = "SELECT 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms FROM journeys_enrollmentjob"
+
+
+def acknowledged_jobs_exist(service: Service) -> Iterator[str]:
+    known = {job_id for (job_id,) in service.ask(_KNOWN_JOBS)}
+    for sending in _succeeded(service, "single", "bulk", "segment"):
+        jobs = [sending.data["jobId"]] if sending.call.kind == "single" else sending.data["jobIds"]
+        if missing := set(jobs) - known:
+            yield f"{len(missing)} jobs of {sending.call.name} were acknowledged and do not exist"
+
+
+def bulk_answers_count_their_rows(service: Service) -> Iterator[str]:
+    rows = dict(service.ask("SELECT trigger_id, count(*) FROM journeys_enrollmentjob GROUP BY trigger_id"))
+    for sending in _succeeded(service, "bulk", "segment"):
+        told = sending.data["customersEnrolled"], len(set(sending.data["jobIds"])), len(sending.data["customerIds"])
+        numbers = {*told, rows.get(sending.data["triggerId"], 0)}
+        if len(numbers) > 1:
+            yield f"{sending.call.name} answered {told} and has {rows.get(sending.data['triggerId'], 0)} rows"
+
+
+def acknowledged_events_exist(service: Service) -> Iterator[str]:
+    known = {event_id for (event_id,) in service.ask("SELECT id FROM customers_event")}
+    for sending in _succeeded(service, "track"):
+        if sending.data["eventId"] not in known:
+            yield f"the event of {sending.call.name} was acknowledged and does not exist"
+    for sending in _succeeded(service, "events"):
+        ids = {result.get("eventId") for result in sending.data["results"]}
+        if len(ids) != len(sending.call.customers) or ids - known:
+            yield f"events of {sending.call.name} were acknowledged and do not exist"
+
+
+def bridge_calls_are_recorded_once(service: Service) -> Iterator[str]:
+    rows = Counter(dict(service.ask("SELECT message_id, count(*) FROM bridge_interaction GROUP BY message_id")))
+    for sending in service.load.sendings:
+        if sending.call.kind in {"track", "profile", "newcomer"}:
+            number = rows[sending.call.name]
+            if number > 1 or (sending.succeeded and not number):
+                yield f"{sending.call.name} was answered {sending.status} and is recorded {number} times"
+
+
+def calls_are_done_once(service: Service) -> Iterator[str]:
+    """Also those whose answer was lost, and those that were sent again with their key."""
+    rows = service.ask(
+        "SELECT request_id, count(*) FROM journeys_trigger WHERE event_id IS NULL GROUP BY 1 HAVING count(*) > 1"
+    )
+    for request_id, number in rows:
+        yield f"{request_id} made {number} triggers"
+
+
+def newcomers_are_one_person(service: Service) -> Iterator[str]:
+    found = dict(service.ask("SELECT email || workspace_id, count(*) FROM customers_customer GROUP BY 1"))
+    for sending in _succeeded(service, "newcomer"):
+        who = sending.call.words["newcomer"] + service.tenants[sending.call.tenant].workspace
+        if found.get(who) != 1:
+            yield f"{who} is {found.get(who, 0)} customers"
+
+
+def jobs_are_decided(service: Service) -> Iterator[str]:
+    statement = "SELECT status, count(*) FROM journeys_enrollmentjob WHERE status <> 'decided' GROUP BY status"
+    for status, number in service.ask(_beside_poison(statement, "journey_id")):
+        yield f"{number} jobs are {status}"
+    if number := service.count("SELECT count(*) FROM journeys_chunk"):
+        yield f"{number} chunks wait"
+
+
+def _beside_poison(statement: str, column: str) -> str:
+    """Without the journeys that are there to fail."""
+    return statement.replace(
+        "WHERE", f"WHERE {column} NOT IN (SELECT id FROM journeys_journey WHERE key LIKE 'poison%%') AND"
+    )
+
+
+def one_enrollment_per_job(service: Service) -> Iterator[str]:
+    """`enrolled` where there is an enrollment, and nowhere else, of the same customer and journey."""
+    number = service.count(
+        "SELECT count(*) FROM journeys_enrollmentjob job FULL JOIN journeys_enrollment entry ON entry.job_id = job.id "
+        "WHERE (job.result = 'enrolled') IS DISTINCT FROM (entry.id IS NOT NULL) "
+        "OR entry.customer_id <> job.customer_id OR entry.journey_id <> job.journey_id"
+    )
+    if number:
+        yield f"{number} jobs and enrollments do not fit together"
+    for customer, journey, actives in service.ask(
+        "SELECT customer_id, journey_id, count(*) FROM journeys_enrollment WHERE state = 'active' "
+        "GROUP BY 1, 2 HAVING count(*) > 1"
+    ):
+        yield f"{customer} is {actives} times in {journey} at once"
+
+
+_PAIRS = """
+SELECT journey.key, customer.external_id, count(*) FILTER (WHERE job.status = 'decided'),
+       count(*) FILTER (WHERE job.result = 'enrolled'), count(*) FILTER (WHERE entry.state = 'active'),
+       count(*) FILTER (WHERE entry.state = 'completed'), count(*) FILTER (WHERE entry.state = 'exited')
+FROM journeys_enrollmentjob job
+JOIN journeys_journey journey ON journey.id = job.journey_id
+JOIN customers_customer customer ON customer.id = job.customer_id
+LEFT JOIN journeys_enrollment entry ON entry.job_id = job.id
+GROUP BY journey.id, journey.key, customer.id
+"""
+
+
+def entries_are_those_of_the_model(service: Service) -> Iterator[str]:
+    for key, name, jobs, enrolled, active, completed, exited in service.ask(_PAIRS):
+        if key not in BY_KEY:
+            continue
+        pro = name is not None and plan_of(int(name.removeprefix("c-"))) == "pro"
+        pair = Pair(jobs=jobs, enrolled=enrolled, active=active, completed=completed, exited=exited, pro=pro)
+        if wrong := contradiction(BY_KEY[key], pair):
+            yield f"{name} in {key}: {wrong}"
+
+
+_LINKS = """
+SELECT conrelid::regclass::text, confrelid::regclass::text,
+       (SELECT attname FROM pg_attribute WHERE attrelid = conrelid AND attnum = conkey[array_length(conkey, 1)]),
+       (SELECT attname FROM pg_attribute WHERE attrelid = confrelid AND attnum = confkey[array_length(confkey, 1)])
+FROM pg_constraint WHERE contype = 'f'
+  AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'workspace_id')
+  AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = confrelid AND attname = 'workspace_id')
+"""
+# Links that no foreign key holds.
+_LOOSE_LINKS = [
+    ("journeys_enrollmentjob", "journeys_journey", "journey_id", "id"),
+    ("journeys_enrollmentjob", "customers_customer", "customer_id", "id"),
+    ("journeys_enrollment", "journeys_journey", "journey_id", "id"),
+    ("journeys_enrollment", "journeys_enrollmentjob", "job_id", "id"),
+]
+
+
+def no_row_links_two_workspaces(service: Service) -> Iterator[str]:
+    links = [*_LOOSE_LINKS, *(link for link in service.ask(_LINKS) if link[2] != "workspace_id")]
+    for child, parent, column, key in links:
+        number = service.count(
+            f"SELECT count(*) FROM {child} child JOIN {parent} parent ON parent.{key} = child.{column} "
+            "WHERE parent.workspace_id <> child.workspace_id"
+        )
+        if number:
+            yield f"{number} rows of {child} link to another workspace's {parent}"
+
+
+_DELIVERIES = """
+SELECT delivery.enrollment_id, delivery.ordinal, delivery.state, delivery.attempts, delivery.url,
+       coalesce(array_agg(attempt.number ORDER BY attempt.number) FILTER (WHERE attempt.id IS NOT NULL), '{}')
+FROM journeys_webhookdelivery delivery LEFT JOIN journeys_webhookattempt attempt ON attempt.delivery_id = delivery.id
+GROUP BY delivery.id
+"""
+
+
+def webhooks_are_recorded(service: Service) -> Iterator[str]:
+    """Each delivered at least once, each attempt recorded, under one id per step; and no other id was ever seen."""
+    arrived = Counter(request.webhook_id for request in service.receiver.arrived)
+    recorded = set()
+    for enrollment, ordinal, state, attempts, url, numbers in service.ask(_DELIVERIES):
+        webhook_id = f"msg_{enrollment}_{ordinal}"
+        recorded.add(webhook_id)
+        if numbers != list(range(1, attempts + 1)):
+            yield f"{webhook_id} has {attempts} attempts, recorded are {numbers}"
+        if not url.endswith("/ok") or service.receiver.host not in url:
+            continue
+        if state != "delivered":
+            yield f"{webhook_id} is {state}"
+        elif not arrived[webhook_id]:
+            yield f"{webhook_id} is delivered and did not arrive"
+    if unknown := set(arrived) - recorded:
+        yield f"{len(unknown)} webhook ids arrived that are not recorded, as {min(unknown)!r}"
+
+
+CHECKS: Sequence[Check] = (
+    answers_are_expected,
+    acknowledged_jobs_exist,
+    bulk_answers_count_their_rows,
+    acknowledged_events_exist,
+    bridge_calls_are_recorded_once,
+    calls_are_done_once,
+    newcomers_are_one_person,
+    jobs_are_decided,
+    one_enrollment_per_job,
+    entries_are_those_of_the_model,
+    no_row_links_two_workspaces,
+    webhooks_are_recorded,
+)

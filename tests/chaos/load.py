@@ -1,0 +1,148 @@
+"""Sends a plan's calls at their moments, and notes what came back."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+from typing import Any
+
+from tests.chaos.plan import Planned
+from tests.chaos.tenants import Tenant
+
+_THREADS = 24
+_PATIENCE = 25.0  # seconds for an answer
+_AGAIN = 0.7  # seconds before a call with an Idempotency-Key is sent again
+_MOST_SENDINGS = 12
+LOST = 0  # the status of a call whose answer did not come
+REFUSED = -1  # of one that no web server took
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sending:
+    """One sending of a call. `began` and `ended` are of the monotonic clock; `status` may be LOST or REFUSED."""
+
+    call: Planned
+    began: float
+    ended: float
+    status: int
+    body: Any = None
+
+    @property
+    def succeeded(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = self.body["data"]
+        return data
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
+
+
+@dataclass
+class Load:
+    """Calls under way."""
+
+    tenants: Mapping[str, Tenant]
+    ports: Sequence[int]
+    sendings: list[Sending] = field(default_factory=list)
+    _turn: "count[int]" = field(default_factory=count)
+
+    def begin(self, calls: Sequence[Planned]) -> "Future[None]":
+        """Sends in threads; done when the last answer has come."""
+        director = ThreadPoolExecutor(1)
+        done = director.submit(self._send_all, calls)
+        director.shutdown(wait=False)
+        return done
+
+    def _send_all(self, calls: Sequence[Planned]) -> None:
+        began = time.monotonic()
+        with ThreadPoolExecutor(_THREADS) as pool:
+            under_way = []
+            for call in calls:
+                time.sleep(max(0.0, began + call.at - time.monotonic()))
+                under_way.append(pool.submit(self._send, call))
+        for sent in under_way:
+            sent.result()
+
+    def _send(self, call: Planned) -> None:
+        for _ in range(_MOST_SENDINGS):
+            sending = self._send_once(call)
+            self.sendings.append(sending)
+            if not call.keyed or sending.status not in {LOST, REFUSED, 409, 503}:
+                return
+            time.sleep(_AGAIN)
+
+    def _send_once(self, call: Planned) -> Sending:
+        """At one web server; where it takes no connection, at the next one, as a proxy would do."""
+        path, headers, body = _request(call, self.tenants)
+        began = time.monotonic()
+        turn = next(self._turn)
+        status, answer = REFUSED, None
+        for place in range(len(self.ports)):
+            port = self.ports[(turn + place) % len(self.ports)]
+            status, answer = _exchange(port, path, headers, body)
+            if status != REFUSED:
+                break
+        return Sending(call=call, began=began, ended=time.monotonic(), status=status, body=answer)
+
+
+def _exchange(port: int, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+    try:
+        connection.connect()
+    except OSError:
+        return REFUSED, None
+    try:
+        connection.request("POST", path, body, dict(headers))
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    except (OSError, HTTPException, ValueError):
+        return LOST, None
+    finally:
+        connection.close()
+
+
+def _request(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str, str], bytes]:
+    tenant = tenants[call.tenant]
+    own = {"Content-Type": "application/json", "X-Request-Id": call.name}
+    if call.keyed:
+        own["Idempotency-Key"] = call.name
+    server, sdk = {**own, "Authorization": f"Bearer {tenant.key}"}, {**own, "X-App-Id": tenant.app}
+    path, body = _spoken(call, tenants)
+    return path, sdk if path.startswith("/api/v1/sdk/") else server, json.dumps(body).encode()
+
+
+def _spoken(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str, Any]]:
+    tenant, words = tenants[call.tenant], call.words
+    trigger = f"/api/v1/journeys/{tenant.workspace}/{tenant.journeys[call.journey]}/trigger"
+    payload = {"payload": {"coupon": words["coupon"]}}
+    message = {"messageId": call.name, "external_id": call.customers[0]}
+    match call.kind:
+        case "single":
+            return trigger, {"external_id": call.customers[0], **payload}
+        case "bulk":
+            return trigger, {"external_ids": list(call.customers), **payload}
+        case "segment":
+            return trigger, {"segment_ids": [tenant.segment], "exclude_external_ids": ["c-1"], **payload}
+        case "trespass":
+            other = next(other for name, other in tenants.items() if name != call.tenant)
+            theirs = f"/api/v1/journeys/{other.workspace}/{other.journeys[call.journey]}/trigger"
+            return theirs, {"external_id": call.customers[0]}
+        case "track":
+            data = {"eventName": words["event"], "eventProperties": {"coupon": words["coupon"]}}
+            return "/api/v1/sdk/bridge/action", {**message, "actionType": "track_event", "actionData": data}
+        case "profile":
+            data = {"profileAttributes": {"seen": words["coupon"]}}
+            return "/api/v1/sdk/bridge/action", {**message, "actionType": "update_profile", "actionData": data}
+        case "newcomer":
+            known_by = {"messageId": call.name, "email": words["newcomer"]}
+            return "/api/v1/sdk/bridge/capture", {**known_by, "formData": {"coupon": str(words["coupon"])}}
+        case "events":
+            events = [{"external_id": name, "eventName": words["event"]} for name in call.customers]
+            return f"/api/v1/customers/{tenant.workspace}/events", {"events": events}

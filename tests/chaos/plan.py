@@ -1,0 +1,69 @@
+"""What is sent, and when: made of a seed alone, so that the same seed sends the same again."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.chaos.tenants import CUSTOMERS, TRIGGERED
+
+Kind = Literal["single", "bulk", "segment", "track", "profile", "newcomer", "events", "trespass"]
+_WEIGHTS: dict[Kind, int] = {
+    "single": 50, "bulk": 5, "segment": 2, "track": 12, "profile": 8, "newcomer": 6, "events": 10, "trespass": 4,
+}  # fmt: skip
+TENANTS = ("north", "south")
+_NEWCOMERS = 40  # of a scenario; several calls name the same one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One call, `at` so many seconds after the load begins; `words` go into its body."""
+
+    name: str  # its X-Request-Id, and the message id of a bridge call
+    at: float
+    kind: Kind
+    tenant: str
+    journey: str = ""
+    customers: tuple[str, ...] = ()
+    keyed: bool = False  # sent with an Idempotency-Key, and again where its answer is lost
+    words: dict[str, Any] = field(default_factory=dict)
+
+
+def plan_load(*, seed: str, seconds: float, per_second: float, journeys: Sequence[str] = TRIGGERED) -> list[Planned]:
+    """The calls of one scenario, in the order of their moments. `seed` is part of their names."""
+    chance = random.Random(f"load/{seed}")
+    moments = sorted(chance.uniform(0, seconds) for _ in range(int(seconds * per_second)))
+    return [
+        _call(chance, name=f"{seed}-{number}", at=at, seed=seed, journeys=journeys) for number, at in enumerate(moments)
+    ]
+
+
+def _call(chance: random.Random, *, name: str, at: float, seed: str, journeys: Sequence[str]) -> Planned:
+    kind = chance.choices(list(_WEIGHTS), weights=list(_WEIGHTS.values()))[0]
+    tenant, journey = chance.choice(TENANTS), chance.choice(journeys)
+    customers = tuple(f"c-{chance.randrange(CUSTOMERS)}" for _ in range(_number(chance, kind)))
+    return Planned(
+        name=name,
+        at=at,
+        kind=kind,
+        tenant=tenant,
+        journey=journey,
+        customers=customers,
+        keyed=kind in {"single", "bulk", "events"} and chance.random() < 0.3,
+        words={
+            "event": chance.choice(["signed_up", "looked", "looked"]),
+            "newcomer": f"{seed}-{chance.randrange(_NEWCOMERS)}@example.com",
+            "coupon": chance.randrange(1_000_000),
+        },
+    )
+
+
+def _number(chance: random.Random, kind: Kind) -> int:
+    """How many customers such a call names."""
+    match kind:
+        case "bulk":
+            return chance.randint(20, 150)
+        case "events":
+            return chance.randint(1, 12)
+        case _:
+            return 1

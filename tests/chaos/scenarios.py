@@ -1,0 +1,281 @@
+"""The rows of faults, and what has to hold while each is injected."""
+
+import random
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tests.chaos import faults
+from tests.chaos.faults import Fault
+from tests.chaos.load import Sending
+from tests.chaos.mischief import (
+    poison_calls,
+    poison_is_given_up,
+    poison_rests,
+    schedule_was_followed,
+    spoil,
+    target_calls,
+    targets_were_tried_twice,
+)
+from tests.chaos.plan import Planned
+from tests.chaos.service import Service
+from tests.chaos.tenants import CUSTOMERS, TRIGGERED
+
+Chance = random.Random
+HOUR = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One round of a scenario that has come to rest: its seed, and what was answered."""
+
+    seed: str
+    began: float
+    ended: float
+    sendings: Sequence[Sending]
+
+
+Finding = Callable[[Service, Trial], Iterator[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """`faults` from chance alone, so that a seed gives the same again; `load` in seconds."""
+
+    name: str
+    load: float
+    faults: Callable[[Chance], list[Fault]]
+    per_second: float = 20.0
+    journeys: Sequence[str] = TRIGGERED
+    beside: Callable[[str, Chance], list[Planned]] = lambda seed, chance: []
+    rests: Callable[[Service, str], bool] = lambda service, seed: True
+    rest_seconds: float = 75.0
+    findings: Sequence[Finding] = ()
+
+
+def _fault(at: float, words: str, do: faults.Deed) -> Fault:
+    return Fault(at=round(at, 2), words=words, do=do)
+
+
+# Processes ------------------------------------------------------------------------------------------------------------
+
+
+def _workers_killed(chance: Chance) -> list[Fault]:
+    lanes = chance.sample(["worker", "bulk", "webhooks"], 3)
+    names = [f"{lane}-{chance.choice([1, 2])}" for lane in lanes]
+    return [
+        _fault(place * 2.5 + chance.uniform(1, 3), f"kill -9 of the group of {name}", faults.kill_group(name))
+        for place, name in enumerate(names)
+    ]
+
+
+def _children_killed(chance: Chance) -> list[Fault]:
+    names = [f"{chance.choice(['worker', 'bulk'])}-{chance.choice([1, 2])}" for _ in range(5)]
+    return [
+        _fault(place * 1.4 + chance.uniform(0.5, 1.9), f"kill -9 of a pool child of {name}", deed)
+        for place, name in enumerate(names)
+        for deed in [faults.kill_child(name, chance.randrange(100))]
+    ]
+
+
+def _webs_killed(chance: Chance) -> list[Fault]:
+    first = chance.choice([1, 2])
+    return [
+        _fault(at + chance.uniform(0, 2), f"kill -9 of the group of web-{number}", faults.kill_web(f"web-{number}"))
+        for at, number in ((1, first), (8, 3 - first))
+    ]
+
+
+def _clocks_off(chance: Chance) -> list[Fault]:
+    ahead = chance.choice([1, 2])
+    signs = {ahead: HOUR, 3 - ahead: -HOUR}
+    return [
+        _fault(0, f"{lane}-{number}'s clock {seconds:+} s off", faults.put_clock_off(f"{lane}-{number}", seconds))
+        for lane in ("worker", "bulk", "webhooks")
+        for number, seconds in signs.items()
+    ]
+
+
+# Redis and PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+def _redis_killed(chance: Chance) -> list[Fault]:
+    seconds = round(chance.uniform(0.5, 3), 2)
+    return [_fault(chance.uniform(1, 4), f"Redis killed for {seconds} s", faults.kill_redis(seconds))]
+
+
+def _redis_flushed(chance: Chance) -> list[Fault]:
+    return [_fault(n * 2 + chance.uniform(0.2, 2), "Redis flushed", faults.flush_redis) for n in range(3)]
+
+
+def _redis_frozen(seconds: float, chance: Chance) -> list[Fault]:
+    return [_fault(chance.uniform(1, 2), f"Redis frozen for {seconds:g} s", faults.freeze_redis(seconds))]
+
+
+def _redis_full(chance: Chance) -> list[Fault]:
+    seconds = round(chance.uniform(3, 6), 2)
+    return [_fault(chance.uniform(1, 2), f"Redis full for {seconds} s", faults.fill_redis(seconds))]
+
+
+def _postgresql_restarted(number: signal.Signals, chance: Chance) -> list[Fault]:
+    words = "fast" if number is signal.SIGINT else "immediate"
+    return [
+        _fault(at + chance.uniform(0, 1.5), f"PostgreSQL restarted ({words})", faults.restart_postgresql(number, away))
+        for at in (1, 6)
+        for away in [round(chance.uniform(0, 1.5), 2)]
+    ]
+
+
+def _backends_terminated(chance: Chance) -> list[Fault]:
+    words = "every backend terminated"
+    return [_fault(n * 2 + chance.uniform(0.2, 2), words, faults.terminate_backends) for n in range(3)]
+
+
+def _postgresql_frozen(chance: Chance) -> list[Fault]:
+    return [_fault(chance.uniform(1, 2), "PostgreSQL frozen for 10 s", faults.freeze_postgresql(10))]
+
+
+# What has to hold in addition -----------------------------------------------------------------------------------------
+
+
+def _served_without_redis(service: Service, trial: Trial) -> Iterator[str]:
+    """2xx within a second, whatever Redis does."""
+    slow = [sending for sending in _during(service, "redis", trial) if sending.seconds > 1.0]
+    for sending in slow[:3]:
+        yield f"{sending.call.kind} {sending.call.name} took {sending.seconds:.2f} s while Redis was away"
+
+
+def _during(service: Service, what: str, trial: Trial) -> list[Sending]:
+    outages = [outage for outage in service.outages if outage.what == what]
+    return [
+        sending
+        for sending in trial.sendings
+        if any(outage.began <= sending.began <= outage.ended for outage in outages)
+    ]
+
+
+_FROZEN_SECONDS = 6.0
+
+
+def _nobody_waits_for_ever(service: Service, trial: Trial) -> Iterator[str]:
+    """While PostgreSQL does not answer, callers get to know within a few seconds."""
+    slow = [sending for sending in trial.sendings if sending.seconds > _FROZEN_SECONDS]
+    if slow:
+        longest = max(sending.seconds for sending in slow)
+        yield f"{len(slow)} calls waited for more than {_FROZEN_SECONDS:.0f} s, one for {longest:.1f} s"
+
+
+def _poison(service: Service, trial: Trial) -> Iterator[str]:
+    return poison_is_given_up(service, trial.seed)
+
+
+def _targets(service: Service, trial: Trial) -> Iterator[str]:
+    yield from schedule_was_followed(service, trial.seed)
+    if any("/secret" in request.path for request in service.receiver.arrived):
+        yield "a redirect was followed"
+    yield from _healthy_webhooks_are_prompt(service, trial)
+
+
+_LATE_SECONDS = 3.0
+_LATENESS = """
+SELECT count(*), count(*) FILTER (WHERE attempt.at > run.began_at + %s * interval '1 second'),
+       coalesce(max(extract(epoch FROM attempt.at - run.began_at)), 0)::float
+FROM journeys_webhookdelivery delivery
+JOIN journeys_webhookattempt attempt ON attempt.delivery_id = delivery.id AND attempt.number = 1
+JOIN journeys_steprun run ON run.enrollment_id = delivery.enrollment_id AND run.ordinal = delivery.ordinal
+JOIN journeys_enrollment entry ON entry.id = delivery.enrollment_id
+JOIN journeys_enrollmentjob job ON job.id = entry.job_id
+JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+WHERE delivery.url LIKE '%%/ok' AND trigger.request_id LIKE %s
+"""
+
+
+def _healthy_webhooks_are_prompt(service: Service, trial: Trial) -> Iterator[str]:
+    """Bad receivers do not keep the worker from the good one."""
+    number, late, latest = service.ask(_LATENESS, _LATE_SECONDS, f"{trial.seed}-%")[0]
+    if not number or late > number / 20:
+        yield f"{late} of {number} webhooks to the healthy receiver were late, the latest {latest:.1f} s"
+
+
+_WAITS = """
+SELECT run.step_id, journey.key, extract(epoch FROM run.ended_at - run.began_at)::float
+FROM journeys_steprun run
+JOIN journeys_enrollment entry ON entry.id = run.enrollment_id
+JOIN journeys_journey journey ON journey.id = entry.journey_id
+JOIN journeys_enrollmentjob job ON job.id = entry.job_id
+JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+WHERE run.type = 'delay' AND run.state = 'done' AND trigger.request_id LIKE %s
+"""
+_DURATIONS = {"once": 1.0, "notify": 1.0, "thrice": 2.0}
+_OFF = """
+SELECT count(*), max(abs(extract(epoch FROM attempt.at - run.began_at)))::float
+FROM journeys_webhookattempt attempt JOIN journeys_webhookdelivery delivery ON delivery.id = attempt.delivery_id
+JOIN journeys_steprun run ON run.enrollment_id = delivery.enrollment_id AND run.ordinal = delivery.ordinal
+WHERE delivery.url LIKE '%%/ok' AND abs(extract(epoch FROM attempt.at - run.began_at)) > 1000
+"""
+
+
+def _database_clock_decides(service: Service, trial: Trial) -> Iterator[str]:
+    """Delays are as long as they are written, and attempts are recorded when they were made."""
+    waits = service.ask(_WAITS, f"{trial.seed}-%")
+    if not waits:
+        yield "nobody waited"
+    for step, key, seconds in waits:
+        if not _DURATIONS[key] <= seconds <= _DURATIONS[key] + 15:
+            yield f"{step} of {key} took {seconds:.1f} s"
+    number, most = service.ask(_OFF)[0]
+    if number:
+        yield f"{number} attempts are recorded up to {most:.0f} s beside their time"
+    off = [
+        request for request in service.receiver.arrived
+        if abs(request.at - float(request.headers.get("webhook-timestamp", 0))) > 60
+    ]  # fmt: skip
+    if off:
+        yield f"{len(off)} webhooks were signed with a time that is off"
+
+
+def _first(chance: Chance, number: int) -> int:
+    return chance.randrange(CUSTOMERS - number)
+
+
+def _poison_calls(seed: str, chance: Chance) -> list[Planned]:
+    return poison_calls(seed=seed, first=_first(chance, 10), at=1.0)
+
+
+def _target_calls(seed: str, chance: Chance) -> list[Planned]:
+    return target_calls(seed=seed, first=_first(chance, 10), at=1.0)
+
+
+WITHOUT_REDIS: Sequence[Finding] = (_served_without_redis,)
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(name="worker-killed", load=10, faults=_workers_killed),
+        Scenario(name="child-killed", load=9, faults=_children_killed),
+        Scenario(name="web-killed", load=14, faults=_webs_killed),
+        Scenario(name="redis-killed", load=9, faults=_redis_killed, findings=WITHOUT_REDIS),
+        Scenario(name="redis-flushed", load=8, faults=_redis_flushed),
+        *(
+            Scenario(
+                name=f"redis-frozen-{seconds}", load=seconds + 5, per_second=20 if seconds < 60 else 8,
+                faults=partial(_redis_frozen, float(seconds)), findings=WITHOUT_REDIS,
+            )
+            for seconds in (2, 12, 60)
+        ),
+        Scenario(name="redis-full", load=10, faults=_redis_full, findings=WITHOUT_REDIS),
+        Scenario(name="postgresql-fast", load=11, faults=partial(_postgresql_restarted, signal.SIGINT)),
+        Scenario(name="postgresql-immediate", load=11, faults=partial(_postgresql_restarted, signal.SIGQUIT)),
+        Scenario(name="postgresql-terminated", load=8, faults=_backends_terminated),
+        Scenario(name="postgresql-frozen", load=15, faults=_postgresql_frozen, findings=(_nobody_waits_for_ever,)),
+        Scenario(
+            name="poison", load=10, beside=_poison_calls, rests=poison_rests, findings=(_poison,),
+            faults=lambda chance: [_fault(0, "poison in journeys", spoil)],
+        ),
+        Scenario(
+            name="webhook-targets", load=12, beside=_target_calls, rests=targets_were_tried_twice, findings=(_targets,),
+            faults=lambda chance: [],
+        ),
+        Scenario(name="clock-off", load=16, faults=_clocks_off, findings=(_database_clock_decides,)),
+    )
+}  # fmt: skip

@@ -1,0 +1,169 @@
+"""A PostgreSQL and a Redis of the run's own, that can be stopped, killed and frozen.
+
+They are the programs that a checkout brings along, in a scratch folder and on ports of loopback.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import psycopg
+import redis
+
+from config import servers
+from config.servers import Server
+
+PATIENCE = 60.0  # seconds
+
+
+class OwnServer:
+    """A server in the hands of whoever injects faults."""
+
+    def __init__(self, server: Server, *, port: int, options: Sequence[str], answers: Callable[[], bool]) -> None:
+        self.port = port
+        self._server = server
+        self._command = [*server.command, *options]
+        self._answers = answers
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        with self._server.log.open("ab") as log:
+            with _said_to(log):
+                self._server.prepare(self._server)
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+        wait_until(self._answers, what=self._server.name)
+
+    def stop(self, number: signal.Signals) -> None:
+        """Sends the signal to its first process, and waits for its end."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """All its processes stand still until the end of the block."""
+        try:
+            stopped: list[int] = []
+            while fresh := [pid for pid in self._pids() if pid not in stopped]:
+                for pid in fresh:
+                    _signal(pid, signal.SIGSTOP)
+                stopped += fresh
+            yield
+        finally:
+            self.thaw()
+
+    def thaw(self) -> None:
+        for pid in self._pids():
+            _signal(pid, signal.SIGCONT)
+
+    def wait_until_it_answers(self) -> None:
+        wait_until(self._answers, what=self._server.name)
+
+    def end(self) -> None:
+        """However it stands."""
+        if self._process is not None and self._process.poll() is None:
+            self.thaw()
+            for pid in reversed(self._pids()):
+                _signal(pid, signal.SIGKILL)
+            self._process.wait(PATIENCE)
+        shutil.rmtree(self._server.sockets, ignore_errors=True)
+
+    def _pids(self) -> list[int]:
+        return [] if self._process is None else [self._process.pid, *children_of(self._process.pid)]
+
+
+def own_postgresql(folder: Path) -> tuple[OwnServer, str]:
+    """Not started yet; and its URL."""
+    server, port = _in_folder(servers.postgresql, folder), free_port()
+    url = f"postgres://{servers.DATABASE}@127.0.0.1:{port}/{servers.DATABASE}"
+    options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}"]
+    return OwnServer(server, port=port, options=options, answers=lambda: _postgresql_answers(url)), url
+
+
+def own_redis(folder: Path) -> tuple[OwnServer, str]:
+    """Not started yet; and its URL."""
+    server, port = _in_folder(servers.redis, folder), free_port()
+    url = f"redis://127.0.0.1:{port}/0"
+    options = ["--bind", "127.0.0.1", "--port", str(port)]
+    return OwnServer(server, port=port, options=options, answers=lambda: _redis_answers(url)), url
+
+
+def _in_folder(make: Callable[[], Server], folder: Path) -> Server:
+    """What the checkout would start if its data were in this folder."""
+    before = os.environ.get("EMBEDDED_DATA")
+    os.environ["EMBEDDED_DATA"] = str(folder)
+    try:
+        return make()
+    finally:
+        del os.environ["EMBEDDED_DATA"]
+        if before is not None:
+            os.environ["EMBEDDED_DATA"] = before
+
+
+def _postgresql_answers(url: str) -> bool:
+    try:
+        with psycopg.connect(url, connect_timeout=2) as connection:
+            connection.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    try:
+        with redis.Redis.from_url(url, socket_timeout=2) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def children_of(pid: int) -> list[int]:
+    """The process ids of all its children, and of theirs."""
+    try:
+        own = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [every for child in own for every in (child, *children_of(child))]
+
+
+@contextmanager
+def _said_to(log: BinaryIO) -> Iterator[None]:
+    """What programs say that are started inside of the block."""
+    kept = os.dup(1), os.dup(2)
+    try:
+        for number in (1, 2):
+            os.dup2(log.fileno(), number)
+        yield
+    finally:
+        for number, own in enumerate(kept, start=1):
+            os.dup2(own, number)
+            os.close(own)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = PATIENCE) -> None:
+    """Waits until the condition holds; raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Waited {seconds:.0f} s for {what}.")
+        time.sleep(0.05)

@@ -1,0 +1,148 @@
+"""The service as it runs for real, on servers of its own, in a scratch folder."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from redis import Redis
+
+from tests import receiver as receivers
+from tests.chaos.fleet import ROOT, TWO_OF_EACH, Fleet
+from tests.chaos.load import Load
+from tests.chaos.plan import TENANTS
+from tests.chaos.servers import OwnServer, own_postgresql, own_redis, wait_until
+from tests.chaos.tenants import MANY, Course, Tenant, seed
+from tests.receiver import Receiver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage:
+    """When a server was away, in seconds of the monotonic clock."""
+
+    what: str
+    began: float
+    ended: float
+
+    def touches(self, began: float, ended: float, *, grace: float = 0.0) -> bool:
+        return began <= self.ended + grace and ended >= self.began
+
+
+@dataclass(kw_only=True)
+class Service:
+    """A service that runs, and all that is known of it from outside."""
+
+    postgresql: OwnServer
+    redis: OwnServer
+    database_url: str
+    redis_url: str
+    fleet: Fleet
+    receiver: Receiver
+    tenants: Mapping[str, Tenant]
+    load: Load
+    outages: list[Outage] = field(default_factory=list)
+
+    def ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """All rows, over a connection of its own: earlier ones may have been cut."""
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            cursor = connection.execute(statement, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def count(self, statement: str, *parameters: Any) -> int:
+        return int(self.ask(statement, *parameters)[0][0])
+
+    @contextmanager
+    def away(self, what: str) -> Iterator[None]:
+        """Notes that a server was away during the block."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.outages.append(Outage(what=what, began=began, ended=time.monotonic()))
+
+    def client(self) -> Redis:
+        return Redis.from_url(self.redis_url, socket_timeout=5)
+
+    def listening(self) -> int:
+        """How many workers wait for messages."""
+        with self.client() as client:
+            return sum(peer["cmd"] == "brpop" for peer in client.client_list())
+
+
+@contextmanager
+def running_service(scratch: Path, *, beside: Sequence[Course] = ()) -> Iterator[Service]:
+    """Starts everything, two of each process; ends everything, also what was killed, frozen or cut off."""
+    with ExitStack() as stack:
+        data, logs = scratch / "data", scratch / "logs"
+        for folder in (scratch, data, logs):
+            folder.mkdir(mode=0o755, exist_ok=True)
+            folder.chmod(0o755)  # PostgreSQL may run as another user
+        receiver = stack.enter_context(receivers.running())
+        postgresql, database_url = own_postgresql(data)
+        own, redis_url = own_redis(data)
+        for server in (postgresql, own):
+            stack.callback(server.end)
+            server.start()
+        environment = environment_of(database_url, redis_url)
+        tenants = _prepare(environment, receiver=receiver.url(""), beside=beside)
+        fleet = Fleet(environment, logs=logs, numbers=TWO_OF_EACH)
+        stack.callback(fleet.end)
+        fleet.start()
+        service = Service(
+            postgresql=postgresql,
+            redis=own,
+            database_url=database_url,
+            redis_url=redis_url,
+            fleet=fleet,
+            receiver=receiver,
+            tenants=tenants,
+            load=Load(tenants=tenants, ports=fleet.ports),
+        )
+        wait_until(lambda: service.listening() >= fleet.workers, what="the workers")
+        yield service
+
+
+def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "ENVIRONMENT": "production",
+        "SECRET_KEY": secrets.token_urlsafe(40),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "SECURE_SSL_REDIRECT": "false",
+        "DJANGO_SETTINGS_MODULE": "tests.chaos.poison.settings",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "BRIDGE_RATE_LIMIT": f"{MANY}/m",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEB_WORKERS": "1",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
+    }
+
+
+def _prepare(environment: Mapping[str, str], *, receiver: str, beside: Sequence[Course]) -> dict[str, Tenant]:
+    _manage(environment, "migrate", "--verbosity", "0")
+
+    def make(name: str) -> Tenant:
+        described = json.dumps(seed(name, receiver=receiver, beside=beside))
+        return Tenant.read(name, _manage(environment, "seed_workspace", "-", "--json", text=described))
+
+    with ThreadPoolExecutor() as pool:
+        return {tenant.name: tenant for tenant in pool.map(make, TENANTS)}
+
+
+def _manage(environment: Mapping[str, str], *arguments: str, text: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT, env=dict(environment), check=True, stdout=subprocess.PIPE, input=text, text=True,
+    )  # fmt: skip
+    return done.stdout

@@ -1,0 +1,131 @@
+"""The two workspaces of a run, and the journeys that their customers walk."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+CUSTOMERS = 300
+SEGMENT = 40  # the first so many customers
+MANY = 1_000_000
+
+# What the reference model has to know of a journey: how often one may enter, and whether the entry ends at once.
+Rule = Literal["number_at_once", "once", "number", "always_at_once", "one_at_a_time", "if_pro"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """A journey of the run; `receiver` stands in its steps for the base of the receiver's URLs."""
+
+    key: str
+    rule: Rule
+    steps: Sequence[Mapping[str, Any]] = ()
+    entries: int | None = None
+    reenter: bool = False
+    conditions: Mapping[str, Any] | None = None
+    event: str | None = None
+
+    def seed(self, receiver: str) -> dict[str, Any]:
+        steps = json.loads(json.dumps(self.steps).replace("receiver", receiver))
+        return {
+            "key": self.key,
+            "name": self.key,
+            "trigger": "event" if self.event else "api",
+            "eventName": self.event,
+            "maxEntriesPerCustomer": self.entries,
+            "allowReenrollment": self.reenter,
+            "entryConditions": self.conditions,
+            "steps": steps,
+        }
+
+
+def _delay(step_id: str, duration: str) -> dict[str, Any]:
+    return {"id": step_id, "type": "delay", "for": duration}
+
+
+def webhook(step_id: str, url: str = "receiver/ok") -> dict[str, Any]:
+    """A step whose body names its enrollment."""
+    return {"id": step_id, "type": "webhook", "url": url, "body": {"enrollment": "{{ enrollment.id }}"}}
+
+
+COURSES = (
+    Course(key="thrice_at_once", rule="number_at_once", entries=3),
+    Course(key="always_at_once", rule="always_at_once", reenter=True),
+    Course(
+        key="once",
+        rule="once",
+        steps=[
+            _delay("rest", "PT1S"),
+            {"id": "mark", "type": "update_profile", "attributes": {"mark": "{{ enrollment.id }}"}},
+            {"id": "tell", "type": "track_event", "eventName": "rested"},
+        ],
+    ),
+    Course(key="thrice", rule="number", entries=3, steps=[_delay("rest", "PT2S")]),
+    Course(
+        key="notify", rule="one_at_a_time", reenter=True, steps=[webhook("one"), _delay("rest", "PT1S"), webhook("two")]
+    ),
+    Course(
+        key="only_pro", rule="if_pro", conditions={"field": "customer.plan", "op": "eq", "value": "pro"}, reenter=True
+    ),
+    Course(
+        key="listens",
+        rule="one_at_a_time",
+        reenter=True,
+        steps=[
+            {
+                "id": "listen", "type": "wait_for_event", "event": "signed_up", "timeout": "PT3S",
+                "onEvent": "heard", "onTimeout": None,
+            },
+            webhook("heard"),
+        ],
+    ),
+    Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
+    Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
+)  # fmt: skip
+TRIGGERED = tuple(course.key for course in COURSES if course.event is None)
+BY_KEY = {course.key: course for course in COURSES}
+
+
+def plan_of(number: int) -> str:
+    return "pro" if number % 3 else "free"
+
+
+def seed(name: str, *, receiver: str, beside: Sequence[Course] = ()) -> dict[str, Any]:
+    """What `seed_workspace` makes the workspace of."""
+    customers = [
+        {"external_id": f"c-{n}", "email": f"c-{n}@example.com", "attributes": {"plan": plan_of(n)}}
+        for n in range(CUSTOMERS)
+    ]
+    return {
+        "workspace": {"key": name, "name": name},
+        "apiKeys": [{"name": "server", "rateLimit": f"{MANY}/m"}],
+        "apps": [{"name": "web", "allowedOrigins": []}],
+        "customers": customers,
+        "segments": [{"key": "first", "name": "First", "members": [f"c-{n}" for n in range(SEGMENT)]}],
+        "journeys": [course.seed(receiver) for course in (*COURSES, *beside)],
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tenant:
+    """A workspace as its callers know it."""
+
+    name: str
+    workspace: str
+    key: str
+    app: str
+    segment: str
+    journeys: Mapping[str, str]
+
+    @classmethod
+    def read(cls, name: str, printed: str) -> "Tenant":
+        """From what `seed_workspace --json` printed."""
+        seeded = json.loads(printed)
+        return cls(
+            name=name,
+            workspace=seeded["workspaceId"],
+            key=seeded["apiKeys"]["server"],
+            app=seeded["apps"]["web"],
+            segment=seeded["segments"]["first"],
+            journeys=seeded["journeys"],
+        )
