@@ -53,8 +53,18 @@ class Service:
     app: str
     journey: str
     connection: "psycopg.Connection[tuple[Any, ...]]"
+    log: Path
     environment: dict[str, str] = field(repr=False)
-    pids: dict[str, int] = field(default_factory=dict)
+    running: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: process.pid for name, process in self.running.items()}
+
+    def restart(self, name: str, **changes: str) -> None:
+        """Starts one of the Procfile's processes anew, with these changes to its environment."""
+        _stop(self.running[name])
+        self.running[name] = _start(procfile()[name], self.environment | changes, log=self.log)
 
     @property
     def trigger_path(self) -> str:
@@ -70,11 +80,7 @@ class Service:
 
     def trigger(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The `data` of the trigger's answer."""
-        sent = json.dumps(body).encode()
-        request = urllib.request.Request(self.base + self.trigger_path, sent, self.server_headers, method="POST")
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            data: dict[str, Any] = json.load(response)["data"]
-        return data
+        return call(self.base + self.trigger_path, body, key=self.key)
 
     def settle(self, *, within: float = PATIENCE) -> None:
         """Waits until nothing is queued."""
@@ -85,6 +91,15 @@ class Service:
         """The first value that the statement gives."""
         row = self.connection.execute(statement, parameters).fetchone()
         return row[0] if row else None
+
+
+def call(url: str, body: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+    """The `data` of the answer to a server's POST."""
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
+    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+        data: dict[str, Any] = json.load(response)["data"]
+    return data
 
 
 @contextmanager
@@ -100,9 +115,12 @@ def running_service() -> Iterator[Service]:
         environment = _environment(database_url, redis_url)
         _manage(environment, "migrate", "--verbosity", "0")
         seeded = seed(environment, _SEED, customers=CUSTOMERS, folder=scratch)
-        pids = _start_all(stack, environment | {"PORT": str(port)}, log=scratch / "service.log")
+        environment["PORT"] = str(port)
+        log = scratch / "service.log"
+        running = {name: _start(command, environment, log=log) for name, command in procfile().items()}
+        stack.callback(_stop_all, running)
         floor = environment | {"PORT": str(floor_port), "DJANGO_SETTINGS_MODULE": "tests.benchmarks.floor_settings"}
-        _start(stack, _procfile()["web"], floor, log=scratch / "floor.log")
+        stack.callback(_stop, _start(procfile()["web"], floor, log=scratch / "floor.log"))
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         for waiting in (port, floor_port):
             wait_until(lambda to=waiting: _answers(to), what="the web server")  # type: ignore[misc]
@@ -118,7 +136,8 @@ def running_service() -> Iterator[Service]:
             journey=seeded["journeys"]["enter"],
             connection=connection,
             environment=environment,
-            pids=pids,
+            log=log,
+            running=running,
         )
 
 
@@ -155,22 +174,22 @@ def seed(
     return seeded
 
 
-def _procfile() -> dict[str, str]:
+def procfile() -> dict[str, str]:
+    """The command of each process."""
     lines = (ROOT / "Procfile").read_text().splitlines()
     return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
 
 
-def _start_all(stack: ExitStack, environment: Mapping[str, str], *, log: Path) -> dict[str, int]:
-    return {name: _start(stack, command, environment, log=log) for name, command in _procfile().items()}
+def _start(command: str, environment: Mapping[str, str], *, log: Path) -> "subprocess.Popen[bytes]":
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", f"exec {command}"], cwd=ROOT, env=environment, stdout=output, stderr=output
+        )
 
 
-def _start(stack: ExitStack, command: str, environment: Mapping[str, str], *, log: Path) -> int:
-    output = stack.enter_context(log.open("ab"))
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", f"exec {command}"], cwd=ROOT, env=environment, stdout=output, stderr=output
-    )
-    stack.callback(_stop, process)
-    return process.pid
+def _stop_all(running: Mapping[str, "subprocess.Popen[bytes]"]) -> None:
+    for process in running.values():
+        _stop(process)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
