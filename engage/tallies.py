@@ -6,13 +6,13 @@ the processes; where Redis is wiped they begin anew, which Prometheus takes for 
 wait. A process that is killed takes at most its last two seconds along.
 """
 
-import atexit
 import os
 import threading
 import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from multiprocessing.util import Finalize
 
 import redis
 from django.conf import settings
@@ -134,4 +134,5 @@ def all_counts() -> dict[Name, int]:
 
 tallies = Tallies()
 os.register_at_fork(after_in_child=tallies.begin_anew)
-atexit.register(tallies.send_last)
+# The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
+Finalize(None, tallies.send_last, exitpriority=0)
