@@ -3,7 +3,7 @@
 Each process adds up in memory. A thread of its own sends the sums to one hash in Redis every two seconds, where there
 are any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive
 the processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
-wait. A process that is killed takes at most its last two seconds along.
+wait. Only a process that is killed takes its last two seconds along.
 """
 
 import os
