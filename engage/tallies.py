@@ -46,7 +46,7 @@ class Tallies:
 
     def begin_anew(self) -> None:
         """Forgets everything: a forked process counts for itself, and has no thread yet."""
-        self._lock = threading.Lock()
+        self._lock, self._sending = threading.Lock(), threading.Lock()
         self._sums: Counter[Name] = Counter()
         self._something = threading.Event()
         self._sender: threading.Thread | None = None
@@ -81,10 +81,14 @@ class Tallies:
                 self._something.set()
 
     def send(self) -> None:
-        """Sends what was counted. While Redis is away it is kept.
+        """Sends what was counted, and comes back once it is there. While Redis is away it is kept.
 
         Sums that Redis took without an answer (it froze) are not sent again: it counts them once it thaws.
         """
+        with self._sending:
+            self._send()
+
+    def _send(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, Counter()
         if not sums:
