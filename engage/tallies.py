@@ -3,16 +3,16 @@
 Each process adds up in memory. A thread of its own sends the sums to one hash in Redis every two seconds, where there
 are any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive
 the processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
-wait. A process that is killed takes at most its last two seconds along.
+wait. Only a process that is killed takes its last two seconds along.
 """
 
-import atexit
 import os
 import threading
 import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from multiprocessing.util import Finalize
 
 import redis
 from django.conf import settings
@@ -46,7 +46,7 @@ class Tallies:
 
     def begin_anew(self) -> None:
         """Forgets everything: a forked process counts for itself, and has no thread yet."""
-        self._lock = threading.Lock()
+        self._lock, self._sending = threading.Lock(), threading.Lock()
         self._sums: Counter[Name] = Counter()
         self._something = threading.Event()
         self._sender: threading.Thread | None = None
@@ -81,10 +81,14 @@ class Tallies:
                 self._something.set()
 
     def send(self) -> None:
-        """Sends what was counted. While Redis is away it is kept.
+        """Sends what was counted, and comes back once it is there. While Redis is away it is kept.
 
         Sums that Redis took without an answer (it froze) are not sent again: it counts them once it thaws.
         """
+        with self._sending:
+            self._send()
+
+    def _send(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, Counter()
         if not sums:
@@ -134,4 +138,5 @@ def all_counts() -> dict[Name, int]:
 
 tallies = Tallies()
 os.register_at_fork(after_in_child=tallies.begin_anew)
-atexit.register(tallies.send_last)
+# The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
+Finalize(None, tallies.send_last, exitpriority=0)
