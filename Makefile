@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --pyth
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test chaos bench lint types check lock clean
+.PHONY: run test chaos bench fuzz lint types check lock clean
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
 	@.ci/install requirements.txt
@@ -22,6 +22,11 @@ chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 doe
 bench: ## speed, measured beside its floors (needs wrk); PEER=program measures another stack too, ARGS="single --rounds 1"
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m tests.benchmarks $(if $(PEER),--peer $(PEER)) $(ARGS)
+
+fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
+	@.ci/install requirements-dev.txt
+	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
+		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py $(ARGS)
 
 lint:
 	@.ci/install requirements-dev.txt

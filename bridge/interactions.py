@@ -9,9 +9,11 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
+from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.events import NewEvent
-from customers.identity import Identifiers, find_or_create_customer
+from customers.fragment import Fragment
+from customers.identity import Identifiers, best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import write_attributes
 from engage.models import App
@@ -21,11 +23,12 @@ from journeys.reactions import record_and_react
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What every bridge call tells: in which message, by whom, and what stood in the form around the button."""
+    """What every bridge call tells: in which message, by whom, what stood in the form around the button, from where."""
 
     message_id: str
     known_by: Identifiers
     form_data: Mapping[str, Any]
+    address: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,48 +62,69 @@ def record_interaction(
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
     what happened: its event, the names of the attributes written, and whether the customer is new.
 
-    Raises InvalidRequest for attributes that cannot be written; then nothing is, and nobody is created.
+    Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
+    JourneysStartedLimitExceeded; then nothing is written, and nobody is created.
     """
+    interaction = Interaction(
+        workspace_id=app.workspace_id,
+        app=app,
+        message_id=call.message_id,
+        kind=kind,
+        form_data=dict(call.form_data),
+        attributes_written=[],
+    )
+    if event is None and attributes is None and _insert_for_known(interaction, call.known_by):
+        return interaction
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer = found.customer
-        written: list[str] = []
+        if found.created:
+            count_customer_created(app_id=app.id, address=call.address)
+        interaction.created_customer = found.created
         if attributes:
-            written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
-        event_id = _record(event, customer, now) if event else None
-        interaction = Interaction(
-            workspace_id=app.workspace_id,
-            app=app,
-            customer=customer,
-            event_id=event_id,
-            message_id=call.message_id,
-            kind=kind,
-            form_data=dict(call.form_data),
-            attributes_written=written,
-            created_customer=found.created,
-        )
-        _insert(interaction)
+            interaction.attributes_written = write_attributes(
+                customer=customer, attributes=attributes.values, field=attributes.field
+            )
+        if event:
+            interaction.event_id = _record(event, customer, app=app, call=call, now=now)
+        _insert(interaction, Fragment("SELECT %s::text AS id", [customer.id]))
     return interaction
+
+
+def _insert_for_known(interaction: Interaction, known_by: Identifiers) -> bool:
+    """Where nothing else is to be written: finds the customer and records in one statement; False where there is none.
+
+    The customer's row is locked as the foreign key would lock it.
+    """
+    match = best_match_query(workspace_id=interaction.workspace_id, known_by=known_by)
+    return _insert(interaction, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
 
 
 # Made at every call: for the ORM to put the same statement together anew takes three times as long as to execute it.
 _INSERT = """
+WITH customer AS ({customer})
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
+RETURNING customer_id
 """
 
 
-def _insert(made: Interaction) -> None:
+def _insert(made: Interaction, customer: Fragment) -> bool:
+    """Records the interaction for the customer whom the fragment selects; False where it selects nobody."""
     values: list[Any] = [
-        made.id, made.workspace_id, made.app_id, made.customer_id, made.event_id, made.message_id, made.kind,
+        *customer.params, made.id, made.workspace_id, made.app_id, made.event_id, made.message_id, made.kind,
         Jsonb(made.form_data), Jsonb(made.attributes_written), made.created_customer,
     ]  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, values)
+        cursor.execute(_INSERT.replace("{customer}", customer.sql), values)
+        row = cursor.fetchone()
+    if row:
+        made.customer_id = row[0]
+    return row is not None
 
 
-def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:
+def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:
     """Records the event with what it leads to; the workers are woken once that is committed."""
     recorded = NewEvent(
         workspace_id=customer.workspace_id,
@@ -110,5 +134,7 @@ def _record(event: MessageEvent, customer: Customer, now: datetime) -> str:
         source=event.source,
         occurred_at=now,
     )
-    transaction.on_commit(partial(wakeups.wake_for_reaction, record_and_react([recorded])), robust=True)
+    reaction = record_and_react([recorded])
+    count_journeys_started(app_id=app.id, address=call.address, number=len(reaction.queued))
+    transaction.on_commit(partial(wakeups.wake_for_reaction, reaction), robust=True)
     return recorded.id

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from customers.models import Customer, Event
@@ -39,10 +40,13 @@ class Interaction(models.Model):
                 name="interaction_customer", field="customer", table="customers_customer", on_delete="CASCADE"
             ),
             WorkspaceForeignKey(name="interaction_app", field="app", table="engage_app", on_delete="CASCADE"),
+            WorkspaceForeignKey(name="interaction_event", field="event", table="customers_event", on_delete="SET NULL"),
         ]
         indexes: ClassVar = [
             # Serves a customer's interactions, newest first, and erasing a customer.
             models.Index(fields=["workspace", "customer", "-id"], name="interaction_by_customer"),
+            # Serves deleting an event.
+            models.Index(fields=["event"], condition=Q(event__isnull=False), name="interaction_by_event"),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import ClosedData, EventData, LinkData, ProfileData
+from bridge.caps import CustomersCreatedLimitExceeded, JourneysStartedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import ActionBody, CaptureBody, SubmitActionBody
@@ -70,6 +71,8 @@ _CAPTURE_BODY = Body(
         ),
     ),
 )
+_TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
+_TOO_MANY_STARTED = JourneysStartedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
     operation_id="recordAction",
@@ -109,6 +112,8 @@ describe_action = SdkCall(
     refusals=[
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
+        _TOO_MANY_NEW,
+        _TOO_MANY_STARTED,
     ],
 )
 
@@ -156,5 +161,7 @@ describe_capture = SdkCall(
     refusals=[
         MissingParameter("At least one of userId, external_id, email, phone must be present."),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
+        _TOO_MANY_NEW,
+        _TOO_MANY_STARTED,
     ],
 )

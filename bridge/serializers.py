@@ -109,11 +109,11 @@ def _require(parent: str, field: str) -> Never:
     raise ValidationError({parent: {field: [ErrorDetail("is required.", code="required")]}})
 
 
-def read_action(body: Any) -> tuple[Call, Action]:
-    """The call and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
+def read_action(body: Any, *, address: str) -> tuple[Call, Action]:
+    """The call from this address and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
     values = ActionBody.read(body)
     data = values["actionData"]
-    return _call(values), Action(
+    return _call(values, address), Action(
         type=values["actionType"],
         event_name=data.get("eventName", ""),
         event_properties=data.get("eventProperties", {}),
@@ -121,16 +121,16 @@ def read_action(body: Any) -> tuple[Call, Action]:
     )
 
 
-def read_capture(body: Any) -> tuple[Call, SubmitAction | None]:
-    """The call and its submit action, which is None without a type.
+def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]:
+    """The call from this address and its submit action, which is None without a type.
 
     Raises MissingParameter, InvalidSubmitAction or InvalidRequest.
     """
     values = CaptureBody.read(body)
     submit = values["submitAction"]
     if "type" not in submit:
-        return _call(values), None
-    return _call(values), SubmitAction(
+        return _call(values, address), None
+    return _call(values, address), SubmitAction(
         type=submit["type"],
         event_name=submit.get("eventName", ""),
         event_properties=submit.get("eventProperties"),
@@ -138,7 +138,7 @@ def read_capture(body: Any) -> tuple[Call, SubmitAction | None]:
     )
 
 
-def _call(values: dict[str, Any]) -> Call:
+def _call(values: dict[str, Any], address: str) -> Call:
     known_by = identifiers(
         user_id=values.get("userId"),
         external_id=values.get("external_id"),
@@ -147,4 +147,6 @@ def _call(values: dict[str, Any]) -> Call:
     )
     if not known_by.present():
         raise MissingParameter("At least one of userId, external_id, email, phone must be present.")
-    return Call(message_id=values["messageId"], known_by=known_by, form_data=values.get("formData", {}))
+    return Call(
+        message_id=values["messageId"], known_by=known_by, form_data=values.get("formData", {}), address=address
+    )

@@ -20,7 +20,7 @@ class ActionView(SdkView):
     @schema.describe_action
     @once_per_key
     def post(self, request: Request) -> Response:
-        call, action = read_action(request.data)
+        call, action = read_action(request.data, address=self.address)
         interaction = perform_action(app=self.app, call=call, action=action, now=timezone.now())
         return success(*action_answer(interaction))
 
@@ -31,6 +31,6 @@ class CaptureView(SdkView):
     @schema.describe_capture
     @once_per_key
     def post(self, request: Request) -> Response:
-        call, submit = read_capture(request.data)
+        call, submit = read_capture(request.data, address=self.address)
         interaction = capture_form(app=self.app, call=call, submit=submit, now=timezone.now())
         return success(CAPTURED_MESSAGE, captured_data(interaction))

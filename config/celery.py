@@ -9,10 +9,11 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_failure, task_prerun
+from celery.signals import setup_logging, task_failure, task_prerun, worker_process_shutdown
 from django.db import close_old_connections
 
 from engage.request_log import configure_logging
+from engage.tallies import tallies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -25,6 +26,12 @@ log = structlog.get_logger(__name__)
 @setup_logging.connect
 def _use_our_logging(**_: Any) -> None:
     configure_logging()
+
+
+@worker_process_shutdown.connect
+def _send_last_counts(**_: Any) -> None:
+    """A child of the worker ends without Python's own farewells."""
+    tallies.send_last()
 
 
 @task_prerun.connect

@@ -46,6 +46,7 @@ NAVIGATION = [
         _list("Workspaces", "domain", "engage", "workspace"),
         _list("API keys", "key", "engage", "apikey"),
         _list("Apps", "devices", "engage", "app"),
+        _list("Webhook secrets", "signature", "journeys", "webhooksecret"),
         _list("Staff", "badge", "auth", "user"),
         _list("Staff groups", "shield_person", "auth", "group"),
     ),

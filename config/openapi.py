@@ -18,9 +18,10 @@ wrong in `message`, and the `requestId` to ask about. What another workspace has
 
 **Ids** that the service makes are 24 lower-case hexadecimal characters.
 
-**Limits.** Every API key may trigger 100 times a minute unless it was given another limit. Look-ups and the calls about
-customers are counted apart from triggers, and reading is allowed ten times as often as writing. SDKs are limited per
-app and address. Every counted answer tells the limit, and what is left of it, in its headers.
+**Limits.** Every API key may trigger 100 times a minute unless it was given another limit. Look-ups and the calls
+about customers are counted apart from triggers, and reading is allowed ten times as often as writing. SDKs are
+limited per app and address, and so are the customers that they create. Every counted answer tells the limit, and what
+is left of it, in its headers.
 """
 
 

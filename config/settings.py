@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "bridge",
 ]
 MIDDLEWARE = [
+    "engage.request_times.RequestTimesMiddleware",
     "engage.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -156,7 +157,7 @@ STORAGES = {
 
 if PRODUCTION:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
-    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("SECURE_HSTS_SUBDOMAINS", default=True)
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
@@ -210,6 +211,9 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 # What the service promises -------------------------------------------------------------------------------------------
 
 BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+# What the calls of one app from one address may make: anyone can send an app id.
+BRIDGE_CUSTOMERS_CREATED_LIMIT = env.str("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
+BRIDGE_JOURNEYS_STARTED_LIMIT = env.str("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 
@@ -222,6 +226,16 @@ except ValueError as error:
 WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", default=32)  # webhooks that one task has in the air at once
 if WEBHOOK_THREADS < 1:
     raise ImproperlyConfigured("WEBHOOK_THREADS must be at least 1.")
+
+# How many days `manage.py prune` keeps what is over; 0: for ever.
+RETAIN_HISTORY_DAYS = env.int("RETAIN_HISTORY_DAYS", default=90)
+RETAIN_JOBS_DAYS = env.int("RETAIN_JOBS_DAYS", default=90)
+RETAIN_INTERACTIONS_DAYS = env.int("RETAIN_INTERACTIONS_DAYS", default=365)
+RETAIN_EVENTS_DAYS = env.int("RETAIN_EVENTS_DAYS", default=365)
+if min(RETAIN_HISTORY_DAYS, RETAIN_JOBS_DAYS, RETAIN_INTERACTIONS_DAYS, RETAIN_EVENTS_DAYS) < 0:
+    raise ImproperlyConfigured("RETAIN_..._DAYS must be 0 or more.")
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")

@@ -5,10 +5,12 @@ from django.urls import include, path
 
 from config.documentation import DocumentationView, SchemaView
 from config.health import livez, readyz
+from config.metrics import metrics
 
 urlpatterns = [
     path("livez", livez),
     path("readyz", readyz),
+    path("metrics", metrics),
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),

@@ -1,15 +1,39 @@
 """Counters in Redis that fall back to counters inside the process while Redis is away."""
 
+import time
 from functools import cached_property
 from typing import Any
 
 import redis
+import structlog
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
 from engage.redis_availability import REDIS_FAILURES, redis_availability
+from engage.tallies import LIMITS_ALONE, tallies
 
+log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
+
+
+_SAME_OUTAGE_SECONDS = 30.0
+
+
+class CountingAlone:
+    """Tells that the process counts for itself: once in the log while an outage lasts, and how often as a metric."""
+
+    def __init__(self) -> None:
+        self._latest = float("-inf")
+
+    def note(self) -> None:
+        now = time.monotonic()
+        if now - self._latest > _SAME_OUTAGE_SECONDS:
+            log.warning("limits_counted_in_process")
+        self._latest = now
+        tallies.count(LIMITS_ALONE)
+
+
+_counting_alone = CountingAlone()
 
 
 class CounterCache(BaseCache):
@@ -44,7 +68,10 @@ class CounterCache(BaseCache):
             else:
                 self._note(name, seconds)
                 return added
-        return self._local.add(key, value, timeout, version)
+        added = self._local.add(key, value, timeout, version)
+        if added and value:  # the first of a window
+            _counting_alone.note()
+        return added
 
     def _note(self, name: str, seconds: int | None) -> None:
         if len(self._known) >= _MOST_KNOWN:
@@ -62,6 +89,7 @@ class CounterCache(BaseCache):
                 redis_availability.note_failure(purpose="counters", error=error)
             else:
                 return count
+        _counting_alone.note()
         self._local.add(key, 0, version=version)
         return self._local.incr(key, delta, version)
 

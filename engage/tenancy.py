@@ -1,6 +1,6 @@
-"""A foreign key over (workspace, id): PostgreSQL itself refuses a row that links two workspaces."""
+"""Foreign keys over (workspace, id): PostgreSQL itself refuses a row that links two workspaces."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from django.db import models
@@ -12,22 +12,26 @@ OnDelete = Literal["CASCADE", "RESTRICT", "SET NULL"]
 class WorkspaceForeignKey(models.BaseConstraint):
     """`FOREIGN KEY (workspace_id, <field>_id) REFERENCES <table> (workspace_id, id)`.
 
-    Stands beside a Django ForeignKey made with `same_workspace()`, which has no constraint of its own. The table
+    Stands beside a Django ForeignKey with `db_constraint=False`, which has no constraint of its own. The table
     referred to needs `unique_in_workspace()`.
+
+    `within` are further references that both tables have and that must agree: a job's journey is its trigger's. They
+    are held to their workspace by this one key; the table referred to then needs a unique constraint over them, too.
     """
 
-    def __init__(self, *, name: str, field: str, table: str, on_delete: OnDelete) -> None:
+    def __init__(self, *, name: str, field: str, table: str, on_delete: OnDelete, within: Sequence[str] = ()) -> None:
         super().__init__(name=name)
-        self.field, self.table, self.on_delete = field, table, on_delete
+        self.field, self.table, self.on_delete, self.within = field, table, on_delete, tuple(within)
 
     def _definition(self, editor: BaseDatabaseSchemaEditor) -> str:
         quote = editor.quote_name
         column = quote(self.field + "_id")
+        shared = ", ".join(["workspace_id", *(quote(f"{name}_id") for name in self.within)])
         # Who loses what it refers to stays in its workspace.
         on_delete = f"SET NULL ({column})" if self.on_delete == "SET NULL" else self.on_delete
         return (
-            f"CONSTRAINT {quote(self.name)} FOREIGN KEY (workspace_id, {column}) "
-            f"REFERENCES {quote(self.table)} (workspace_id, id) ON DELETE {on_delete}"
+            f"CONSTRAINT {quote(self.name)} FOREIGN KEY ({shared}, {column}) "
+            f"REFERENCES {quote(self.table)} ({shared}, id) ON DELETE {on_delete}"
         )
 
     def constraint_sql(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor) -> str:  # type: ignore[override]
@@ -51,7 +55,8 @@ class WorkspaceForeignKey(models.BaseConstraint):
 
     def deconstruct(self) -> tuple[str, tuple[Any, ...], Mapping[str, Any]]:  # type: ignore[override]
         path, args, kwargs = super().deconstruct()
-        return path, tuple(args), {**kwargs, "field": self.field, "table": self.table, "on_delete": self.on_delete}
+        kwargs |= {"field": self.field, "table": self.table, "on_delete": self.on_delete}
+        return path, tuple(args), {**kwargs, "within": self.within} if self.within else kwargs
 
 
 def unique_in_workspace(name: str) -> models.UniqueConstraint:

@@ -91,12 +91,16 @@ class SdkView(_LimitedView):
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
-        caller = f"{self.app.id} {client_address(request._request)}"
+        caller = f"{self.app.id} {self.address}"
         return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=seconds)
 
     @property
     def app(self) -> App:
         return cast("App", self.request.auth)
+
+    @property
+    def address(self) -> str:
+        return client_address(self.request._request)
 
     @property
     def caller(self) -> Caller:

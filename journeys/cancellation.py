@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from customers.models import Customer
 from engage.errors import Refusal
+from engage.tallies import DECISIONS, tallies
 from journeys.job_ids import parse_job_id
 from journeys.lookups import JobNotFound, JobState, job_state
 from journeys.models import EnrollmentJob
@@ -36,7 +37,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
         customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
         list(customer.select_for_update(no_key=True).values_list("id"))
         # An erased customer's job can be decided meanwhile; it enrolls nobody, and the status keeps the two apart.
-        EnrollmentJob.objects.filter(
+        cancelled = EnrollmentJob.objects.filter(
             workspace_id=workspace_id, status=EnrollmentJob.Status.QUEUED, **parts._asdict()
         ).update(
             status=EnrollmentJob.Status.CANCELLED,
@@ -45,6 +46,8 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
             decided_at=Now(),
         )
         job = job_state(workspace_id=workspace_id, job_id=job_id)
+    if cancelled:
+        tallies.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)
     if job.status != EnrollmentJob.Status.CANCELLED:
         raise JobAlreadyDecided(f"The job is not queued any more: its result is {job.result!r}. {job.reason}")
     return job

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from engage.tallies import DECISIONS, tallies
 from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
@@ -139,6 +140,7 @@ def give_up(chunk: ClaimedChunk) -> None:
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
         )
         waiting.delete()
+    tallies.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,18 +1,19 @@
-"""Making and changing journeys: the one place where their rules and steps are checked and saved."""
+"""Making and changing journeys: the one place where their rules, their steps and their ends are checked and saved."""
 
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from customers.conditions import InvalidCondition
+from customers.conditions import InvalidCondition, Root, parse_condition
 from engage.errors import Refusal
 from engage.fields import same_json
 from engage.models import Workspace
 from journeys.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.definition import parse_steps
+from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
 from journeys.steps.written import InvalidSteps
 
 # How seed files and messages spell what may be said of a journey.
@@ -21,11 +22,13 @@ SPELLINGS = {
     "name": "name",
     "trigger_type": "trigger",
     "event_name": "eventName",
+    "event_where": "where",
     "active": "active",
     "max_entries_per_customer": "maxEntriesPerCustomer",
     "allow_reenrollment": "allowReenrollment",
     "entry_conditions": "entryConditions",
     "steps": "steps",
+    "exit_on": "exitOn",
 }
 
 
@@ -49,11 +52,13 @@ class JourneyChanges(TypedDict, total=False):
     name: str
     trigger_type: str
     event_name: str
+    event_where: object
     active: bool
     max_entries_per_customer: int | None
     allow_reenrollment: bool
     entry_conditions: object
     steps: object
+    exit_on: object
 
 
 class SavedJourney(NamedTuple):
@@ -67,42 +72,71 @@ class SavedJourney(NamedTuple):
 def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Unpack[JourneyChanges]) -> SavedJourney:
     """Makes the workspace's journey of this key, or changes it. Raises InvalidJourney; then nothing is written.
 
-    Other steps than before make a new revision, with which customers enter from then on; those who are inside walk on
-    with theirs. A new journey is named after its key until it is given a name.
+    Other steps or exit conditions than before make a new revision, with which customers enter from then on; those who
+    are inside walk on with theirs. A new journey is named after its key until it is given a name.
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
     journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
         workspace=workspace, key=key, defaults={"name": key, "revision": 0}
     )
-    stored_steps = _current_steps(journey)
-    steps = changes.pop("steps", stored_steps or [])
+    stored = _current_way(journey)
+    way = _said_way(changes, stored or _Way(steps=[], exit_on=[]))
     changed = _apply(journey, changes)
-    check_journey(journey, steps=steps)
-    if stored_steps is None or not same_json(steps, stored_steps):
+    check_journey(journey, steps=way.steps, exit_on=way.exit_on)
+    if stored is None or not same_json(way, stored):
         journey.revision += 1
         changed.add("revision")
-        JourneyRevision.objects.create(workspace=workspace, journey=journey, number=journey.revision, steps=steps)
+        _make_revision(journey, way)
     if changed:
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
     return SavedJourney(journey, "created" if made else "changed" if changed else "unchanged")
 
 
-def check_journey(journey: Journey, *, steps: object) -> None:
-    """Whether the journey, saved or not, could be kept as it is with these steps. Raises InvalidJourney."""
+def check_journey(journey: Journey, *, steps: object, exit_on: object = None) -> None:
+    """Whether the journey, saved or not, could be kept as it is with these steps and ends. Raises InvalidJourney."""
     _check_fields(journey)
     _check_trigger(journey)
+    _check_event_where(journey)
     _check_entry_conditions(journey)
     try:
         parse_steps(steps)
     except InvalidSteps as refusal:
         raise InvalidJourney("steps", refusal.message) from None
+    try:
+        parse_exit_rules(exit_on)
+    except InvalidExitRules as refusal:
+        raise InvalidJourney("exit_on", refusal.message) from None
 
 
-def _current_steps(journey: Journey) -> list[Any] | None:
-    """The steps of the current revision; None where the journey has none yet."""
-    return (
-        JourneyRevision.objects.filter(journey=journey, number=journey.revision).values_list("steps", flat=True).first()
+class _Way(NamedTuple):
+    """What is kept in a revision."""
+
+    steps: object
+    exit_on: object
+
+
+def _current_way(journey: Journey) -> _Way | None:
+    """The way of the current revision; None where the journey has none yet."""
+    current = JourneyRevision.objects.filter(journey=journey, number=journey.revision)
+    stored = current.values_list("steps", "exit_on").first()
+    return None if stored is None else _Way(*stored)
+
+
+def _said_way(changes: JourneyChanges, stored: _Way) -> _Way:
+    """The way that the changes say, which they lose; what they do not say is as it was."""
+    steps, exit_on = changes.pop("steps", stored.steps), changes.pop("exit_on", stored.exit_on)
+    return _Way(steps=steps, exit_on=[] if exit_on is None else exit_on)
+
+
+def _make_revision(journey: Journey, way: _Way) -> None:
+    JourneyRevision.objects.create(
+        workspace_id=journey.workspace_id,
+        journey=journey,
+        number=journey.revision,
+        steps=way.steps,
+        exit_on=way.exit_on,
+        exit_events=list(parse_exit_rules(way.exit_on).event_names),
     )
 
 
@@ -111,6 +145,7 @@ def _apply(journey: Journey, changes: JourneyChanges) -> set[str]:
     fields: dict[str, object] = dict(changes)
     if changes.get("trigger_type") == Journey.TriggerType.API:
         fields.setdefault("event_name", "")
+        fields.setdefault("event_where", None)
     changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}
     for name in changed:
         setattr(journey, name, fields[name])
@@ -130,6 +165,17 @@ def _check_trigger(journey: Journey) -> None:
         raise InvalidJourney("event_name", "eventName is required where the trigger is event.")
     if journey.trigger_type == Journey.TriggerType.API and journey.event_name:
         raise InvalidJourney("event_name", "eventName must be null where the trigger is api.")
+
+
+def _check_event_where(journey: Journey) -> None:
+    if journey.event_where is None:
+        return
+    if journey.trigger_type == Journey.TriggerType.API:
+        raise InvalidJourney("event_where", "where must be null where the trigger is api.")
+    try:
+        parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
+    except InvalidCondition as refusal:
+        raise InvalidJourney("event_where", refusal.message) from None
 
 
 def _check_entry_conditions(journey: Journey) -> None:

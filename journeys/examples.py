@@ -10,6 +10,15 @@ from journeys.answers import (
     SingleData,
     TriggerData,
 )
+from journeys.dry_run_answers import (
+    DryRunData,
+    NamedData,
+    RehearsalData,
+    RehearsedEndData,
+    RehearsedRequestData,
+    RehearsedStepData,
+    TriedData,
+)
 from journeys.job_ids import job_id
 
 JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
@@ -51,6 +60,58 @@ EXCLUDED = ExcludedData(
     jobId=None,
     triggerId=None,
     note=EXCLUDED_NOTE,
+)
+DRY_RUN = DryRunData(
+    journeyId=JOURNEY,
+    status="dry_run",
+    queued=False,
+    unknownExternalIds=[],
+    excluded=[],
+    notInSegments=[],
+    customers=[
+        TriedData(customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.")
+    ],
+    found=1,
+    results={"enrolled": 1},
+    rehearsal=RehearsalData(
+        steps=[
+            RehearsedStepData(
+                at=QUEUED_AT,
+                stepId="tell-sales",
+                type="webhook",
+                state="waiting",
+                detail="Sends POST to shop.example.",
+                missing=["customer.first_name"],
+                request=RehearsedRequestData(
+                    method="POST",
+                    url="https://shop.example/orders",
+                    headers={"Content-Type": "application/json"},
+                    body='{"order":"A-1042","name":""}',
+                ),
+                writes=None,
+                event=None,
+            )
+        ],
+        end=RehearsedEndData(state="completed", reason="The last step is done."),
+    ),
+)
+BULK_DRY_RUN = DryRunData(
+    journeyId=JOURNEY,
+    status="dry_run",
+    queued=False,
+    unknownExternalIds=["nobody"],
+    excluded=[NamedData(customerId=BOB, external_id="bob")],
+    notInSegments=[],
+    customers=[
+        TriedData(
+            customerId=ADA,
+            external_id="ada",
+            result="already_enrolled",
+            reason="The customer is in the journey at the moment.",
+        )
+    ],
+    found=1,
+    results={"already_enrolled": 1},
 )
 QUEUED_JOB = JobData(
     jobId=ADAS_JOB,

@@ -32,7 +32,7 @@ WITH asked AS (
     SET state = 'dropped', result = 'The enrollment ended before it was delivered.'
     FROM ended
     WHERE delivery.enrollment_id = ended.id AND delivery.ordinal = ended.steps_begun - 1
-      AND delivery.state = 'waiting'
+      AND delivery.state = 'waiting' AND NOT delivery.again
 )
 SELECT id FROM ended
 """

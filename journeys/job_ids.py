@@ -1,6 +1,7 @@
 """The job id of the interface: `enroll-<journeyId>-<customerId>-<epoch_millis>`."""
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _PATTERN = re.compile(
@@ -19,6 +20,11 @@ class JobIdParts(NamedTuple):
 def job_id(*, journey_id: str, customer_id: str, queued_ms: int) -> str:
     """The id of the job that was queued for this customer and journey at this epoch millisecond."""
     return f"enroll-{journey_id}-{customer_id}-{queued_ms}"
+
+
+def job_ids(*, journey_id: str, customer_ids: Iterable[str], queued_ms: int) -> list[str]:
+    """The ids of the jobs that were queued for these customers, in their order."""
+    return [f"enroll-{journey_id}-{customer_id}-{queued_ms}" for customer_id in customer_ids]
 
 
 def parse_job_id(text: str) -> JobIdParts | None:

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
-from journeys.models import Chunk, EnrollmentJob, Trigger
+from journeys.models import Chunk, Trigger
 
 _PAGE_SIZE = 10_000
 
@@ -140,8 +140,13 @@ def _free_ms(*, journey_id: str, audience: Fragment) -> int:
 
 def queued_customer_ids(trigger_id: str, *, after: int = -1) -> list[str]:
     """A page of the trigger's customers in the order of their jobs, after this ordinal; at most 10,000."""
-    jobs = EnrollmentJob.objects.filter(trigger_id=trigger_id, ordinal__gt=after).order_by("ordinal")
-    return list(jobs.values_list("customer_id", flat=True)[:_PAGE_SIZE])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT customer_id FROM journeys_enrollmentjob WHERE trigger_id = %s AND ordinal > %s "
+            "ORDER BY ordinal LIMIT %s",
+            [trigger_id, after, _PAGE_SIZE],
+        )
+        return [customer_id for (customer_id,) in cursor.fetchall()]
 
 
 def pages_of_customer_ids(queued: QueuedTrigger, first_page: list[str]) -> Iterator[list[str]]:

@@ -12,8 +12,9 @@ from engage.schema.calls import ServerCall, path_id
 from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.cancellation import JobAlreadyDecided
+from journeys.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
 from journeys.lookups import JobNotFound, TriggerNotFound
-from journeys.serializers import BULK, SINGLE, TriggerBody
+from journeys.serializers import BULK, DRY_RUN, SINGLE, TriggerBody
 from journeys.trigger import InvalidJourneyType, JourneyNotFound
 
 _TAG = "Journeys"
@@ -46,20 +47,28 @@ order decides alone. The customer must exist: a trigger never creates one.
 Nobody is queued twice.
 
 The two forms cannot be mixed.
+
+**A dry run:** `?dryRun=true` asks what the call would do. It is checked and refused as the call is, decides about every
+customer as a worker would at this moment, and for one customer walks the journey's steps on a clock that jumps from
+wait to wait. Nothing is written and nothing is queued; it counts against the limit.
 """,
     parameters=[
         _WORKSPACE_ID,
         path_id("journey_id", "The id of the journey to trigger, which must be active."),
         OpenApiParameter(
+            DRY_RUN, bool, OpenApiParameter.QUERY, description="`true` for a dry run: nothing is queued.", default=False
+        ),
+        OpenApiParameter(
             "Prefer",
             location=OpenApiParameter.HEADER,
-            description="`return=minimal` leaves `customerIds` and `jobIds` out of the answer to a call for many.",
+            description="`return=minimal` leaves `customerIds` and `jobIds`, or the `customers` of a dry run, out of "
+            "the answer to a call for many.",
         ),
         OpenApiParameter(
             "Preference-Applied",
             location=OpenApiParameter.HEADER,
             description="`return=minimal`, where that was asked for and done.",
-            response=[202],
+            response=[200, 202],
         ),
     ],
     body=_TRIGGER_BODY,
@@ -75,9 +84,14 @@ The two forms cannot be mixed.
             },
         ),
         Answer(
-            data=answers.ExcludedData,
-            description="The one customer is on the call's own list of exclusions, so nothing was queued.",
-            examples={"Excluded": (answers.EXCLUDED_MESSAGE, examples.EXCLUDED)},
+            data=answers.ExcludedData | DryRunData,
+            description="Nothing was queued: the one customer is on the call's own list of exclusions, or it was a dry "
+            "run.",
+            examples={
+                "Excluded": (answers.EXCLUDED_MESSAGE, examples.EXCLUDED),
+                "Dry run for one customer": (DRY_RUN_MESSAGE, examples.DRY_RUN),
+                "Dry run for many": (DRY_RUN_MESSAGE, examples.BULK_DRY_RUN),
+            },
         ),
     ],
     refusals=[

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.http import QueryDict
+
 from customers.audience import Audience
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextArrayField, TextField
@@ -12,6 +14,7 @@ MAX_EXTERNAL_IDS = 1000
 MAX_SEGMENT_IDS = 10
 SINGLE = ("customerId", "external_id", "email")  # in order of precedence
 BULK = ("external_ids", "segment_ids")
+DRY_RUN = "dryRun"
 
 
 class TriggerBody(BodySerializer):
@@ -64,6 +67,27 @@ def read_trigger_call(body: Any) -> TriggerCall:
     return TriggerCall(
         target=_target(values, excluded), exclude_external_ids=excluded, payload=values.get("payload", {})
     )
+
+
+def read_payload(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload alone, held to the bounds that it has in a call. Raises InvalidRequest."""
+    read: dict[str, Any] = TriggerBody.read({"payload": payload})["payload"]
+    return read
+
+
+def read_dry_run(query: QueryDict) -> bool:
+    """Whether the query string asks for a dry run. Raises InvalidRequest, also for another spelling of the name: who
+    wants a dry run must not trigger.
+    """
+    for name in query:
+        if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
+            raise InvalidRequest(f"Write {DRY_RUN}, not {name}.")
+    values = query.getlist(DRY_RUN)
+    if len(values) > 1:
+        raise InvalidRequest(f"{DRY_RUN} stands more than once in the query string.")
+    if values and values[0] not in {"true", "false"}:
+        raise InvalidRequest(f"{DRY_RUN} must be true or false, not {values[0][:100]!r}.")
+    return values == ["true"]
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:

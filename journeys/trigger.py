@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from customers.audience import Audience, audience_query, resolve_segments
 from customers.lookup import CustomerNotFound
@@ -19,7 +19,7 @@ from engage.object_ids import is_object_id
 from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
-from journeys.job_ids import job_id
+from journeys.job_ids import job_id, job_ids
 from journeys.models import Chunk, Journey, Trigger
 from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.queueing_one import IdentifyingColumn, queue_one
@@ -63,6 +63,13 @@ class Recipient:
             case "email":
                 return "email", self.value.strip().lower()
 
+    def not_found(self) -> CustomerNotFound:
+        """The refusal where nobody has it."""
+        return CustomerNotFound(
+            named=f"{self.field}, {self.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded:
@@ -95,7 +102,11 @@ class QueuedMany:
         return pages_of_customer_ids(self.trigger, self.first_page)
 
     def pages_of_job_ids(self) -> Iterator[list[str]]:
-        return ([_job_id(self.trigger, customer_id) for customer_id in page] for page in self.pages_of_customer_ids())
+        trigger = self.trigger
+        return (
+            job_ids(journey_id=trigger.journey_id, customer_ids=page, queued_ms=trigger.queued_ms)
+            for page in self.pages_of_customer_ids()
+        )
 
 
 def _job_id(trigger: QueuedTrigger, customer_id: str) -> str:
@@ -121,12 +132,9 @@ def trigger_one(
         payload=payload,
         request_id=current_request_id(),
     )
-    _require_api_trigger(outcome.trigger_type, journey_id)
+    require_api_trigger(outcome.trigger_type, journey_id)
     if outcome.customer_id is None:
-        raise CustomerNotFound(
-            named=f"{recipient.field}, {recipient.value[:255]!r}",
-            advice="The customer must exist before a journey is triggered for them.",
-        )
+        raise recipient.not_found()
     if outcome.trigger is None:
         return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
     queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
@@ -138,8 +146,7 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
-    journey = Journey.objects.filter(workspace_id=workspace_id, id=journey_id, active=True)
-    _require_api_trigger(journey.values_list("trigger_type", flat=True).first(), journey_id)
+    require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     trigger = queue_jobs(
         workspace_id=workspace_id,
@@ -172,8 +179,22 @@ def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, custom
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def _require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
-    """`trigger_type` is that of the workspace's active journey, None where it has no such journey."""
+def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
+    """How the workspace's active journey is entered; None where it has no such journey."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active",
+            [workspace_id, journey_id],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
+    """`trigger_type` is that of the workspace's active journey, None where it has no such journey.
+
+    Raises JourneyNotFound, InvalidJourneyType.
+    """
     if trigger_type is None:
         raise JourneyNotFound(journey_id)
     if trigger_type != Journey.TriggerType.API:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,8 +16,10 @@ from engage.replays import StreamedAnswer, once_per_key
 from engage.views import ServerView
 from journeys import answers, schema
 from journeys.cancellation import cancel_job
+from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, stream_dry_run
+from journeys.dry_runs import try_many, try_one
 from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
-from journeys.serializers import TriggerCall, read_trigger_call
+from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
 
 _RETURN_MINIMAL = re.compile(r"(?:^|,)\s*return\s*=\s*\"?minimal\"?\s*(?:[,;]|$)", re.IGNORECASE)
@@ -30,9 +34,14 @@ class TriggerView(ServerView):
     @once_per_key
     def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
+        is_dry = read_dry_run(request.query_params)
         if workspace_id != self.api_key.workspace_id:
             raise JourneyNotFound(journey_id)  # the same as for a missing one: nobody learns what exists elsewhere
         match call.target:
+            case Recipient() as recipient if is_dry:
+                return self._try_one(journey_id, recipient, call)
+            case Audience() as audience if is_dry:
+                return self._try_many(journey_id, audience, call)
             case Recipient() as recipient:
                 return self._one(journey_id, recipient, call)
             case Audience() as audience:
@@ -68,6 +77,27 @@ class TriggerView(ServerView):
 
     def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
         return answers.stream_bulk(queued_before(workspace_id=self.api_key.workspace_id, **facts))
+
+    def _try_one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
+        run = try_one(
+            workspace_id=self.api_key.workspace_id,
+            journey_id=journey_id,
+            recipient=recipient,
+            exclude_external_ids=call.exclude_external_ids,
+            payload=call.payload,
+            now=timezone.now(),
+        )
+        return success(DRY_RUN_MESSAGE, dry_run_data(run, listed=True))
+
+    def _try_many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
+        run = try_many(
+            workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
+        )
+        if _RETURN_MINIMAL.search(self.request.headers.get("Prefer", "")):
+            answer = success(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
+            answer["Preference-Applied"] = "return=minimal"
+            return answer
+        return StreamingHttpResponse(stream_dry_run(run), content_type="application/json")
 
 
 class JobView(ServerView):

@@ -1,12 +1,19 @@
-"""Reading what a chunk's decisions need: its jobs that still wait, and the journeys that they are for."""
+"""Reading what decisions need: the jobs to be decided, and the journeys that they are for.
 
-from collections.abc import Iterable, Sequence
+A relation of jobs has a row for each, with the columns `id`, `workspace_id`, `journey_id`, `customer_id`, `payload`,
+`event_id`, `event_name` and `chain`. It is either of jobs that wait, or of supposed ones that no table holds; all that
+is asked about jobs is asked of such a relation.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 from django.db.models import F
+from psycopg.types.json import Jsonb
 
+from customers.fragment import Fragment, compose
 from journeys.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import Journey, JourneyRevision
@@ -14,7 +21,7 @@ from journeys.models import Journey, JourneyRevision
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingJob:
-    """A queued job with its customer's past in the journey; `completed` is counted up to the entries allowed.
+    """A job with its customer's past in the journey; `completed` is counted up to the entries allowed.
 
     `event_id` is the event that queued it, and `chain` how many events led to it.
     """
@@ -48,21 +55,40 @@ _JOBS_OF_CHUNKS = """
      AND job.status = 'queued'
 """
 
+# For a chunk of a large trigger the planner expects so many jobs that it would rather read all customers, and all
+# enrollments: an array here, and laterals with a limit below, make it look each one up.
 _LOCK_CUSTOMERS = f"""
 SELECT id FROM customers_customer
-WHERE id IN (SELECT job.customer_id FROM {_JOBS_OF_CHUNKS}) ORDER BY id FOR NO KEY UPDATE
+WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id FOR NO KEY UPDATE
 """
 
-_READ_JOBS = f"""
-SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed,
-       event.id, coalesce(event.chain, 0)
+_WAITING = f"""
+SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload, event.id AS event_id,
+       event.name AS event_name, coalesce(event.chain, 0) AS chain
 FROM {_JOBS_OF_CHUNKS}
-JOIN journeys_journey journey ON journey.id = job.journey_id
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 LEFT JOIN customers_event event ON event.id = trigger.event_id
-LEFT JOIN customers_customer customer ON customer.id = job.customer_id
-LEFT JOIN journeys_enrollment inside
-  ON inside.customer_id = job.customer_id AND inside.journey_id = job.journey_id AND inside.state = 'active'
+"""
+
+_SUPPOSED = """
+SELECT named.id, %s::text AS workspace_id, %s::text AS journey_id, named.customer_id, %s::jsonb AS payload,
+       NULL::text AS event_id, %s::text AS event_name, 0 AS chain
+FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
+"""
+
+_READ_JOBS = """
+SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed,
+       job.event_id, job.chain
+FROM ({}) AS job
+JOIN journeys_journey journey ON journey.id = job.journey_id
+LEFT JOIN LATERAL (
+    SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
+) AS customer ON true
+LEFT JOIN LATERAL (
+    SELECT active.id FROM journeys_enrollment active
+    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+    LIMIT 1
+) AS inside ON true
 CROSS JOIN LATERAL (
     SELECT count(*) AS completed FROM (
         SELECT FROM journeys_enrollment past
@@ -80,10 +106,28 @@ def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
         cursor.execute(_LOCK_CUSTOMERS, _ranges(chunks))
 
 
-def waiting_jobs(chunks: Sequence[ClaimedChunk]) -> list[WaitingJob]:
-    """The chunks' queued jobs, in the order in which they were queued."""
+def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:
+    """The relation of the chunks' jobs that still wait."""
+    return Fragment(_WAITING, _ranges(chunks))
+
+
+def supposed_jobs(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    customer_ids: Sequence[str],
+    payload: Mapping[str, Any],
+    event_name: str | None = None,
+) -> Fragment:
+    """The relation of the jobs that a call (or an event) would make of these customers, numbered from 1."""
+    return Fragment(_SUPPOSED, [workspace_id, journey_id, Jsonb(payload), event_name, list(customer_ids)])
+
+
+def read_jobs(jobs: Fragment) -> list[WaitingJob]:
+    """The jobs of the relation, in the order in which they were queued."""
+    query = compose(_READ_JOBS, jobs)
     with connection.cursor() as cursor:
-        cursor.execute(_READ_JOBS, _ranges(chunks))
+        cursor.execute(query.sql, query.params)
         return [
             WaitingJob(
                 id=row[0],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
@@ -25,6 +25,15 @@ def _redis_is_expected() -> Iterator[None]:
     redis_availability.reset()
     yield
     redis_availability.reset()
+
+
+@pytest.fixture
+def redis_is_away(settings: Settings) -> None:
+    """Nobody listens where Redis should be."""
+    nowhere = "redis://127.0.0.1:1/0"
+    settings.REDIS_URL = nowhere
+    counters = {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}
+    settings.CACHES = {**settings.CACHES, "counters": counters}
 
 
 @pytest.fixture

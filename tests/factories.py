@@ -11,6 +11,7 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.credentials import new_key
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, JourneyRevision
+from journeys.steps.exit_rules import parse_exit_rules
 
 
 class WorkspaceFactory(DjangoModelFactory[Workspace]):
@@ -75,7 +76,10 @@ class SegmentFactory(DjangoModelFactory[Segment]):
 
 
 class JourneyFactory(DjangoModelFactory[Journey]):
-    """`steps=[…]` are the steps of its first revision; without them it completes at once."""
+    """`steps=[…]` are the steps of its first revision; without them it completes at once.
+
+    `steps__exit_on=[…]` is what ends those who walk them.
+    """
 
     class Meta:
         model = Journey
@@ -86,10 +90,12 @@ class JourneyFactory(DjangoModelFactory[Journey]):
     name = "Welcome"
 
     @post_generation
-    def steps(self: Any, create: bool, extracted: list[dict[str, Any]] | None, **_: Any) -> None:
+    def steps(self: Any, create: bool, extracted: list[dict[str, Any]] | None, **beside: Any) -> None:
+        exit_on = beside.get("exit_on", [])
         JourneyRevision.objects.create(
-            workspace_id=self.workspace_id, journey=self, number=self.revision, steps=extracted or []
-        )
+            workspace_id=self.workspace_id, journey=self, number=self.revision, steps=extracted or [],
+            exit_on=exit_on, exit_events=list(parse_exit_rules(exit_on).event_names),
+        )  # fmt: skip
 
 
 def crowd(workspace: Workspace, number: int, *, segment: Segment | None = None) -> list[str]:

@@ -1,5 +1,5 @@
 """The admin's pages for journeys, the calls that trigger them, their jobs and their enrollments."""
 
-from journeys.admin import dashboard, enrollments, jobs, journeys, panels, triggers
+from journeys.admin import dashboard, enrollments, jobs, journeys, panels, triggers, webhook_secrets
 
-__all__ = ["dashboard", "enrollments", "jobs", "journeys", "panels", "triggers"]
+__all__ = ["dashboard", "enrollments", "jobs", "journeys", "panels", "triggers", "webhook_secrets"]

@@ -1,16 +1,29 @@
-"""Enrollments: where each customer stands on a journey."""
+"""Enrollments: where each customer stands on a journey, what happened there, and what staff may do about it."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, path
 
 from customers.admin.search import customers_known_as
+from engage.admin.columns import page_url
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
+from engage.errors import InvalidRequest, Refusal
 from journeys.admin.results import ENROLLMENT_STATE
+from journeys.admin.timeline import timeline_of
+from journeys.enrollments.exiting import exit_enrollment
 from journeys.job_ids import parse_job_id
-from journeys.models import Enrollment, EnrollmentJob
+from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
+from journeys.wakeups import wake_sender
+from journeys.webhooks.again import send_again
+
+_LONGEST_REASON = 500
+_Change = Callable[[HttpRequest, Enrollment], str]
 
 
 @admin.register(Enrollment)
@@ -30,11 +43,74 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             None,
             {"fields": ("journey", "revision", "customer", "job", "workspace")},
         ),
-        (None, {"fields": (("step_id", "step_began_at", "due_at", "attempts"), ("entered_at", "ended_at"))}),
+        (
+            None,
+            {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"))},
+        ),
     )
+    change_form_outer_after_template: Any = "journeys/admin/timeline.html"
 
     def matching(self, text: str) -> Q:
         parts = parse_job_id(text)
         if parts is not None:
             return Q(job__in=EnrollmentJob.objects.filter(**parts._asdict()))
         return Q(customer__in=[customer.pk for customer in customers_known_as(text)])
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context["timeline"] = timeline_of(context["original"], seen_by=request.user)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        def end(request: HttpRequest, object_id: str) -> HttpResponse:
+            return self._change(request, object_id, "journeys.change_enrollment", _end)
+
+        def again(request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
+            def send(request: HttpRequest, enrollment: Enrollment) -> str:
+                return _send_again(enrollment, delivery_id)
+
+            return self._change(request, object_id, "journeys.change_webhookdelivery", send)
+
+        wrap = self.admin_site.admin_view
+        return [
+            path("<str:object_id>/end/", wrap(end), name="journeys_enrollment_end"),
+            path(
+                "<str:object_id>/webhooks/<int:delivery_id>/send-again/",
+                wrap(again),
+                name="journeys_enrollment_send_again",
+            ),
+            *super().get_urls(),
+        ]
+
+    def _change(self, request: HttpRequest, object_id: str, permission: str, change: _Change) -> HttpResponse:
+        """Makes the change, notes who made it, and leads back to the page, which says what came of it."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not (request.user.has_perm(permission) and self.has_view_permission(request)):
+            raise PermissionDenied
+        enrollment = self.get_object(request, object_id)
+        if enrollment is None:
+            raise Http404
+        try:
+            done = change(request, enrollment)
+        except Refusal as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        else:
+            self.log_change(request, enrollment, done)
+            self.message_user(request, done)
+        return HttpResponseRedirect(f"{page_url(enrollment)}#timeline")
+
+
+def _end(request: HttpRequest, enrollment: Enrollment) -> str:
+    reason = request.POST.get("reason", "").strip()[:_LONGEST_REASON]
+    if not reason:
+        raise InvalidRequest("Say why the enrollment is ended.")
+    exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)
+    return f"Ended: {reason}"
+
+
+def _send_again(enrollment: Enrollment, delivery_id: int) -> str:
+    if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
+        raise Http404
+    send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
+    wake_sender()
+    return "The webhook is sent again."

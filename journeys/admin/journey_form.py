@@ -12,12 +12,13 @@ _SAID = (
     "name",
     "trigger_type",
     "event_name",
+    "event_where",
     "active",
     "max_entries_per_customer",
     "allow_reenrollment",
     "entry_conditions",
-    "steps",
 )
+_SAID_OF_THE_WAY = ("steps", "exit_on")
 
 
 class JourneyForm(forms.ModelForm[Journey]):
@@ -28,20 +29,32 @@ class JourneyForm(forms.ModelForm[Journey]):
         required=False,
         help_text='Who may enter, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; empty: everybody.',
     )
+    event_where = JsonField(
+        named="where",
+        required=False,
+        help_text='Which of these events, such as {"field": "event.properties.price", "op": "gt", "value": 10}; '
+        "empty: all of them.",
+    )
     steps = JsonField(
         named="steps",
         required=False,
         help_text="Other steps make a new revision; customers who are inside go on with the one they entered with.",
     )
+    exit_on = JsonField(
+        named="exitOn",
+        required=False,
+        help_text='What ends an enrollment early, such as [{"event": "bought"}, {"if": {"field": "customer.plan", '
+        '"op": "eq", "value": "pro"}}]; other ones make a new revision, too.',
+    )
 
     class Meta:
         model = Journey
-        fields = ("workspace", "key", *_SAID[:-1])
+        fields = ("workspace", "key", *_SAID)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision)
-        self.initial["steps"] = current.values_list("steps", flat=True).first()
+        self.initial.update(current.values(*_SAID_OF_THE_WAY).first() or {})
 
     def clean_steps(self) -> Any:
         steps = self.cleaned_data["steps"]
@@ -52,12 +65,12 @@ class JourneyForm(forms.ModelForm[Journey]):
         if self.errors:
             return
         said = dict(self.cleaned_data)
-        steps = said.pop("steps")
+        way = {name: said.pop(name) for name in _SAID_OF_THE_WAY}
         try:
-            check_journey(Journey(**{"key": self.instance.key, **said}), steps=steps)
+            check_journey(Journey(**{"key": self.instance.key, **said}), **way)
         except InvalidJourney as refusal:
             self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 
     def changes(self) -> JourneyChanges:
         """What the form says of the journey."""
-        return cast("JourneyChanges", {name: self.cleaned_data[name] for name in _SAID})
+        return cast("JourneyChanges", {name: self.cleaned_data[name] for name in (*_SAID, *_SAID_OF_THE_WAY)})

@@ -27,9 +27,9 @@ class JourneyAdmin(RecordAdmin):
     search_help_text = "Name, key or id"
     autocomplete_fields = ("workspace",)
     fieldsets = (
-        (None, {"fields": ("workspace", ("name", "key"), ("trigger_type", "event_name"), "active")}),
+        (None, {"fields": ("workspace", ("name", "key"), ("trigger_type", "event_name"), "event_where", "active")}),
         ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
-        ("Way", {"fields": ("steps",)}),
+        ("Way", {"fields": ("steps", "exit_on")}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
@@ -47,7 +47,7 @@ class JourneyAdmin(RecordAdmin):
 class JourneyRevisionAdmin(ReadOnlyAdmin):
     list_display = ("id", "journey", "number", "workspace", "created_at")
     list_filter = (("workspace", AutocompleteSelectFilter), ("journey", SelectFilter))
-    fields = (("journey", "workspace"), ("number", "created_at"), "steps")
+    fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
     search_help_text = "Journey id"
 
     def matching(self, text: str) -> Q:

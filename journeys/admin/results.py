@@ -5,7 +5,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from engage.admin.columns import badge
-from journeys.models import Enrollment, EnrollmentJob
+from journeys.models import Enrollment, EnrollmentJob, StepRun, WebhookDelivery
 
 JOB_STATUS: dict[str, str] = {
     EnrollmentJob.Status.QUEUED: "info",
@@ -27,6 +27,18 @@ ENROLLMENT_STATE: dict[str, str] = {
     Enrollment.State.ACTIVE: "info",
     Enrollment.State.COMPLETED: "success",
     Enrollment.State.EXITED: "warning",
+}
+STEP_STATE: dict[str, str] = {
+    StepRun.State.WAITING: "info",
+    StepRun.State.DONE: "success",
+    StepRun.State.FAILED: "danger",
+    StepRun.State.INTERRUPTED: "warning",
+}
+DELIVERY_STATE: dict[str, str] = {
+    WebhookDelivery.State.WAITING: "info",
+    WebhookDelivery.State.DELIVERED: "success",
+    WebhookDelivery.State.FAILED: "danger",
+    WebhookDelivery.State.DROPPED: "warning",
 }
 
 

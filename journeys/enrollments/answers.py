@@ -10,8 +10,8 @@ from engage.paging import written_cursor
 from engage.times import Instant, iso_utc
 from journeys.enrollments.by_customer import Entrance, Naming, NamingsPage
 from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
-from journeys.enrollments.secrets import url_without_secrets, without_secrets
 from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
+from journeys.redaction import url_without_secrets, without_secrets
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
 EXITED_MESSAGE = "The enrollment is exited; no step follows."
@@ -85,8 +85,8 @@ class EnrollmentData(TypedDict):
     journeyName: str
     revision: Annotated[int, "The number of the revision of the journey's steps that it walks.", Keywords(minimum=1)]
     customerId: Annotated[ObjectId, "The customer."]
-    triggerId: Annotated[ObjectId, "What named the customer."]
-    jobId: Annotated[str, "The job that it came of."]
+    triggerId: Annotated[ObjectId | None, "What named the customer; null once its job is pruned."]
+    jobId: Annotated[str | None, "The job that it came of; null once that is pruned."]
     state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
     stepId: Annotated[str | None, "Where it stands, or stood at the end; null in a journey without steps."]
     awaitsEvent: Annotated[str | None, "The name of the event that it waits for."]
@@ -146,15 +146,15 @@ class CustomerJourneysData(TypedDict):
 
 
 def enrollment_data(state: EnrollmentState) -> EnrollmentData:
-    enrollment = state.enrollment
+    enrollment, job = state.enrollment, state.enrollment.job
     return {
         "enrollmentId": enrollment.id,
         "journeyId": enrollment.journey_id,
         "journeyName": enrollment.journey.name,
         "revision": enrollment.revision.number,
         "customerId": enrollment.customer_id,
-        "triggerId": enrollment.job.trigger_id,
-        "jobId": enrollment.job.job_id,
+        "triggerId": job.trigger_id if job else None,
+        "jobId": job.job_id if job else None,
         "state": enrollment.state,
         "stepId": enrollment.step_id or None,
         "awaitsEvent": enrollment.awaits_event or None,

@@ -85,7 +85,8 @@ describe_customer_journeys = ServerCall(
     summary="What named a customer for journeys",
     description=f"""
 Every trigger that named this customer, by a call or by an event, newest first: what was decided and why, also where the
-customer was not enrolled, and how the enrollment went. {TRIGGERS} a page unless `limit` says otherwise.
+customer was not enrolled, and how the enrollment went. {TRIGGERS} a page unless `limit` says otherwise. What was pruned
+because of its age is not there any more.
 """,
     parameters=[
         _WORKSPACE_ID,

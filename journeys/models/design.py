@@ -89,7 +89,8 @@ class JourneyRevision(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            unique_in_workspace("revision_in_workspace"),
+            # What an enrollment refers to: a revision of its own journey.
+            models.UniqueConstraint(fields=["workspace", "journey", "id"], name="revision_in_journey"),
             models.UniqueConstraint(fields=["journey", "number"], name="revision_number"),
             WorkspaceForeignKey(
                 name="revision_journey", field="journey", table="journeys_journey", on_delete="CASCADE"

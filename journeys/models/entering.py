@@ -53,6 +53,9 @@ class EnrollmentJob(models.Model):
 
     The job id of the interface is made of `journey`, `customer` and `queued_ms`. There is no foreign key to the
     customer: a job outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`.
+    Nor is there one to the trigger, which thousands of jobs share. A trigger of the database refuses, once per
+    statement, what these two would refuse, and deletes the jobs of a deleted trigger
+    (migrations/0004_workspaces_do_not_mix.py).
     """
 
     class Status(models.TextChoices):
@@ -91,11 +94,8 @@ class EnrollmentJob(models.Model):
             models.UniqueConstraint(fields=["customer", "journey", "queued_ms"], name="job_id"),
             # Serves a chunk's jobs, a trigger's counts, and the ids of the answer in their order.
             models.UniqueConstraint(fields=["trigger", "ordinal"], name="job_in_trigger"),
-            WorkspaceForeignKey(name="job_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
-        ]
-        indexes: ClassVar = [
-            # Serves the admin's list of one workspace, newest first.
-            models.Index(fields=["workspace", "id"], name="job_by_workspace"),
+            # What an enrollment refers to. Serves the admin's list of one workspace, newest first.
+            unique_in_workspace("job_in_workspace"),
         ]
 
     def __str__(self) -> str:

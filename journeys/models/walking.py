@@ -27,8 +27,9 @@ class Enrollment(models.Model):
     journey = models.ForeignKey(Journey, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     revision = models.ForeignKey(JourneyRevision, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    # Unset once the job is pruned. The row itself stays as long as it counts for the entry rules.
     job = models.OneToOneField(
-        EnrollmentJob, on_delete=models.DO_NOTHING, db_constraint=False, related_name="enrollment"
+        EnrollmentJob, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="enrollment"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     exit_reason = models.TextField(blank=True)
@@ -59,10 +60,14 @@ class Enrollment(models.Model):
                 name="enrollment_customer", field="customer", table="customers_customer", on_delete="CASCADE"
             ),
             WorkspaceForeignKey(
-                name="enrollment_revision", field="revision", table="journeys_journeyrevision", on_delete="CASCADE"
+                name="enrollment_revision_and_journey", field="revision", table="journeys_journeyrevision",
+                on_delete="CASCADE", within=["journey"],
+            ),
+            WorkspaceForeignKey(
+                name="enrollment_job", field="job", table="journeys_enrollmentjob", on_delete="SET NULL"
             ),
             WorkspaceForeignKey(name="enrollment_event", field="event", table="customers_event", on_delete="SET NULL"),
-        ]
+        ]  # fmt: skip
         indexes: ClassVar = [
             # Serves the entry rules: how often completed?
             models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from liquid import RenderContext
@@ -19,7 +19,8 @@ Filter = Callable[..., Any]
 # What Python and the library raise where a value does not suit.
 UNSUITABLE = (LiquidError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
 _MAX_DATE_FORMAT = 100
-_EPOCH = re.compile(r"[0-9]{1,12}")
+_START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS = re.compile(r"[0-9]{1,12}")
 _SECONDS_OR_PERCENT = re.compile("%[s%]")
 
 
@@ -111,8 +112,8 @@ def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
 
 
 def _instant(value: Any) -> datetime | None:
-    if type(value) is int or (isinstance(value, str) and _EPOCH.fullmatch(value)):
-        return datetime.fromtimestamp(int(value), tz=UTC)
+    if type(value) is int or (isinstance(value, str) and _SECONDS.fullmatch(value)):
+        return _START_OF_TIME + timedelta(seconds=int(value))
     try:
         moment = datetime.fromisoformat(value)
     except (ValueError, TypeError):

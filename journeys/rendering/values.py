@@ -24,6 +24,8 @@ def as_text(value: object) -> str:
             return str(bounded(value))
         case list() | tuple() | dict():
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd)
+        case range():
+            return f"{value.start}..{value.stop - 1}"
     return str(value)
 
 

@@ -35,6 +35,7 @@ _BODY = Body(
 
 describe_report = ServerCall(
     operation_id="reportEvents",
+    once_per_key=True,
     tag="Customers",
     summary="Report events of customers",
     description="""

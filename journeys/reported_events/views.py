@@ -6,6 +6,7 @@ from rest_framework.response import Response
 
 from customers.views import WorkspaceView
 from engage.envelope import success
+from engage.replays import once_per_key
 from journeys.reported_events import answers, schema
 from journeys.reported_events.recording import ReportedEvent, record_reported_event, record_reported_events
 from journeys.reported_events.serializers import read_report
@@ -17,6 +18,7 @@ class EventsView(WorkspaceView):
     policy = "events"
 
     @schema.describe_report
+    @once_per_key
     def post(self, request: Request, workspace_id: str) -> Response:
         report = read_report(request.data, now=timezone.now())
         if isinstance(report, ReportedEvent):

@@ -15,11 +15,13 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
     "name": Part.text,
     "trigger_type": Part.text,
     "event_name": lambda part: "" if part.is_null else part.text(),
+    "event_where": lambda part: part.value,
     "active": Part.flag,
     "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
     "allow_reenrollment": Part.flag,
     "entry_conditions": lambda part: part.value,
     "steps": lambda part: part.value,
+    "exit_on": lambda part: part.value,
 }
 
 

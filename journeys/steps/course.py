@@ -4,12 +4,11 @@ Pure: the scene's time is the only clock, and what is to be written, recorded or
 exception out of a step's code is not caught here: it concerns one enrollment, which only the caller knows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from journeys.steps.definition import Step, parse_steps
-from journeys.steps.delay import Delay, FixedTime
+from journeys.steps.delay import Delay
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
 from journeys.steps.scene import Scene
@@ -76,23 +75,3 @@ def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
         return None
     reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties)
     return Ended(step_id=result.footprint.step_id, exited=True, reason=reason) if reason else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DelayStop:
-    """Waiting in a step until `due_at`; without `due_at` the end, where `step_id` is the last step's."""
-
-    step_id: str
-    due_at: datetime | None
-
-
-def go_on(steps: Sequence[Step], *, step_id: str, began: bool, now: datetime) -> DelayStop:
-    """The next stop of a journey that holds delays only."""
-    delays = {step.id: step for step in steps if isinstance(step, Delay)}
-    step = delays[step_id]
-    following = step if not began else delays[step.next] if step.next is not None else None
-    if following is None:
-        return DelayStop(step_id=step.id, due_at=None)
-    if not isinstance(following.length, FixedTime):
-        raise TypeError("Only delays of a fixed time can be walked by go_on().")
-    return DelayStop(step_id=following.id, due_at=now + following.length.duration)

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models.functions import Now
+
+from journeys.models import Enrollment
 
 BATCH = 500
 MAX_ATTEMPTS = 5
@@ -52,6 +55,11 @@ def _claim(*, fresh: bool, most: int) -> list[ClaimedEnrollment]:
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"fresh": fresh, "most": most})
         return [ClaimedEnrollment(id=row[0], attempts=row[1]) for row in cursor.fetchall()]
+
+
+def is_anybody_due() -> bool:
+    """Whether some enrollment is due and not claimed: after a claim that found none, one whose customer is busy."""
+    return Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=Now()).exists()
 
 
 _LOCK = """

@@ -19,12 +19,14 @@ from journeys.walking.claims import (
     claim_fresh,
     claim_tried,
     hold_back,
+    is_anybody_due,
     lock_customers_of,
 )
 from journeys.walking.history import Walked, Written, write_walks
 from journeys.walking.scenes import Standing, read_standings
 
 log = structlog.get_logger(__name__)
+_LOOKS, _PAUSE_SECONDS = 10, 0.02
 
 
 @dataclass(kw_only=True)
@@ -42,11 +44,21 @@ class Round:
 
 
 def walk_due(*, seconds: float) -> Round:
-    """Walks due enrollments, batch by batch, until none is due or the time is up."""
-    done, until = Round(), time.monotonic() + seconds
-    while claims := [claimed for claimed in (claim_fresh(), claim_tried()) if claimed]:
+    """Walks due enrollments, batch by batch, until none is due or the time is up.
+
+    Whose customer is busy is passed over, and looked for again a little later: whoever is busy with them need not know
+    that somebody wants to walk, and the wake-up for it was this one.
+    """
+    done, until, looks = Round(), time.monotonic() + seconds, _LOOKS
+    while True:
+        claims = [claimed for claimed in (claim_fresh(), claim_tried()) if claimed]
         for claimed in claims:
             _attempt(claimed, done)
+        if not claims:
+            if not looks or not is_anybody_due():
+                break
+            looks -= 1
+            time.sleep(_PAUSE_SECONDS)
         if time.monotonic() >= until:
             break
     if done.moved:

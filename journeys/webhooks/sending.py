@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 
 import structlog
 
+from engage.tallies import WEBHOOKS, tallies
 from journeys.webhooks.claims import Claimed, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
@@ -119,6 +120,8 @@ class _Sender:
         patient = self._room.in_the_air and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
         written = write_results(self._unwritten, wait=not patient)
         self._unwritten = list(written.held)
+        for fate, number in written.fates.items():
+            tallies.count(WEBHOOKS, fate.name.lower(), by=number)
         log.info("webhooks_sent", **{fate.name.lower(): written.fates[fate] for fate in Fate})
         return Sent(attempts=written.fates.total(), somebody_walks=written.somebody_walks)
 

@@ -1,58 +1,21 @@
 """Whatever is sent: a 4xx in JSON, never a 5xx, and nothing is written."""
 
-from collections.abc import Mapping
-
 import pytest
 from django.apps import apps
 from django.db import connection
-from pytest_django import Settings
 
-from engage.models import Workspace
 from tests.abuse import callers, fields, framing, meaning
-from tests.abuse.calls import Call, Case, good_calls
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.abuse.calls import Case, good_calls
+from tests.abuse.service import Service
+from tests.clients import Answer
 
 CORPUS: list[Case] = [*framing.ALL, *fields.ALL, *callers.ALL, *meaning.ALL]
 GOOD = {call.operation: call for call in good_calls({})}
 every_call = pytest.mark.parametrize("operation", GOOD)
 
 
-class Service:
-    """Two people, a segment, a journey, a trigger decided; a server's key, and an app of one origin."""
-
-    def __init__(self, workspace: Workspace, server: ServerClient) -> None:
-        ada = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
-        CustomerFactory.create(workspace=workspace, external_id="bob", email="bob@example.com")
-        segment = SegmentFactory.create(workspace=workspace, members=[ada])
-        journey = JourneyFactory.create(workspace=workspace)
-        queued = data(trigger(server, journey, {"external_id": "ada"}))
-        let_workers_decide()
-        self._server = server
-        self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
-        ids = {
-            "workspaceId": workspace.id,
-            "journeyId": journey.id,
-            "customerId": ada.id,
-            "segmentId": segment.id,
-            "triggerId": queued["triggerId"],
-            "jobId": queued["jobId"],
-        }
-        self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(ids)}
-
-    def answer(self, call: Call) -> Answer:
-        return call.sent_by(self._sdk if call.is_of_sdk else self._server)
-
-
-@pytest.fixture
-def service(acme: Workspace, server: ServerClient, settings: Settings) -> Service:
-    settings.BRIDGE_RATE_LIMIT = "1000000/m"
-    return Service(acme, server)
-
-
-def _fingerprint() -> list[tuple[str, int, str]]:
-    """How many rows each table has, and a digest of them all; when a key was last used is no matter."""
+def _fingerprint() -> set[tuple[str, int, str]]:
+    """How many rows each table has, and a digest of them; when a key was last used is no matter."""
     tables = [model._meta.db_table for model in apps.get_models()]
     counted = " UNION ALL ".join(
         f"SELECT '{table}', count(*), md5(string_agg((to_jsonb(t) - 'last_used_at')::text, '' ORDER BY t.ctid)) "
@@ -61,7 +24,7 @@ def _fingerprint() -> list[tuple[str, int, str]]:
     )
     with connection.cursor() as cursor:
         cursor.execute(counted)
-        return [*cursor.fetchall()]
+        return {*cursor.fetchall()}
 
 
 def _what_is_wrong_with(answer: Answer) -> str:
@@ -82,7 +45,7 @@ def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str)
             found = _what_is_wrong_with(service.answer(call))
             after = _fingerprint()
             if found or after != before:
-                changed = [table for table, *_ in set(after) ^ set(before)]
+                changed = {table for table, *_ in after ^ before}
                 wrong.append(f"{case.name}: {found} {call.method} {call.path[:200]} {call.headers} wrote {changed}")
                 before = after
     assert wrong == []

@@ -12,7 +12,7 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import App, Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 
 MODELS = [
@@ -36,6 +36,10 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
     ApiKeyFactory.create_batch(rows, workspace=workspace)
     SegmentFactory.create_batch(rows - 1, workspace=workspace)
     SegmentFactory.create(workspace=workspace, members=customers)
+    for retires_at in [None] * (not WebhookSecret.objects.filter(workspace=workspace).exists()) + [
+        timezone.now()
+    ] * rows:
+        WebhookSecret.objects.create(workspace=workspace, secret="whsec_", retires_at=retires_at)
     for number, customer in enumerate(customers):
         live_through(customer, journey=ways[number % journeys], app=apps_[number])
     return customers

@@ -13,6 +13,8 @@ from tests.factories import JourneyFactory
 
 ADD = "/admin/journeys/journey/add/"
 STEPS = [{"id": "wait", "type": "delay", "for": "P1D"}]
+EXITS = [{"event": "bought"}]
+PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 CONDITION = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
@@ -22,10 +24,12 @@ def said(**fields: Any) -> dict[str, Any]:
         "name": "Welcome",
         "trigger_type": "api",
         "event_name": "",
+        "event_where": "",
         "active": "on",
         "max_entries_per_customer": "",
         "entry_conditions": "",
         "steps": "",
+        "exit_on": "",
     }
     written = {**defaults, **fields}
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in written.items()}
@@ -48,17 +52,21 @@ def test_a_journey_is_made_with_its_rules_and_steps(staff: Client, acme: Workspa
         acme,
         trigger_type="event",
         event_name="signed_up",
+        event_where=PRICEY,
         max_entries_per_customer="3",
         allow_reenrollment="on",
         entry_conditions=CONDITION,
         steps=STEPS,
+        exit_on=EXITS,
     )
     journey = Journey.objects.get()
     assert (journey.workspace, journey.key, journey.name) == (acme, "welcome", "Welcome")
     assert (journey.trigger_type, journey.event_name, journey.active) == ("event", "signed_up", True)
     assert (journey.max_entries_per_customer, journey.allow_reenrollment) == (3, True)
-    assert journey.entry_conditions == CONDITION
-    assert list(JourneyRevision.objects.values_list("journey", "number", "steps")) == [(journey.id, 1, STEPS)]
+    assert (journey.entry_conditions, journey.event_where) == (CONDITION, PRICEY)
+    assert list(JourneyRevision.objects.values_list("journey", "number", "steps", "exit_on", "exit_events")) == [
+        (journey.id, 1, STEPS, EXITS, ["bought"])
+    ]
 
 
 def test_the_answer_to_making_a_journey_leads_to_it(staff: Client, acme: Workspace) -> None:
@@ -86,11 +94,22 @@ def test_other_steps_make_a_revision_and_the_same_ones_do_not(staff: Client, acm
     assert list(journey.revisions.order_by("number").values_list("number", "steps")) == [(1, STEPS), (2, other)]
 
 
-def test_the_form_shows_the_steps_of_the_current_revision(staff: Client, acme: Workspace) -> None:
+def test_other_exit_conditions_make_a_revision_and_the_same_ones_do_not(staff: Client, acme: Workspace) -> None:
+    make(staff, acme, steps=STEPS, exit_on=EXITS)
+    journey = Journey.objects.get()
+    for exit_on, revision in ((EXITS, 1), ("", 2), ([], 2)):
+        edit(staff, journey, steps=STEPS, exit_on=exit_on)
+        journey.refresh_from_db()
+        assert journey.revision == revision
+
+
+def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(staff: Client, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, revision=2, steps=STEPS)
     JourneyRevision.objects.create(workspace=acme, journey=journey, number=1, steps=[])
+    journey.revisions.filter(number=2).update(exit_on=EXITS)
     page = staff.get(page_url(journey)).content.decode()
     assert "&quot;for&quot;: &quot;P1D&quot;" in page
+    assert "&quot;event&quot;: &quot;bought&quot;" in page
 
 
 @pytest.mark.parametrize(
@@ -104,6 +123,12 @@ def test_the_form_shows_the_steps_of_the_current_revision(staff: Client, acme: W
         ({"steps": "[" * 100_000}, "steps is nested too deeply."),
         ({"entry_conditions": "[1]"}, "entryConditions must be an object, but an array came."),
         ({"trigger_type": "event"}, "eventName is required where the trigger is event."),
+        ({"exit_on": [{"event": ""}]}, "exitOn[0].event must not be blank."),
+        ({"event_where": PRICEY}, "where must be null where the trigger is api."),
+        (
+            {"trigger_type": "event", "event_name": "x", "event_where": {"all": []}},
+            "where.all must hold at least one condition.",
+        ),
         ({"event_name": "signed_up"}, "eventName must be null where the trigger is api."),
         ({"max_entries_per_customer": "0"}, "Ensure this value is greater than or equal to 1."),
         ({"name": ""}, "This field is required."),
@@ -121,9 +146,9 @@ def test_a_journey_that_cannot_be_is_refused_with_the_place_and_nothing_is_saved
 
 
 def test_the_refusal_stands_at_its_field(staff: Client, acme: Workspace) -> None:
-    answer = staff.post(ADD, said(workspace=acme.id, key="welcome", steps=[1]))
-    errors = answer.context["adminform"].form.errors
-    assert list(errors) == ["steps"]
+    for field in ("steps", "exit_on"):
+        answer = staff.post(ADD, said(workspace=acme.id, key="welcome", **{field: [1]}))
+        assert list(answer.context["adminform"].form.errors) == [field]
 
 
 @pytest.mark.parametrize("key", ["taken", "No Key"])

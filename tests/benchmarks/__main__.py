@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import peer
 from tests.benchmarks.figures import Figure, table
-from tests.benchmarks.measures import bridge, idle, single, thousand
+from tests.benchmarks.measures import bridge, idle, segment, single, thousand
 from tests.benchmarks.service import Effort, Service, running_service
 
 MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
@@ -19,13 +20,15 @@ MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
     "thousand": thousand.measure,
     "bridge": bridge.measure,
     "idle": idle.measure,
+    "segment": segment.measure,
 }
 
 
 def main() -> int:
     """The exit code: 1 where a figure does not hold."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # takes the service down, as Ctrl-C does
     arguments = _arguments()
-    effort = Effort(rounds=arguments.rounds, seconds=arguments.seconds)
+    effort = Effort(rounds=arguments.rounds, seconds=arguments.seconds, crowd=arguments.crowd)
     figures: list[Figure] = []
     with running_service() as service:
         for name in arguments.measures or MEASURES:
@@ -43,6 +46,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peer", type=Path, help="a program that measures the service and a peer in turn")
     parser.add_argument("--rounds", type=int, default=3, help="of each measure, in turn with its floor (default 3)")
     parser.add_argument("--seconds", type=int, default=6, help="of load in a round (default 6)")
+    parser.add_argument("--crowd", type=int, default=1_000_000, help="customers in the large segment (a million)")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where to write (default bench.json)")
     arguments = parser.parse_args()
     if unknown := set(arguments.measures) - set(MEASURES):
@@ -64,6 +68,7 @@ def _report(figures: list[Figure], effort: Effort) -> dict[str, object]:
         "machine": {"processors": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
         "rounds": effort.rounds,
         "seconds": effort.seconds,
+        "crowd": effort.crowd,
         "figures": [figure.as_json() for figure in figures],
     }
 

@@ -33,10 +33,11 @@ _SEED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How often each measure is repeated, and for how many seconds it puts the service under load."""
+    """How often a measure is repeated, how many seconds of load a repetition has, and how large a crowd is."""
 
     rounds: int
     seconds: int
+    crowd: int  # how many customers the large segment has
 
 
 @dataclass(kw_only=True)
@@ -75,9 +76,10 @@ class Service:
             data: dict[str, Any] = json.load(response)["data"]
         return data
 
-    def settle(self) -> None:
+    def settle(self, *, within: float = PATIENCE) -> None:
         """Waits until nothing is queued."""
-        wait_until(lambda: self.one("SELECT count(*) FROM journeys_chunk") == 0, what="the workers to finish")
+        empty = "SELECT NOT EXISTS (SELECT FROM journeys_chunk)"
+        wait_until(lambda: bool(self.one(empty)), what="the workers to finish", within=within)
 
     def one(self, statement: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """The first value that the statement gives."""
@@ -97,7 +99,7 @@ def running_service() -> Iterator[Service]:
         database_url, redis_url = embedded.database_url(), embedded.redis_url()
         environment = _environment(database_url, redis_url)
         _manage(environment, "migrate", "--verbosity", "0")
-        seeded = _seed(environment, scratch)
+        seeded = seed(environment, _SEED, customers=CUSTOMERS, folder=scratch)
         pids = _start_all(stack, environment | {"PORT": str(port)}, log=scratch / "service.log")
         floor = environment | {"PORT": str(floor_port), "DJANGO_SETTINGS_MODULE": "tests.benchmarks.floor_settings"}
         _start(stack, _procfile()["web"], floor, log=scratch / "floor.log")
@@ -142,10 +144,13 @@ def _manage(environment: Mapping[str, str], *arguments: str) -> str:
     return done.stdout.decode()
 
 
-def _seed(environment: Mapping[str, str], scratch: Path) -> dict[str, Any]:
-    file = scratch / "seed.json"
-    file.write_text(json.dumps(_SEED))
-    printed = _manage(environment, "seed_workspace", str(file), "--json", "--customers", str(CUSTOMERS))
+def seed(
+    environment: Mapping[str, str], description: Mapping[str, Any], *, customers: int, folder: Path
+) -> dict[str, Any]:
+    """Makes the workspace that is described, with `user-0` … besides; gives what `seed_workspace --json` prints."""
+    file = folder / "seed.json"
+    file.write_text(json.dumps(description))
+    printed = _manage(environment, "seed_workspace", str(file), "--json", "--customers", str(customers))
     seeded: dict[str, Any] = json.loads(printed)
     return seeded
 
@@ -197,10 +202,10 @@ def _listening_workers(redis_url: str) -> int:
         return [peer["cmd"] for peer in client.client_list()].count("brpop")
 
 
-def wait_until(condition: Callable[[], bool], *, what: str) -> None:
+def wait_until(condition: Callable[[], bool], *, what: str, within: float = PATIENCE) -> None:
     """Waits until the condition holds; raises TimeoutError."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + within
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"Waited {PATIENCE:.0f} s for {what}.")
+            raise TimeoutError(f"Waited {within:.0f} s for {what}.")
         time.sleep(0.02)

@@ -33,7 +33,6 @@ def ada(acme: Workspace) -> Customer:
 @pytest.mark.parametrize(
     ("path", "fields", "queries"),
     [
-        (ACTION, CLOSE, 0),
         (ACTION, TRACK, RECORD_EVENT),
         (ACTION, UPDATE, WRITE_ATTRIBUTES),
         (CAPTURE, CAPTURED, WRITE_ATTRIBUTES),
@@ -45,6 +44,15 @@ def test_a_call_for_a_known_customer(
 ) -> None:
     with django_assert_num_queries(EVERY_CALL + FIND + queries + RECORD_INTERACTION):
         assert call(sdk, path, fields).status_code == 200
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize("fields", [CLOSE, {"actionType": "link"}])
+def test_a_call_that_is_only_recorded_costs_two_queries(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, fields: dict[str, Any]
+) -> None:
+    with django_assert_num_queries(2):  # the app, and the one statement that finds the customer and records
+        assert call(sdk, ACTION, fields).status_code == 200
 
 
 def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -1,27 +1,21 @@
 """While Redis is away each process counts for itself."""
 
 import time
-from typing import Any
 
 import pytest
 import redis
+import structlog
+from pytest_django import Settings
+from structlog.testing import capture_logs
 
-from engage.counters import CounterCache
+from engage.counters import CounterCache, CountingAlone
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from journeys.models import Journey
+from tests.bridge_calls import ACTION, call
 from tests.calls import trigger
-from tests.clients import ServerClient
+from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
-
-
-@pytest.fixture
-def redis_is_away(settings: Any) -> None:
-    """Nobody listens where Redis should be."""
-    nowhere = "redis://127.0.0.1:1/0"
-    settings.REDIS_URL = nowhere
-    counters = {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}
-    settings.CACHES = {**settings.CACHES, "counters": counters}
 
 
 @pytest.fixture
@@ -46,6 +40,27 @@ def test_triggers_are_served_and_limited_without_redis(acme: Workspace, journey:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.usefixtures("redis_is_away")
+def test_bridge_calls_are_served_and_limited_without_redis_and_the_log_says_so(
+    sdk: SdkClient, settings: Settings
+) -> None:
+    settings.BRIDGE_RATE_LIMIT = "3/h"
+    with structlog.testing.capture_logs() as lines:
+        answers = [call(sdk, ACTION, {}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert [answer["X-RateLimit-Remaining"] for answer in answers] == ["2", "1", "0", "0", "0"]
+    noted = [line for line in lines if line["event"] == "redis_unreachable"]
+    assert [(line["log_level"], line["purpose"]) for line in noted] == [("warning", "counters")]
+
+
+def test_the_log_says_once_that_a_process_counts_alone() -> None:
+    alone = CountingAlone()
+    with capture_logs() as lines:
+        for _ in range(3):
+            alone.note()
+    assert lines == [{"event": "limits_counted_in_process", "log_level": "warning"}]
+
+
 def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     counters = CounterCache("redis://127.0.0.1:1/0", {})
     counters.add("left-alone", 1, 60)
@@ -54,7 +69,7 @@ def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     assert redis_availability.is_expected()
 
 
-def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Any) -> None:
+def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Settings) -> None:
     counters = CounterCache(settings.REDIS_URL, {})
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         assert counters.add("forgotten", 1, 60) is True

@@ -55,11 +55,11 @@ def database_is_away(db: None) -> Iterator[None]:
         yield
 
 
-def test_without_the_database_the_answer_is_503_and_says_that_nothing_was_done(
+def test_without_the_database_the_answer_is_503_and_does_not_claim_to_know_what_was_done(
     server: ServerClient, database_is_away: None
 ) -> None:
     answer = server.get("/api/v1/journeys/a/jobs/b")
     message = refused(answer, status=503, error="Service unavailable")
-    assert "Nothing was done" in message
+    assert "Nothing is known to have been done" in message
     assert "ada" not in message
     assert answer["Retry-After"] == "1"

@@ -11,9 +11,12 @@ from customers.models import Event
 from engage.models import Workspace
 from engage.times import iso_utc
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from tests.calls import data, refused
+from journeys.webhooks.client import Limits
+from tests.calls import data, let_workers_walk, refused
 from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
+from tests.journeys.webhooks.standing import make_due, send
+from tests.receiver import running
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 NOW = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
@@ -71,6 +74,7 @@ def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
     answer = server.get(path_of(waiting))
     run = StepRun.objects.get()
     assert waiting.due_at is not None
+    assert waiting.job is not None
     assert answer.json() == {
         "success": True,
         "message": "The enrollment as it stands.",
@@ -206,6 +210,36 @@ def test_of_many_attempts_the_latest_twenty_are_shown(server: ServerClient, wait
     webhook = look_up(server, waiting)["steps"][1]["webhook"]
     assert webhook["attemptsMade"] == 25
     assert [one["number"] for one in webhook["attempts"]] == list(range(6, 26))
+
+
+def test_a_webhook_is_followed_from_its_first_attempt_to_its_delivery(server: ServerClient, acme: Workspace) -> None:
+    """Written by the walker and the sender themselves."""
+    with running() as receiver:
+        tell = {
+            "id": "tell",
+            "type": "webhook",
+            "url": receiver.url("/first/503/then/200"),
+            "headers": {"Authorization": "Bearer s3cret"},
+            "body": {"order": "{{ api.payload.order }}"},
+        }
+        enrollment = walked(server, acme, [tell], order="A-1042")
+        send(limits=Limits())
+        tried = look_up(server, enrollment)
+        make_due()
+        send(limits=Limits())
+    let_workers_walk()
+    (step,) = tried["steps"]
+    assert (step["state"], step["endedAt"]) == ("waiting", None)
+    assert tried["goesOnAt"] == step["webhook"]["nextAttemptAt"] > step["beganAt"]
+    assert [one["status"] for one in step["webhook"]["attempts"]] == [503]
+    assert step["webhook"]["headers"]["Authorization"] == "***"
+    assert receiver.arrived[0].headers["authorization"] == "Bearer s3cret"
+    over = look_up(server, enrollment)
+    assert over["state"] == "completed"
+    (step,) = over["steps"]
+    assert (step["state"], step["webhook"]["state"], step["webhook"]["attemptsMade"]) == ("done", "delivered", 2)
+    assert [one["status"] for one in step["webhook"]["attempts"]] == [503, 200]
+    assert step["webhook"]["body"] == '{"order":"A-1042"}'
 
 
 # Pages ---------------------------------------------------------------------------------------------------------------

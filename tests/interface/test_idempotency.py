@@ -106,6 +106,17 @@ def test_an_event_is_made_once(sdk: SdkClient) -> None:
     assert ids == {Event.objects.get().id}
 
 
+@pytest.mark.parametrize("form", ["one", "many"])
+def test_events_sent_again_are_recorded_once(server: ServerClient, journey: Journey, form: str) -> None:
+    one = {"external_id": "ada", "eventName": "bought"}
+    body = one if form == "one" else {"events": [one, {**one, "external_id": "nobody"}]}
+    path = f"/api/v1/customers/{journey.workspace_id}/events"
+    first, again = [server.post(path, body, headers=KEY) for _ in range(2)]
+    assert first.status_code == 202
+    assert is_replay_of(again, first)
+    assert Event.objects.count() == 1
+
+
 def test_a_body_is_the_same_whatever_its_spaces_and_the_order_of_its_keys(
     server: ServerClient, journey: Journey
 ) -> None:

@@ -16,6 +16,13 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 12, tzinfo=UTC)
 A_DAY = [{"id": "wait", "type": "delay", "for": "P1D"}]
 TWO_DAYS = [{"id": "wait", "type": "delay", "for": "P2D"}]
+EXITS = [
+    {"event": "bought"},
+    {"if": {"field": "customer.plan", "op": "exists"}},
+    {"event": "again"},
+    {"event": "bought"},
+]
+PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 CONDITIONS = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
@@ -25,6 +32,11 @@ def save(workspace: Workspace, key: str = "welcome", now: datetime = NOW, **chan
 
 def revisions_of(journey: Journey) -> list[tuple[int, object]]:
     return list(journey.revisions.order_by("number").values_list("number", "steps"))
+
+
+def ways_of(journey: Journey) -> list[tuple[int, object, list[str]]]:
+    """Each revision's exit conditions, and the names of the events among them."""
+    return list(journey.revisions.order_by("number").values_list("number", "exit_on", "exit_events"))
 
 
 def row_of(journey: Journey) -> dict[str, Any]:
@@ -46,6 +58,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "max_entries_per_customer": None,
         "allow_reenrollment": False,
         "entry_conditions": None,
+        "event_where": None,
         "revision": 1,
     }
     assert revisions_of(saved.journey) == [(1, [])]
@@ -57,17 +70,20 @@ def test_everything_said_of_a_new_journey_is_kept(acme: Workspace) -> None:
         name="Won back",
         trigger_type="event",
         event_name="subscription_renewed",
+        event_where=PRICEY,
         active=False,
         max_entries_per_customer=3,
         allow_reenrollment=True,
         entry_conditions=CONDITIONS,
         steps=A_DAY,
+        exit_on=EXITS,
     ).journey
     row = row_of(journey)
     assert (row["name"], row["trigger_type"], row["event_name"]) == ("Won back", "event", "subscription_renewed")
     assert (row["active"], row["max_entries_per_customer"], row["allow_reenrollment"]) == (False, 3, True)
-    assert row["entry_conditions"] == CONDITIONS
+    assert (row["entry_conditions"], row["event_where"]) == (CONDITIONS, PRICEY)
     assert revisions_of(journey) == [(1, A_DAY)]
+    assert ways_of(journey) == [(1, EXITS, ["again", "bought"])]
 
 
 def test_what_is_not_said_stays_as_it_is(acme: Workspace) -> None:
@@ -78,7 +94,7 @@ def test_what_is_not_said_stays_as_it_is(acme: Workspace) -> None:
 
 
 def test_saving_the_same_again_writes_nothing(acme: Workspace) -> None:
-    said: dict[str, Any] = {"name": "Hello", "entry_conditions": CONDITIONS, "steps": A_DAY}
+    said: dict[str, Any] = {"name": "Hello", "entry_conditions": CONDITIONS, "steps": A_DAY, "exit_on": EXITS}
     before = row_of(save(acme, **said).journey)
     saved = save(acme, now=LATER, **said)
     assert saved.outcome == "unchanged"
@@ -100,9 +116,32 @@ def test_steps_that_are_not_said_stay(acme: Workspace) -> None:
     assert revisions_of(saved.journey) == [(1, A_DAY)]
 
 
+def test_other_exit_conditions_make_a_new_revision_with_the_same_steps(acme: Workspace) -> None:
+    save(acme, steps=A_DAY)
+    assert save(acme, exit_on=EXITS).outcome == "changed"
+    saved = save(acme, exit_on=[{"event": "left"}])
+    assert revisions_of(saved.journey) == [(1, A_DAY), (2, A_DAY), (3, A_DAY)]
+    assert ways_of(saved.journey) == [(1, [], []), (2, EXITS, ["again", "bought"]), (3, [{"event": "left"}], ["left"])]
+
+
+def test_exit_conditions_that_are_not_said_stay_also_with_other_steps(acme: Workspace) -> None:
+    save(acme, steps=A_DAY, exit_on=EXITS)
+    saved = save(acme, steps=TWO_DAYS)
+    assert ways_of(saved.journey) == [(number, EXITS, ["again", "bought"]) for number in (1, 2)]
+
+
+@pytest.mark.parametrize("none", [None, []])
+def test_exit_conditions_can_be_taken_away(acme: Workspace, none: object) -> None:
+    save(acme, exit_on=EXITS)
+    saved = save(acme, exit_on=none)
+    assert ways_of(saved.journey)[1:] == [(2, [], [])]
+    assert save(acme, exit_on=none).outcome == "unchanged"
+
+
 def test_a_journey_that_goes_over_to_the_api_loses_its_event(acme: Workspace) -> None:
-    save(acme, trigger_type="event", event_name="renewed")
-    assert row_of(save(acme, trigger_type="api").journey)["event_name"] == ""
+    save(acme, trigger_type="event", event_name="renewed", event_where=PRICEY)
+    row = row_of(save(acme, trigger_type="api").journey)
+    assert (row["event_name"], row["event_where"]) == ("", None)
 
 
 def test_conditions_on_the_event_keep_a_journey_from_going_over_to_the_api(acme: Workspace) -> None:
@@ -114,9 +153,10 @@ def test_conditions_on_the_event_keep_a_journey_from_going_over_to_the_api(acme:
 
 
 def test_null_takes_a_rule_away(acme: Workspace) -> None:
-    save(acme, max_entries_per_customer=3, entry_conditions=CONDITIONS)
-    row = row_of(save(acme, max_entries_per_customer=None, entry_conditions=None).journey)
-    assert (row["max_entries_per_customer"], row["entry_conditions"]) == (None, None)
+    event: dict[str, Any] = {"trigger_type": "event", "event_name": "renewed"}
+    save(acme, **event, max_entries_per_customer=3, entry_conditions=CONDITIONS, event_where=PRICEY)
+    row = row_of(save(acme, max_entries_per_customer=None, entry_conditions=None, event_where=None).journey)
+    assert (row["max_entries_per_customer"], row["entry_conditions"], row["event_where"]) == (None, None, None)
 
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
@@ -160,6 +200,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"steps": [{**A_DAY[0], "for": "P1M"}]}, "steps", "steps[0].for must not count in years or months, "),
     ({"steps": None}, "steps", "steps must be an array, but null came."),
+    ({"exit_on": {}}, "exit_on", "exitOn must be an array, but an object came."),
+    ({"exit_on": [EXITS[0], {"event": "a", "where": CONDITIONS}]}, "exit_on", "exitOn[1].where.field is "),
+    ({"event_where": PRICEY}, "event_where", "where must be null where the trigger is api."),
+    (
+        {"trigger_type": "event", "event_name": "renewed", "event_where": {"any": [PRICEY, CONDITIONS]}},
+        "event_where",
+        "where.any[1].field is 'customer.plan', which is no field here; a field is event.name or ",
+    ),
 ]
 
 

@@ -10,10 +10,11 @@ from customers.conditions import InvalidCondition
 from customers.fragment import Fragment
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.entry_conditions import check_entry_conditions, jobs_failing_conditions
-from journeys.models import EnrollmentJob, Journey, Trigger
+from journeys.chunks import ClaimedChunk
+from journeys.entry_conditions import check_entry_conditions, failing_conditions
+from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from journeys.queueing import queue_jobs
-from journeys.waiting_jobs import WaitingJob, entered_journeys
+from journeys.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from tests.calls import let_workers_decide
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -85,7 +86,7 @@ def test_a_journey_may_have_no_conditions() -> None:
     check_entry_conditions(None, trigger_type="api")
 
 
-def waiting(journey: Journey, *customers: Customer) -> list[WaitingJob]:
+def queue(journey: Journey, *customers: Customer) -> None:
     queue_jobs(
         workspace_id=journey.workspace_id,
         journey_id=journey.id,
@@ -94,20 +95,13 @@ def waiting(journey: Journey, *customers: Customer) -> list[WaitingJob]:
         payload={},
         request_id="test",
     )
-    return [
-        WaitingJob(
-            id=job.id,
-            workspace_id=job.workspace_id,
-            journey_id=job.journey_id,
-            customer_id=job.customer_id,
-            customer_exists=True,
-            active_enrollment_id=None,
-            completed=0,
-            event_id=None,
-            chain=0,
-        )
-        for job in EnrollmentJob.objects.filter(journey=journey)
-    ]
+
+
+def all_waiting() -> Fragment:
+    """The relation of all jobs that wait."""
+    return jobs_of_chunks(
+        [ClaimedChunk(**chunk) for chunk in Chunk.objects.values("id", "trigger_id", "start", "stop", "attempts")]
+    )
 
 
 @pytest.mark.parametrize("customers", [1, 50])
@@ -116,15 +110,20 @@ def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
 ) -> None:
     people = [CustomerFactory.create(workspace=acme, attributes={"plan": "free"}) for _ in range(customers)]
     journeys = [JourneyFactory.create(workspace=acme, entry_conditions=conditions) for conditions in (PRO, PRO, None)]
-    jobs = [job for journey in journeys for job in waiting(journey, *people)]
-    entered = entered_journeys(journey.id for journey in journeys)
+    for journey in journeys:
+        queue(journey, *people)
+    jobs, entered = read_jobs(all_waiting()), entered_journeys(journey.id for journey in journeys)
+    assert len(jobs) == 3 * customers
+    relation = all_waiting()
     with django_assert_num_queries(2):
-        failing = jobs_failing_conditions(jobs, entered)
+        failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered)
     assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
 
 
 def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:
     stranger = CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
     journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
-    jobs = waiting(journey, stranger)
-    assert jobs_failing_conditions(jobs, entered_journeys([journey.id])) == {job.id for job in jobs}
+    relation = supposed_jobs(workspace_id=acme.id, journey_id=journey.id, customer_ids=[stranger.id], payload={})
+    jobs = read_jobs(relation)
+    failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered_journeys([journey.id]))
+    assert failing == {job.id for job in jobs} != set()

@@ -18,6 +18,7 @@ from django.utils import timezone
 from customers.models import Customer, Segment, SegmentMembership
 from engage.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
+from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey, JourneyRevision
 from tests.factories import CustomerFactory
 from tests.processes import ROOT, environment
@@ -63,7 +64,13 @@ DESCRIPTION: dict[str, Any] = {
             "entryConditions": None,
             "steps": [{"id": "wait", "type": "delay", "for": "P1D"}],
         },
-        {"key": "won-back", "trigger": "event", "eventName": "renewed"},
+        {
+            "key": "won-back",
+            "trigger": "event",
+            "eventName": "renewed",
+            "where": {"field": "event.properties.price", "op": "gt", "value": 10},
+            "exitOn": [{"event": "left"}],
+        },
     ],
 }
 
@@ -133,6 +140,8 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
     assert (welcome.name, welcome.trigger_type, welcome.event_name) == ("Welcome", "api", "")
     assert welcome.revisions.get().steps == DESCRIPTION["journeys"][0]["steps"]
     assert (won_back.name, won_back.trigger_type, won_back.event_name) == ("won-back", "event", "renewed")
+    assert won_back.event_where == DESCRIPTION["journeys"][1]["where"]
+    assert (won_back.revisions.get().exit_on, won_back.revisions.get().exit_events) == ([{"event": "left"}], ["left"])
 
 
 @pytest.mark.django_db
@@ -141,6 +150,12 @@ def test_the_printed_key_and_app_id_open_the_service(seed: Seed) -> None:
     key = api_key_of(f"Bearer {printed['apiKeys']['server']}", now=timezone.now())
     assert (key.workspace_id, key.rate_limit) == (printed["workspaceId"], "100/m")
     assert app_of(printed["apps"]["web"]).allowed_origins == ["https://shop.example"]
+
+
+@pytest.mark.django_db
+def test_the_example_in_the_commands_help_is_a_description(seed: Seed) -> None:
+    example = Command.help.partition("\n\n")[2].partition("\n\n")[0]
+    assert list(seed(json.loads(example))["journeys"]) == ["welcome", "thanks"]
 
 
 @pytest.mark.django_db
@@ -173,7 +188,10 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
             "apps": [{"name": "web", "allowedOrigins": []}],
             "customers": [{"external_id": "ada", "email": "lovelace@example.com", "attributes": {"plan": "free"}}],
             "segments": [{"key": "vip", "name": "Best", "members": ["ada"]}, {"key": "pro", "conditions": None}],
-            "journeys": [{"key": "welcome", "active": False, "maxEntriesPerCustomer": 3, "steps": steps}],
+            "journeys": [
+                {"key": "welcome", "active": False, "maxEntriesPerCustomer": 3, "steps": steps},
+                {"key": "won-back", "where": None, "exitOn": []},
+            ],
         }
     )
     for part in ("apps", "customers", "segments", "journeys"):
@@ -193,6 +211,8 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
     journey = Journey.objects.get(key="welcome")
     assert (journey.name, journey.active, journey.max_entries_per_customer) == ("Welcome", False, 3)
     assert (journey.revision, journey.revisions.get(number=2).steps) == (2, steps)
+    won_back = Journey.objects.get(key="won-back")
+    assert (won_back.event_where, won_back.revisions.get(number=2).exit_on) == (None, [])
 
 
 @pytest.mark.django_db
@@ -371,6 +391,8 @@ BAD: list[tuple[Any, str]] = [
     (journey(trigger="cron"), "journeys[0].trigger: Value 'cron' is not a valid choice."),
     (journey(trigger="event"), "journeys[0].eventName is required where the trigger is event."),
     (journey(eventName="renewed"), "journeys[0].eventName must be null where the trigger is api."),
+    (journey(where={}), "journeys[0].where must be null where the trigger is api."),
+    (journey(exitOn=[{"if": {}}]), "journeys[0].exitOn[0].if must hold all, any or not, or field and op."),
     (journey(active="yes"), "journeys[0].active must be a boolean, but a string came."),
     (journey(maxEntriesPerCustomer=0), "journeys[0].maxEntriesPerCustomer: Ensure this value is greater than or equal"),
     (

@@ -55,7 +55,9 @@ def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
         assert job_of(server, journey.workspace_id, single["jobId"])["result"] == "enrolled"
         bulk = data(trigger(server, journey, {"external_ids": NAMES}))
         wait_until(all_decided)
-    tasks = {line["task_id"]: line["request_id"] for line in lines(tmp_path / "worker.log", "jobs_decided")}
+        log = tmp_path / "worker.log"
+        wait_until(lambda: sum(int(str(line["jobs"])) for line in lines(log, "jobs_decided")) == 1001)
+    tasks = {line["task_id"]: line["request_id"] for line in lines(log, "jobs_decided")}
     assert tasks.pop(single["jobId"]) == "the-call"
     assert set(tasks) <= {bulk["jobIds"][0], bulk["jobIds"][500]}
     assert Enrollment.objects.count() == 1000
@@ -71,7 +73,7 @@ def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp
         wait_until(lambda: Enrollment.objects.filter(state="completed").exists())
     enrollment = Enrollment.objects.get()
     assert enrollment.ended_at is not None
-    assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 5
+    assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 15  # a busy machine's
 
 
 def test_jobs_whose_messages_were_lost_are_decided(
@@ -109,3 +111,17 @@ def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: 
             os.kill(child, signal.SIGKILL)
         wait_until(all_decided)
     assert Enrollment.objects.count() == 1000
+
+
+def test_an_event_wakes_the_workers_without_a_tick(server: ServerClient, acme: Workspace, tmp_path: Path) -> None:
+    """Nobody ticks here: who enters by the event, and who waits for it, goes on because of the event alone."""
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    wait = {"id": "wait", "type": "wait_for_event", "event": "ordered", "timeout": "P3D"}
+    waits = JourneyFactory.create(workspace=acme, steps=[wait])
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    with celery(*WORKER, log=tmp_path / "worker.log"):
+        data(trigger(server, waits, {"external_id": "ada"}))
+        wait_until(lambda: Enrollment.objects.filter(awaits_event="ordered").exists())
+        report = {"external_id": "ada", "eventName": "ordered"}
+        data(server.post(f"/api/v1/customers/{acme.id}/events", report))
+        wait_until(lambda: Enrollment.objects.filter(state="completed").count() == 2)

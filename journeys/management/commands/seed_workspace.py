@@ -32,9 +32,14 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
     "segments":  [{"key": "vip", "name": "VIP", "members": ["ada"]},
                   {"key": "pro", "name": "Pro plan",
                    "conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}}],
-    "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "eventName": null, "active": true,
+    "journeys":  [{"key": "welcome", "name": "Welcome", "trigger": "api", "active": true,
                    "maxEntriesPerCustomer": null, "allowReenrollment": false, "entryConditions": null,
-                   "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]}]
+                   "steps": [{"id": "wait", "type": "delay", "for": "P1D"}]},
+                  {"key": "thanks", "name": "Thanks", "trigger": "event", "eventName": "bought",
+                   "where": {"field": "event.properties.price", "op": "gt", "value": 10},
+                   "steps": [{"id": "wait", "type": "delay", "for": "P1D"}],
+                   "exitOn": [{"event": "returned"},
+                              {"if": {"field": "customer.plan", "op": "eq", "value": "free"}}]}]
   }
 
 Everything is optional but the workspace's key, the keys and names that identify a thing, and an identifier for each

@@ -19,21 +19,22 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
     time.sleep(_SECONDS)
     return [
         Figure(
-            measure=f"idle: {name}", value=_memory_mib(pid), unit="MiB",
+            measure=f"idle: {name}", value=memory_mib(pid), unit="MiB",
             notes={"% of a core": round((_ticks(pid) - before[name]) / _TICK / _SECONDS * 100, 1)},
         )
         for name, pid in service.pids.items()
     ]  # fmt: skip
 
 
-def family(pid: int) -> list[int]:
+def _family(pid: int) -> list[int]:
     """The process and all that come of it."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(descendant for child in children for descendant in family(int(child)))]
+    return [pid, *(descendant for child in children for descendant in _family(int(child)))]
 
 
-def _memory_mib(pid: int) -> float:
-    return sum(_pss_kib(member) for member in family(pid)) / 1024
+def memory_mib(pid: int) -> float:
+    """Of the process and all that come of it."""
+    return sum(_pss_kib(member) for member in _family(pid)) / 1024
 
 
 def _pss_kib(pid: int) -> int:
@@ -43,5 +44,5 @@ def _pss_kib(pid: int) -> int:
 
 def _ticks(pid: int) -> int:
     """User and system time of the whole family."""
-    fields = [Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split() for member in family(pid)]
+    fields = [Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split() for member in _family(pid)]
     return sum(int(member[11]) + int(member[12]) for member in fields)

@@ -75,6 +75,7 @@ def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
         ("{% if customer.tags > 1 %}{% endif %}", "it compares or writes what cannot be compared or written."),
         ("{% break %}", "break and continue may stand in a loop only."),
         ("{{ 99999999999999 | date: '%Y' }}", "the filter date cannot work with what it was given."),
+        ("{{ 999999999999999999 | date: '%Y' }}", "the filter date cannot work with what it was given."),
     ],
 )
 def test_a_render_that_fails_says_why_and_quotes_no_value(text: str, reason: str) -> None:

@@ -94,7 +94,7 @@ def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundre
         with CaptureQueriesContext(connection) as queries:
             assert walk_due(seconds=60).moved == len(names)
         counts.append(len(queries))
-    assert counts == [16, 15, 15]  # the first reads the revision, which a process keeps
+    assert counts == [17, 16, 16]  # the first reads the revision, which a process keeps
 
 
 def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, acme: Workspace) -> None:

@@ -20,10 +20,9 @@ WITH customer AS (
     SELECT left(md5(random()::text), 24), %(workspace)s, md5(random()::text), '{}' FROM generate_series(1, %(number)s)
     RETURNING id
 ), enrollment AS (
-    INSERT INTO journeys_enrollment (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason,
+    INSERT INTO journeys_enrollment (id, workspace_id, journey_id, customer_id, revision_id, state, exit_reason,
         step_id, step_began_at, attempts, entered_at, steps_begun)
-    SELECT left(md5(id), 24), %(workspace)s, %(journey)s, id, %(revision)s,
-        (random() * 1e15)::bigint, 'active', '', 'call', now(), 0, now(), 1
+    SELECT left(md5(id), 24), %(workspace)s, %(journey)s, id, %(revision)s, 'active', '', 'call', now(), 0, now(), 1
     FROM customer RETURNING id
 ), run AS (
     INSERT INTO journeys_steprun

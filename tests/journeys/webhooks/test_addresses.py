@@ -15,6 +15,7 @@ from journeys.webhooks.addresses import is_public
 from journeys.webhooks.again import send_again
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.targets import parse_target
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
 
@@ -133,6 +134,23 @@ def test_no_webhook_goes_to(host: str, scheme: str) -> None:
 def test_a_url_that_can_be_read_in_two_ways_is_refused(url: str, error: str) -> None:
     outcome = sent(url, "127.0.0.0/8", "::1/128")
     assert (outcome.refused, outcome.status, outcome.error) == (True, None, error)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "host_header"),
+    [
+        ("http://example.com", "example.com", "example.com"),
+        ("HTTPS://Example.COM:443/a", "example.com", "example.com"),
+        ("http://example.com.:8080/a", "example.com", "example.com:8080"),
+        ("https://example.com:80/a", "example.com", "example.com:80"),
+        ("https://my_host.example/", "my_host.example", "my_host.example"),
+        ("https://Bücher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("http://[2606:4700:0::1111]:8080/", "2606:4700::1111", "[2606:4700::1111]:8080"),
+    ],
+)
+def test_a_host_is_read_in_one_way(url: str, host: str, host_header: str) -> None:
+    target = parse_target(url)
+    assert (target.host, target.host_header) == (host, host_header)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""An interaction's event is of its own workspace; where the event is pruned, the interaction loses it."""
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+import engage.tenancy
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [
+        ("bridge", "0001_initial"),
+        ("customers", "0002_chain_of_events"),
+    ]
+
+    operations = [
+        AddIndexConcurrently(
+            model_name="interaction",
+            index=models.Index(
+                condition=models.Q(("event__isnull", False)), fields=["event"], name="interaction_by_event"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="interaction",
+            constraint=engage.tenancy.WorkspaceForeignKey(
+                field="event", name="interaction_event", on_delete="SET NULL", table="customers_event"
+            ),
+        ),
+    ]

@@ -1,0 +1,73 @@
+"""`manage.py prune`: deletes what is older than its retention setting; beside the traffic, and as often as you like."""
+
+import argparse
+import time
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from bridge.retention import INTERACTIONS
+from engage.idempotency import KEPT_FOR, prune_idempotency_records
+from engage.models import IdempotencyRecord
+from engage.pruning import Prunable, prune
+from journeys.retention import (
+    DELIVERIES,
+    EVENTS,
+    EXITED_ENROLLMENTS,
+    JOBS,
+    STEP_RUNS,
+    TRIGGERS,
+    prune_retired_secrets,
+)
+
+# In this order: what refers to something goes before it.
+_RETENTION: list[tuple[Prunable, str]] = [
+    (STEP_RUNS, "RETAIN_HISTORY_DAYS"),
+    (DELIVERIES, "RETAIN_HISTORY_DAYS"),
+    (EXITED_ENROLLMENTS, "RETAIN_HISTORY_DAYS"),
+    (JOBS, "RETAIN_JOBS_DAYS"),
+    (TRIGGERS, "RETAIN_JOBS_DAYS"),
+    (INTERACTIONS, "RETAIN_INTERACTIONS_DAYS"),
+    (EVENTS, "RETAIN_EVENTS_DAYS"),
+]
+
+
+class Command(BaseCommand):
+    help = "Deletes what is older than its retention setting (see the README). Nothing active or waiting is touched."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="count what would go, and delete nothing")
+
+    def handle(self, *, dry_run: bool, **_: Any) -> None:
+        now = timezone.now()
+        for prunable, setting in _RETENTION:
+            self._prune(prunable, setting, now=now, dry_run=dry_run)
+        self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
+        self._tell("idempotency records", _prune_idempotency_records(now=now, dry_run=dry_run))
+
+    def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:
+        days = getattr(settings, setting)
+        if not days:
+            self._tell(prunable.what, 0, f"kept for ever: {setting} is 0")
+            return
+        started = time.perf_counter()
+        pruned = prune(prunable, before=now - timedelta(days=days), dry_run=dry_run)
+        remark = f"older than {days} days, {time.perf_counter() - started:.1f} s"
+        if pruned.pages_left:
+            remark += f"; {pruned.pages_left} pages were in use and are left for the next run"
+        self._tell(prunable.what, pruned.rows, remark)
+
+    def _tell(self, what: str, rows: int, remark: str = "") -> None:
+        self.stdout.write(f"{rows:>12,} {what}" + (f" ({remark})" if remark else ""))
+
+
+def _prune_idempotency_records(*, now: datetime, dry_run: bool) -> int:
+    if dry_run:
+        return IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR).count()
+    total = 0
+    while pruned := prune_idempotency_records(now=now):
+        total += pruned
+    return total

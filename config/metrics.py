@@ -1,0 +1,113 @@
+"""`/metrics` for Prometheus: what waits, read from PostgreSQL, and what was counted, read from Redis.
+
+Every process answers the same for all of them, on all machines: scrape one address. Where one of the two servers is
+away, its half is missing, and `engage_postgresql_up` or `engage_redis_up` says so.
+"""
+
+from collections.abc import Iterator, Mapping
+from secrets import compare_digest
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+
+from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
+from engage.authentication import Unauthorized
+from engage.envelope import failure_body
+from engage.redis_availability import REDIS_FAILURES
+from engage.tallies import BUCKETS, DECISIONS, LIMITS_ALONE, REQUESTS, SUM, WEBHOOKS, Name, all_counts, tallies
+from journeys.backlog import COUNTED_AT_MOST, Backlog, backlog
+
+_LIMITED = f"counted up to {COUNTED_AT_MOST}"
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """200 with the text format; 401 without the token. Where no token is set: open in development, else 404."""
+    if not settings.METRICS_TOKEN:
+        if settings.PRODUCTION:
+            raise Http404
+    elif not _has_token(request):
+        refusal = Unauthorized("Send METRICS_TOKEN as a bearer token.")
+        return JsonResponse(failure_body(refusal), status=refusal.status, headers={"WWW-Authenticate": "Bearer"})
+    return HttpResponse(exposition(_metrics()), content_type=CONTENT_TYPE)
+
+
+def _has_token(request: HttpRequest) -> bool:
+    sent = request.headers.get("Authorization", "")
+    return compare_digest(sent.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())
+
+
+def _metrics() -> Iterator[Metric]:
+    waiting, counts = _backlog(), _counts()
+    yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", waiting is not None)
+    yield _gauge("engage_redis_up", "Whether Redis answers; if not, each process limits alone.", counts is not None)
+    if waiting is not None:
+        yield from _of_backlog(waiting)
+    if counts is not None:
+        yield from _of_counts(counts)
+
+
+def _backlog() -> Backlog | None:
+    try:
+        return backlog()
+    except DatabaseError:
+        connection.close()
+        return None
+
+
+def _counts() -> Mapping[Name, int] | None:
+    tallies.send()
+    try:
+        return all_counts()
+    except REDIS_FAILURES:
+        return None
+
+
+def _gauge(name: str, meaning: str, value: float) -> Metric:
+    return Metric(name=name, kind="gauge", meaning=meaning, samples=[Sample(value=value, labels={})])
+
+
+def _of_backlog(found: Backlog) -> Iterator[Metric]:
+    yield Metric(
+        name="engage_queued_jobs", kind="gauge", meaning="Jobs that wait to be decided.",
+        samples=[Sample(value=one.jobs.number, labels={"lane": one.lane}) for one in found.lanes],
+    )  # fmt: skip
+    yield Metric(
+        name="engage_queue_late_seconds", kind="gauge", meaning="How long the first turn is overdue.",
+        samples=[Sample(value=one.jobs.seconds_late, labels={"lane": one.lane}) for one in found.lanes],
+    )  # fmt: skip
+    yield _gauge("engage_enrollments_due", f"Enrollments that are due, {_LIMITED}.", found.enrollments.number)
+    yield _gauge("engage_enrollments_late_seconds", "How late the latest of them is.", found.enrollments.seconds_late)
+    yield _gauge("engage_webhooks_waiting", f"Webhooks that are due or will be, {_LIMITED}.", found.webhooks.number)
+    yield _gauge("engage_webhooks_late_seconds", "How late the latest of them is.", found.webhooks.seconds_late)
+    yield _gauge("engage_webhook_circuits_open", "Hosts to which nothing is sent.", found.open_circuits)
+
+
+def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
+    yield _counter("engage_jobs_decided_total", "Jobs by what was decided.", DECISIONS, ["result"], counts)
+    yield _counter("engage_webhook_attempts_total", "Attempts by what came of them.", WEBHOOKS, ["outcome"], counts)
+    meaning = "Calls that were limited by a process alone, because Redis was away."
+    yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [], counts)
+    yield Metric(
+        name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
+        samples=_request_times(counts),
+    )  # fmt: skip
+
+
+def _counter(name: str, meaning: str, counted: str, labels: list[str], counts: Mapping[Name, int]) -> Metric:
+    found = sorted((key[1:], number) for key, number in counts.items() if key[0] == counted)
+    samples = [Sample(value=number, labels=dict(zip(labels, values, strict=True))) for values, number in found]
+    if not samples and not labels:
+        samples = [Sample(value=0, labels={})]
+    return Metric(name=name, kind="counter", meaning=meaning, samples=samples)
+
+
+def _request_times(counts: Mapping[Name, int]) -> Iterator[Sample]:
+    served = sorted({key[1:4] for key in counts if key[0] == REQUESTS})
+    for kind in served:
+        yield from histogram(
+            labels=dict(zip(("method", "route", "status"), kind, strict=True)),
+            bounds=BUCKETS,
+            counts=[counts.get((REQUESTS, *kind, str(place)), 0) for place in range(len(BUCKETS) + 1)],
+            total=counts.get((REQUESTS, *kind, SUM), 0) / 1_000_000,
+        )

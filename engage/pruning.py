@@ -1,0 +1,113 @@
+"""Deleting what is too old, page by page, beside the traffic.
+
+1. Pages run along an index whose keys begin with an id, and ids begin with their time. So what is too young is never
+   looked at, and what is old and stays for another reason is looked at once in a run.
+2. Of a page, what may go is locked and deleted in one short transaction. Rows that somebody else holds are passed over,
+   so two runs at once do no harm.
+3. The pruner gives way. It waits for a lock for less time than PostgreSQL takes to look for deadlocks, which might end
+   somebody else's transaction; what it could not have, the next run finds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import DeadlockDetected, LockNotAvailable
+
+PAGE = 5_000
+_WAIT = "500ms"  # PostgreSQL looks for deadlocks after a second
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prunable:
+    """Rows of one kind, in words and in SQL.
+
+    `key` are the columns of a unique index that begins with an id. `may_go` is what `old`, a row of the table, must
+    meet; `%(before)s` is the time before which things are too old.
+    """
+
+    what: str
+    table: str
+    key: Sequence[str]
+    may_go: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """How many rows went (or would go), and how many pages were left because somebody held their rows."""
+
+    rows: int = 0
+    pages_left: int = 0
+
+
+# Rows are fetched by arrays of their ids: whatever is estimated, that takes the primary key.
+_PAGE = """
+page AS MATERIALIZED (
+    SELECT id AS row_id, {key} FROM {table} WHERE ({key}) > ({after}) AND {id} < %(edge)s ORDER BY {key} LIMIT {size}
+), last AS (
+    SELECT {key} FROM page ORDER BY {backwards} LIMIT 1
+)
+"""
+_COUNT = """
+WITH {page}, old_ones AS (
+    SELECT FROM {table} old WHERE old.id = ANY (ARRAY(SELECT row_id FROM page)) AND {may_go}
+)
+SELECT (SELECT count(*) FROM old_ones), last.* FROM last
+"""
+_DELETE = """
+WITH {page}, old_ones AS MATERIALIZED (
+    SELECT old.id FROM {table} old WHERE old.id = ANY (ARRAY(SELECT row_id FROM page)) AND {may_go}
+    FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM {table} WHERE id = ANY (ARRAY(SELECT id FROM old_ones)) RETURNING 1
+)
+SELECT (SELECT count(*) FROM gone), last.* FROM last
+"""
+_NOTHING = "WITH {page} SELECT 0, last.* FROM last"
+
+
+def prune(prunable: Prunable, *, before: datetime, dry_run: bool = False, page: int = PAGE) -> Pruned:
+    """Deletes what may go and was made before this time; with `dry_run` only counts it. Not inside a transaction."""
+    rows, pages_left = 0, 0
+    after: tuple[Any, ...] | None = ("", -1)[: len(prunable.key)]  # before all ids
+    statement = _statement(prunable, _COUNT if dry_run else _DELETE, page=page)
+    while after is not None:
+        begin = after
+        try:
+            gone, after = _prune_page(statement, begin, before)
+            rows += gone
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
+                raise
+            pages_left += 1
+            log.warning("prune_gave_way", table=prunable.table)
+            _, after = _prune_page(_statement(prunable, _NOTHING, page=page), begin, before)
+    return Pruned(rows=rows, pages_left=pages_left)
+
+
+def _statement(prunable: Prunable, statement: str, *, page: int) -> str:
+    marks = {
+        "key": ", ".join(prunable.key),
+        "id": prunable.key[0],
+        "after": ", ".join(f"%(after_{place})s" for place in range(len(prunable.key))),
+        "backwards": ", ".join(f"{column} DESC" for column in prunable.key),
+        "table": prunable.table,
+        "size": str(page),
+        "may_go": prunable.may_go,
+    }
+    return statement.format(page=_PAGE.format(**marks), **marks)
+
+
+def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tuple[int, tuple[Any, ...] | None]:
+    """How many rows went, and the page's end; None where nothing old is left."""
+    edge = f"{int(before.timestamp()):08x}"  # an id made at that second
+    parameters = {"edge": edge, "before": before, **{f"after_{place}": key for place, key in enumerate(after)}}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{_WAIT}'")
+        cursor.execute(statement, parameters)
+        row = cursor.fetchone()
+    return (0, None) if row is None else (row[0], tuple(row[1:]))

@@ -1,0 +1,137 @@
+"""Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
+
+Each process adds up in memory. A thread of its own sends the sums to one hash in Redis every two seconds, where there
+are any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive
+the processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
+wait. A process that is killed takes at most its last two seconds along.
+"""
+
+import atexit
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+# What is counted: the first part of a name. The labels follow it; each has few values.
+DECISIONS = "decisions"  # result
+WEBHOOKS = "webhooks"  # what came of the attempt
+LIMITS_ALONE = "limits_alone"
+REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
+
+SUM = "sum"
+# Seconds; an observation counts in the first bucket that is not smaller, and in one more beyond the last.
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_MICROSECONDS = 1_000_000
+
+Name = tuple[str, ...]
+_HASH = "engage:tallies"
+_SEPARATOR = "\t"
+_SECONDS_BETWEEN = 2.0
+_LAST_TRIES = 2
+_PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
+
+
+class Tallies:
+    """What one process has counted and not yet sent."""
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forgets everything: a forked process counts for itself, and has no thread yet."""
+        self._lock = threading.Lock()
+        self._sums: Counter[Name] = Counter()
+        self._something = threading.Event()
+        self._sender: threading.Thread | None = None
+
+    def count(self, *name: str, by: int = 1) -> None:
+        """Adds to the count of this name: what is counted, and its labels."""
+        with self._lock:
+            self._sums[name] += by
+        self._wake_sender()
+
+    def observe(self, *name: str, seconds: float) -> None:
+        """Counts something that took so long in its bucket, and adds up how long."""
+        bucket, took = (*name, str(bisect_left(BUCKETS, seconds))), (*name, SUM)
+        with self._lock:
+            self._sums[bucket] += 1
+            self._sums[took] += int(seconds * _MICROSECONDS)
+        self._wake_sender()
+
+    def _wake_sender(self) -> None:
+        if not self._something.is_set():
+            self._something.set()
+            if self._sender is None:
+                self._sender = threading.Thread(target=self._send_now_and_then, name="tallies", daemon=True)
+                self._sender.start()
+
+    def _send_now_and_then(self) -> None:
+        while self._something.wait():
+            time.sleep(_SECONDS_BETWEEN)
+            self._something.clear()
+            self.send()
+            if self._sums:
+                self._something.set()
+
+    def send(self) -> None:
+        """Sends what was counted. While Redis is away it is kept.
+
+        Sums that Redis took without an answer (it froze) are not sent again: it counts them once it thaws.
+        """
+        with self._lock:
+            sums, self._sums = self._sums, Counter()
+        if not sums:
+            return
+        try:
+            with _client() as client:
+                client.ping()
+                _add(client, sums)
+        except (redis.RedisError, OSError):
+            with self._lock:
+                self._sums.update(sums)
+
+    def send_last(self) -> None:
+        """Sends before the process ends, with more than one try: there will be no later one."""
+        for _ in range(_LAST_TRIES):
+            self.send()
+            if not self._sums:
+                return
+
+
+def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
+    pipeline = client.pipeline(transaction=True)
+    for name, number in sums.items():
+        pipeline.hincrby(_HASH, _SEPARATOR.join(name), number)
+    try:
+        pipeline.execute()
+    except redis.TimeoutError:
+        return
+
+
+def _client() -> "redis.Redis":
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=_PATIENCE,
+        socket_connect_timeout=_PATIENCE,
+        retry=Retry(NoBackoff(), 0),
+        decode_responses=True,
+    )
+
+
+def all_counts() -> dict[Name, int]:
+    """What all processes have counted and sent, by name. Raises REDIS_FAILURES."""
+    with _client() as client:
+        counts: Mapping[str, str] = client.hgetall(_HASH)
+    return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
+
+
+tallies = Tallies()
+os.register_at_fork(after_in_child=tallies.begin_anew)
+atexit.register(tallies.send_last)

@@ -1,0 +1,135 @@
+"""The timeline on an enrollment's page: each step with its reasons, and each webhook with its attempts.
+
+It costs the same four queries for every history; the longest ones show their latest steps only.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import prefetch_related_objects
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from unfold.utils import display_for_value
+
+from engage.admin.columns import Linked, badge
+from journeys.admin.results import DELIVERY_STATE, STEP_STATE
+from journeys.enrollments.lookup import RecordedStep, history_page
+from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery
+from journeys.redaction import url_without_secrets, without_secrets
+
+STEPS_SHOWN = 200
+_HEADERS = ["Began", "Step", "State", "What it came to", "Ended"]
+_ATTEMPT_HEADERS = ["Attempt", "At", "Status", "Took", "Answer", "Error"]
+_event = Linked("event")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """An enrollment's history, ready for the template; `earlier` steps are left out."""
+
+    standing: str
+    table: dict[str, Any]
+    earlier: int
+    may_end: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Staff:
+    """What the one who looks may see and do."""
+
+    sees_requests: bool
+    sends_again: bool
+
+
+def timeline_of(enrollment: Enrollment, *, seen_by: User | AnonymousUser) -> Timeline:
+    """The history as this member of staff may see it: requests and answers may hold what is known of a customer."""
+    steps = history_page(enrollment, after=enrollment.steps_begun - STEPS_SHOWN - 1, limit=STEPS_SHOWN).steps
+    prefetch_related_objects([step.run for step in steps], "event")
+    staff = _Staff(
+        sees_requests=seen_by.has_perm("journeys.view_webhookdelivery"),
+        sends_again=seen_by.has_perm("journeys.change_webhookdelivery"),
+    )
+    return Timeline(
+        standing=standing_of(enrollment, delivery=steps[-1].delivery if steps else None),
+        table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
+        earlier=steps[0].run.ordinal if steps else 0,
+        may_end=enrollment.state == Enrollment.State.ACTIVE and seen_by.has_perm("journeys.change_enrollment"),
+    )
+
+
+def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> str:
+    """Where the enrollment stands and when it goes on; `delivery` is that of its latest step, where it has one."""
+    if enrollment.state != Enrollment.State.ACTIVE:
+        ended = f"{enrollment.get_state_display()} at {_shown(enrollment.ended_at)}"
+        return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."
+    if enrollment.error:
+        return (
+            f"Stands at {enrollment.step_id}, where going on failed {enrollment.attempts} times, lastly with: "
+            f"{enrollment.error} It is tried again at {_shown(enrollment.due_at)}."
+        )
+    return _place(enrollment, delivery)
+
+
+def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
+    step, due = enrollment.step_id, _shown(enrollment.due_at)
+    if enrollment.step_began_at is None:
+        return f"Is about to begin {step}, due at {due}."
+    if enrollment.awaits_event:
+        return f"Waits in {step} for the event {enrollment.awaits_event}, until {due}."
+    if enrollment.due_at is not None:
+        return f"Waits in {step} until {due}."
+    if delivery is not None and delivery.state == WebhookDelivery.State.WAITING:
+        return f"Sends the webhook of {step}; attempt {delivery.attempts + 1} is due at {_shown(delivery.due_at)}."
+    return f"Sends the webhook of {step}."
+
+
+def _row(step: RecordedStep, staff: _Staff) -> dict[str, Any]:
+    run = step.run
+    row: dict[str, Any] = {
+        "cols": [
+            _shown(run.began_at),
+            _rendered("step", run=run),
+            badge(run.state, STEP_STATE[run.state]),
+            _came_to(step, staff),
+            _shown(run.ended_at),
+        ]
+    }
+    if step.attempts and staff.sees_requests:
+        row["table"] = {"headers": _ATTEMPT_HEADERS, "rows": [_attempt(attempt) for attempt in step.attempts]}
+    return row
+
+
+def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
+    delivery = step.delivery
+    if delivery is None:
+        return _rendered("came_to", run=step.run, event=_event(step.run))
+    return _rendered(
+        "came_to",
+        run=step.run,
+        delivery=delivery,
+        delivery_state=badge(delivery.state, DELIVERY_STATE[delivery.state]),
+        sees_request=staff.sees_requests,
+        url=url_without_secrets(delivery.url),
+        headers=without_secrets(delivery.headers),
+        may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
+    )
+
+
+def _attempt(attempt: WebhookAttempt) -> list[Any]:
+    return [
+        attempt.number,
+        _shown(attempt.at),
+        attempt.status if attempt.status is not None else "-",
+        f"{attempt.milliseconds:,} ms",
+        _rendered("answer", text=attempt.answer),
+        attempt.error or "-",
+    ]
+
+
+def _shown(value: Any) -> str:
+    return str(display_for_value(value, "-"))
+
+
+def _rendered(cell: str, **context: Any) -> SafeString:
+    return render_to_string(f"journeys/admin/timeline/{cell}.html", context)

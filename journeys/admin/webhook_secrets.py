@@ -1,0 +1,83 @@
+"""The secrets that sign a workspace's webhooks: shown to who may see them, and rotated."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from engage.admin.columns import badge
+from engage.admin.filters import AutocompleteSelectFilter
+from engage.admin.panels import Panel, show_on
+from engage.admin.records import RecordAdmin
+from engage.models import Workspace
+from journeys.models import WebhookSecret
+from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
+
+_WHAT_FOLLOWS = "A new secret signs from now on. The present one signs as well until a day has passed."
+
+
+@admin.register(WebhookSecret)
+class WebhookSecretAdmin(RecordAdmin):
+    """Making one for a workspace that has one is how it is rotated."""
+
+    list_display = ("id", "workspace", "validity", "created_at", "retires_at")
+    list_filter = (("workspace", AutocompleteSelectFilter),)
+    search_fields = ("=workspace__key",)
+    search_help_text = "A workspace's key"
+    autocomplete_fields = ("workspace",)
+    fields = ("workspace", "validity", "shown_secret", ("created_at", "retires_at"))
+    change_form_outer_after_template: Any = "journeys/admin/webhook_secret.html"
+
+    @display(description="status")
+    def validity(self, secret: WebhookSecret) -> SafeString:
+        """Whether it signs now."""
+        if secret.retires_at is None:
+            return badge("signs", "success")
+        return badge("retiring", "warning") if secret.retires_at > timezone.now() else badge("retired", "")
+
+    @display(description="secret")
+    def shown_secret(self, secret: WebhookSecret) -> SafeString:
+        """Behind a click, so that nobody reads it over a shoulder."""
+        return format_html(
+            '<details><summary class="cursor-pointer">Show</summary><code class="engage-copy">{}</code></details>',
+            secret.secret,
+        )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else [(None, {"fields": ["workspace"]})]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().formfield_for_dbfield(db_field, request, **kwargs, help_text=_WHAT_FOLLOWS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        own = WebhookSecret.objects.filter(workspace=obj.workspace_id)
+        if own.exists():
+            rotate_webhook_secret(workspace_id=obj.workspace_id, now=timezone.now())
+        else:
+            current_secrets([obj.workspace_id])
+        obj.pk = own.get(retires_at=None).pk
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context["may_rotate"] = context["original"] is not None and self.has_add_permission(request)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+show_on(
+    Workspace,
+    Panel(
+        model=WebhookSecret,
+        by="workspace",
+        columns=("__str__", "validity", "created_at", "retires_at"),
+        title="webhook secrets",
+    ),
+)

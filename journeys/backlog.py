@@ -1,0 +1,88 @@
+"""What waits, and how late it is: for a monitoring system, in queries that stay cheap whatever waits or has been.
+
+Ages are taken at the ends of indexes; what is counted is counted up to a limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+COUNTED_AT_MOST = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Work of one kind: how much there is, up to COUNTED_AT_MOST, and by how many seconds the latest is late."""
+
+    number: int
+    seconds_late: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneBacklog:
+    """The jobs of a lane, counted over COUNTED_AT_MOST chunks; late is whose turn has come and who still waits."""
+
+    lane: str
+    jobs: Waiting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """What waits in all workspaces together."""
+
+    lanes: Sequence[LaneBacklog]
+    enrollments: Waiting
+    webhooks: Waiting
+    open_circuits: int
+
+
+_LANES = """
+SELECT lane,
+       (SELECT coalesce(sum(stop - start), 0) FROM (
+            SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT %(most)s
+        ) AS counted),
+       extract(epoch FROM now() - (SELECT min(turn_at) FROM journeys_chunk WHERE lane = wanted.lane))
+FROM unnest(ARRAY['single', 'bulk']) AS wanted(lane)
+"""
+
+_ENROLLMENTS = """
+SELECT (SELECT count(*) FROM (
+            SELECT FROM journeys_enrollment WHERE state = 'active' AND due_at <= now() LIMIT %(most)s
+        ) AS counted),
+       extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
+"""
+
+# From host to host through the index: how much waits for one of them costs nothing.
+_WEBHOOKS = """
+WITH RECURSIVE hosts AS (
+    (SELECT workspace_id, host, due_at FROM journeys_webhookdelivery WHERE state = 'waiting'
+     ORDER BY workspace_id, host, due_at LIMIT 1)
+    UNION ALL
+    SELECT following.* FROM hosts CROSS JOIN LATERAL (
+        SELECT workspace_id, host, due_at FROM journeys_webhookdelivery
+        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
+        ORDER BY workspace_id, host, due_at LIMIT 1
+    ) AS following
+)
+SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
+       extract(epoch FROM now() - (SELECT min(due_at) FROM hosts)),
+       (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
+"""
+
+
+def backlog() -> Backlog:
+    """What waits at the moment, in three statements."""
+    most = {"most": COUNTED_AT_MOST}
+    with connection.cursor() as cursor:
+        cursor.execute(_LANES, most)
+        lanes = [LaneBacklog(lane=lane, jobs=_waiting(number, late)) for lane, number, late in cursor.fetchall()]
+        cursor.execute(_ENROLLMENTS, most)
+        enrollments = _waiting(*cursor.fetchone())
+        cursor.execute(_WEBHOOKS, most)
+        number, late, circuits = cursor.fetchone()
+    return Backlog(lanes=lanes, enrollments=enrollments, webhooks=_waiting(number, late), open_circuits=circuits)
+
+
+def _waiting(number: int, late: float | None) -> Waiting:
+    return Waiting(number=int(number), seconds_late=max(0.0, float(late or 0)))

@@ -1,0 +1,195 @@
+"""The answer to a dry run: what a trigger call would do."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from customers.audience import Named
+from engage.keywords import Keywords
+from engage.object_ids import ObjectId
+from engage.times import Instant, iso_utc
+from journeys.dry_runs import DryRun, Tried
+from journeys.entry_rules import Verdict
+from journeys.redaction import url_without_secrets, without_secrets
+from journeys.steps.outcomes import Footprint, WebhookRequest
+from journeys.steps.rehearsal import Rehearsal
+
+DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
+
+
+class NamedData(TypedDict):
+    """A customer whom the call names."""
+
+    customerId: Annotated[ObjectId, "The customer's id."]
+    external_id: Annotated[str | None, "Your own id of the customer."]
+
+
+class TriedData(NamedData):
+    """A customer whom the call would queue, and what a worker would decide now."""
+
+    result: Annotated[str, "As a job's `result`.", Keywords(enum=[verdict.value for verdict in Verdict])]
+    reason: Annotated[str, "Why, in words."]
+
+
+class RehearsedRequestData(TypedDict):
+    """A webhook as it would be sent, and signed. Values that look like credentials are hidden here."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: Annotated[str | None, "JSON; null where the request has no body."]
+
+
+class RehearsedEventData(TypedDict):
+    """An event that would be recorded."""
+
+    eventName: str
+    eventProperties: Mapping[str, Any]
+
+
+class RehearsedStepData(TypedDict):
+    """What one step would come to. A step that waits stands here twice: when it begins, and when it is over."""
+
+    at: Annotated[Instant, "When, on a clock that jumps from wait to wait."]
+    stepId: str
+    type: str
+    state: Literal["done", "waiting", "failed"]
+    detail: Annotated[str, "What it comes to, in words."]
+    missing: Annotated[list[str], "The names in its templates that have no value."]
+    request: Annotated[RehearsedRequestData | None, "The webhook that would be sent."]
+    writes: Annotated[Mapping[str, Any] | None, "The attributes that would be written; null deletes one."]
+    event: Annotated[RehearsedEventData | None, "The event that would be recorded."]
+
+
+class RehearsedEndData(TypedDict):
+    """How the way would end."""
+
+    state: Annotated[Literal["completed", "exited", "unfinished"], "`unfinished` after more steps than are rehearsed."]
+    reason: str
+
+
+class RehearsalData(TypedDict):
+    """The steps that the customer would go through, were they enrolled now."""
+
+    steps: Annotated[
+        list[RehearsedStepData],
+        "In their order. A webhook is taken to succeed, and a wait for an event to last until its time-out.",
+    ]
+    end: RehearsedEndData
+
+
+class DryRunData(TypedDict):
+    """What a call would do; nothing was written, and nothing queued."""
+
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    status: Literal["dry_run"]
+    queued: Literal[False]
+    unknownExternalIds: Annotated[list[str], "Of `external_ids`, those that nobody has; in the order sent."]
+    excluded: Annotated[list[NamedData], "Those whom the call's list of exclusions leaves out."]
+    notInSegments: Annotated[list[NamedData], "Those whom `external_ids` names, but who are in none of the segments."]
+    customers: NotRequired[
+        Annotated[list[TriedData], "All others whom the call names; left out after `Prefer: return=minimal`."]
+    ]
+    found: Annotated[int, "How many these are.", Keywords(minimum=0)]
+    results: Annotated[
+        Mapping[str, int],
+        "How many of them come to each result; a result that nobody comes to is not named.",
+        Keywords(propertyNames={"enum": [verdict.value for verdict in Verdict]}),
+    ]
+    rehearsal: NotRequired[
+        Annotated[RehearsalData, "For one customer, also for one who would not be enrolled; not for an excluded one."]
+    ]
+
+
+def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
+    """The answer in one piece; without the customers unless they are to be listed."""
+    customers: list[TriedData] = []
+    results = Counter[str]()
+    for page in run.pages:
+        results.update(_results(page))
+        customers += [tried_data(one) for one in page] if listed else []
+    data = _summary(run, results)
+    if listed:
+        data["customers"] = customers
+    if run.rehearsal is not None:
+        data["rehearsal"] = rehearsal_data(run.rehearsal)
+    return data
+
+
+def stream_dry_run(run: DryRun) -> Iterator[str]:
+    """The answer in pieces, a page of customers each: it takes no more memory for a million than for a thousand."""
+    yield f'{{"success":true,"message":{_compact(DRY_RUN_MESSAGE)},"data":{{"customers":['
+    results = Counter[str]()
+    for number, page in enumerate(run.pages):
+        results.update(_results(page))
+        yield ("," if number else "") + _compact([tried_data(one) for one in page])[1:-1]
+    yield f"],{_compact(_summary(run, results))[1:]}}}"
+
+
+def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
+    """All but the customers and the rehearsal."""
+    return {
+        "journeyId": run.journey_id,
+        "status": "dry_run",
+        "queued": False,
+        "unknownExternalIds": list(run.left_out.unknown),
+        "excluded": [_named(customer) for customer in run.left_out.excluded],
+        "notInSegments": [_named(customer) for customer in run.left_out.not_in_segments],
+        "found": results.total(),
+        "results": results,
+    }
+
+
+def _named(customer: Named) -> NamedData:
+    return {"customerId": customer.customer_id, "external_id": customer.external_id}
+
+
+def _results(page: Sequence[Tried]) -> Iterator[str]:
+    return (one.decision.verdict.value for one in page)
+
+
+def tried_data(one: Tried) -> TriedData:
+    return {**_named(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
+
+
+def rehearsal_data(rehearsal: Rehearsal) -> RehearsalData:
+    return {
+        "steps": [_step(step.at, step.footprint) for step in rehearsal.steps],
+        "end": {"state": _end_state(rehearsal), "reason": rehearsal.ending},
+    }
+
+
+def _end_state(rehearsal: Rehearsal) -> Literal["completed", "exited", "unfinished"]:
+    if rehearsal.ended is None:
+        return "unfinished" if rehearsal.steps else "completed"
+    return "exited" if rehearsal.ended.exited else "completed"
+
+
+def _step(at: datetime, footprint: Footprint) -> RehearsedStepData:
+    request, tracked = footprint.request, footprint.tracked
+    return {
+        "at": iso_utc(at),
+        "stepId": footprint.step_id,
+        "type": footprint.type,
+        "state": footprint.state,
+        "detail": footprint.detail,
+        "missing": list(footprint.missing),
+        "request": _request(request) if request else None,
+        "writes": footprint.writes,
+        "event": RehearsedEventData(eventName=tracked.name, eventProperties=tracked.properties) if tracked else None,
+    }
+
+
+def _request(request: WebhookRequest) -> RehearsedRequestData:
+    return {
+        "method": request.method,
+        "url": url_without_secrets(request.url),
+        "headers": without_secrets(request.headers),
+        "body": request.body,
+    }
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

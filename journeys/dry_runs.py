@@ -1,0 +1,152 @@
+"""What a trigger call would do, asked without doing it: nothing is written, nothing is queued.
+
+The checks are those of trigger.py, in the same order. The jobs that the call would make are decided as a worker would
+decide them now (entry_decisions.py), and the steps are walked by the one engine on a clock of their own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from customers.audience import Audience, LeftOut, Named, left_out, pages_of_audience, resolve_segments
+from customers.conditions import CustomerFacts
+from customers.models import Customer
+from engage.object_ids import is_object_id
+from journeys.entry_decisions import decide_jobs
+from journeys.entry_rules import Decision
+from journeys.models import Journey, JourneyRevision
+from journeys.revisions import course_of_revision
+from journeys.steps.rehearsal import Rehearsal, rehearse
+from journeys.steps.scene import Occurrence, Scene
+from journeys.trigger import JourneyNotFound, Recipient, require_api_trigger
+from journeys.waiting_jobs import supposed_jobs
+
+_PAGE_SIZE = 5_000
+_NO_ENROLLMENT = "0" * 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A customer whom the call means, and what a worker would decide."""
+
+    customer: Named
+    decision: Decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """What a call would come to. The pages are decided as they are read, once; the first is decided already."""
+
+    journey_id: str
+    left_out: LeftOut
+    pages: Iterator[Sequence[Tried]]
+    rehearsal: Rehearsal | None = None
+
+
+def try_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipient: Recipient,
+    exclude_external_ids: Sequence[str],
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> DryRun:
+    """What `trigger_one` would come to, with the customer's way from `now` on, also where they would not enter.
+
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    """
+    journey = _journey(workspace_id, journey_id)
+    customer = _customer(workspace_id, recipient)
+    named = Named(customer_id=customer.id, external_id=customer.external_id)
+    if customer.external_id is not None and customer.external_id in exclude_external_ids:
+        return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
+    return DryRun(
+        journey_id=journey.id,
+        left_out=LeftOut(),
+        pages=iter([try_customers(journey=journey, customers=[named], payload=payload)]),
+        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now),
+    )
+
+
+def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
+    """What `trigger_many` would come to. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+    journey = _journey(workspace_id, journey_id)
+    segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
+    pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
+    return DryRun(
+        journey_id=journey.id,
+        left_out=left_out(workspace_id=workspace_id, audience=audience, segments=segments),
+        pages=_begun(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
+    )
+
+
+def try_customers(
+    *, journey: Journey, customers: Sequence[Named], payload: Mapping[str, Any], event_name: str | None = None
+) -> list[Tried]:
+    """What a worker would decide now, were these customers (each of them there, and once) queued for the journey."""
+    jobs = supposed_jobs(
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
+        customer_ids=[customer.customer_id for customer in customers],
+        payload=payload,
+        event_name=event_name,
+    )
+    decisions = decide_jobs(jobs).decisions
+    return [
+        Tried(customer=customer, decision=decision)
+        for customer, (_, decision) in zip(customers, decisions, strict=True)
+    ]
+
+
+def rehearse_journey(
+    *, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime, event: Occurrence | None = None
+) -> Rehearsal:
+    """The way that the customer would go through the journey's current steps, on a clock that begins at `now`.
+
+    There is no enrollment, so its id is made of zeros.
+    """
+    revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
+    scene = Scene(
+        journey_id=journey.id,
+        journey_name=journey.name,
+        enrollment_id=_NO_ENROLLMENT,
+        customer=CustomerFacts(
+            id=customer.id,
+            external_id=customer.external_id,
+            email=customer.email,
+            phone=customer.phone,
+            user_id=customer.user_id,
+            attributes=customer.attributes,
+        ),
+        payload=payload,
+        event=event,
+        chain=0,
+        now=now,
+    )
+    return rehearse(course_of_revision(revision_id), scene)
+
+
+def _journey(workspace_id: str, journey_id: str) -> Journey:
+    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
+    found = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
+    if found is None:
+        raise JourneyNotFound(journey_id)
+    require_api_trigger(found.trigger_type, journey_id)
+    return found
+
+
+def _customer(workspace_id: str, recipient: Recipient) -> Customer:
+    column, value = recipient.as_stored()
+    found = Customer.objects.filter(workspace_id=workspace_id, **{column: value}).first()
+    if found is None:
+        raise recipient.not_found()
+    return found
+
+
+def _begun(pages: Iterator[Sequence[Tried]]) -> Iterator[Sequence[Tried]]:
+    """The same pages, with the first made at once: what cannot be decided is then refused, and not cut off."""
+    first = next(pages, None)
+    return chain(() if first is None else (first,), pages)

@@ -1,0 +1,95 @@
+"""What becomes of jobs, decided and not yet written: the one way for those that wait and for those only supposed.
+
+1. Read the jobs with their customers' past in the journey; entry conditions are one SQL filter per journey that has
+   any.
+2. Decide each job by the entry rules, in order; a job sees what the jobs before it did.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from customers.fragment import Fragment
+from engage.object_ids import new_object_id
+from journeys.entry_conditions import failing_conditions
+from journeys.entry_rules import Decision, History, decide
+from journeys.exits import Exit
+from journeys.models import Enrollment
+from journeys.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
+
+_REPLACED = "Replaced by a new entry."
+
+
+@dataclass(kw_only=True)
+class Entry:
+    """An enrollment about to be written."""
+
+    id: str
+    job: WaitingJob
+    journey: EnteredJourney
+    state: Enrollment.State
+    exit_reason: str = ""
+
+
+@dataclass(kw_only=True)
+class _Past:
+    """One customer's past in one journey, kept up to date while jobs are decided."""
+
+    active: str | Entry | None
+    completed: int
+
+
+@dataclass
+class Outcome:
+    """What decisions come to, before it is written."""
+
+    decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+
+
+def decide_jobs(relation: Fragment) -> Outcome:
+    """Decides the jobs of a relation (see waiting_jobs.py), as of now, in as many statements for one as for many."""
+    jobs = read_jobs(relation)
+    journeys = entered_journeys(job.journey_id for job in jobs)
+    return _decide_all(jobs, journeys, failing=failing_conditions(relation=relation, jobs=jobs, journeys=journeys))
+
+
+def _decide_all(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney], *, failing: set[int]) -> Outcome:
+    outcome = Outcome()
+    pasts: dict[tuple[str, str], _Past] = {}
+    for job in jobs:
+        past = pasts.setdefault(
+            (job.journey_id, job.customer_id), _Past(active=job.active_enrollment_id, completed=job.completed)
+        )
+        journey = journeys[job.journey_id]
+        decision = decide(
+            rules=journey.rules,
+            history=History(active=past.active is not None, completed=past.completed),
+            customer_exists=job.customer_exists,
+            conditions_hold=job.id not in failing,
+        )
+        outcome.decisions.append((job, decision))
+        if decision.exits_active:
+            _exit(past, outcome)
+        if decision.enrolls:
+            outcome.entries.append(_enter(job, journey, past))
+    return outcome
+
+
+def _exit(past: _Past, outcome: Outcome) -> None:
+    match past.active:
+        case Entry() as entry:
+            entry.state, entry.exit_reason = Enrollment.State.EXITED, _REPLACED
+        case str() as enrollment_id:
+            outcome.exits.append(Exit(enrollment_id=enrollment_id, reason=_REPLACED))
+    past.active = None
+
+
+def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past) -> Entry:
+    state = Enrollment.State.ACTIVE if journey.first_step else Enrollment.State.COMPLETED
+    entry = Entry(id=new_object_id(), job=job, journey=journey, state=state)
+    if state is Enrollment.State.ACTIVE:
+        past.active = entry
+    else:
+        past.completed += 1
+    return entry

@@ -1,0 +1,125 @@
+"""`manage.py walk_through`: what a journey would do to a customer, printed as a timeline."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from engage.errors import Refusal
+from engage.parsing import parse_object
+from journeys.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
+from journeys.serializers import read_payload
+from journeys.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
+
+_INDENT = " " * 22
+_LONGEST_LINE = 80
+
+
+class Command(BaseCommand):
+    help = """\
+Print what a journey would do to a customer: whether they would enter it now, and when each step would do what.
+Nothing is written and nothing is sent. The steps are those that the journey has now; a webhook is taken to succeed, and
+a wait for an event to last until its time-out.
+"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("journey", metavar="JOURNEY", help="The journey's id or key.")
+        parser.add_argument("--customer", required=True, metavar="ID", help="The customer's id or external id.")
+        parser.add_argument(
+            "--payload",
+            metavar="FILE",
+            help="The trigger's payload or the event's properties, as JSON; - is standard input.",
+        )
+        parser.add_argument(
+            "--workspace", metavar="KEY", help="The workspace's key, where several have such a journey."
+        )
+        parser.add_argument("--at", metavar="TIME", help="When the way begins (ISO 8601); else now.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        now = _instant(options["at"]) if options["at"] else timezone.now()
+        try:
+            journey = journey_known_as(name=options["journey"], workspace_key=options["workspace"])
+            customer = customer_known_as(workspace_id=journey.workspace_id, name=options["customer"])
+            payload = _read(options["payload"]) if options["payload"] else {}
+            way = walk_through(journey=journey, customer=customer, payload=payload, now=now)
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        self.stdout.write(_as_json(way) if options["json"] else "\n".join(_in_words(way)))
+
+
+def _instant(text: str) -> datetime:
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+    return read_payload(parse_object(raw, subject="Standard input" if file == "-" else file))
+
+
+def _as_json(way: WalkThrough) -> str:
+    return json.dumps(
+        {
+            "workspaceId": way.journey.workspace_id,
+            "journeyId": way.journey.id,
+            "revision": way.journey.revision,
+            "startsJourney": way.unheard is None,
+            "entry": tried_data(way.tried),
+            "rehearsal": rehearsal_data(way.rehearsal),
+        }
+    )
+
+
+def _in_words(way: WalkThrough) -> Iterator[str]:
+    journey, tried = way.journey, way.tried
+    known_as = f" ({tried.customer.external_id})" if tried.customer.external_id else ""
+    yield f"Journey   {journey.key}, revision {journey.revision} ({journey.id})"
+    yield f"Customer  {tried.customer.customer_id}{known_as}"
+    yield f"Entry     {way.unheard or f'{tried.decision.verdict}: {tried.decision.reason}'}"
+    rehearsal = rehearsal_data(way.rehearsal)
+    if not way.enters:
+        yield "\nThey would not enter. If they did:"
+    yield ""
+    for step in rehearsal["steps"]:
+        yield from _step_in_words(step)
+    yield f"\nEnd       {rehearsal['end']['state']}: {rehearsal['end']['reason']}"
+
+
+def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
+    at = f"{step['at'][:10]} {step['at'][11:19]}"
+    yield f"{at}   {step['stepId']} ({step['type']}) {step['state']}: {step['detail']}"
+    if request := step["request"]:
+        yield f"{_INDENT}{request['method']} {request['url']}"
+        yield from (f"{_INDENT}{name}: {value}" for name, value in request["headers"].items())
+        if request["body"] is not None:
+            yield f"{_INDENT}{_json(json.loads(request['body']))}"
+    for name, value in (step["writes"] or {}).items():
+        yield f"{_INDENT}{name} = {_json(value)}"
+    if event := step["event"]:
+        yield f"{_INDENT}{event['eventName']} {_json(event['eventProperties'])}"
+    if step["missing"]:
+        yield f"{_INDENT}without a value: {', '.join(step['missing'])}"
+
+
+def _json(value: object) -> str:
+    """On lines of their own where there is much of it, like the rest indented. Escapes what would move a terminal."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > _LONGEST_LINE:
+        text = json.dumps(value, ensure_ascii=False, indent=2).replace("\n", f"\n{_INDENT}")
+    return text

@@ -1,0 +1,93 @@
+"""What of journeys may be deleted once it is old enough, without changing any decision.
+
+Nothing goes that is active or waits, or that something active or waiting needs. A completed enrollment counts for the
+entry rules for ever: its row stays, without its history and, later, without its job. An exited one counts for nothing.
+A job goes with its trigger's last one; until then the trigger keeps the payload that an active enrollment may render.
+"""
+
+from datetime import datetime
+
+from engage.pruning import Prunable
+from journeys.models import WebhookSecret
+
+_ENDED = """
+EXISTS (
+    SELECT FROM journeys_enrollment enrollment
+    WHERE enrollment.id = old.enrollment_id AND enrollment.state <> 'active' AND enrollment.ended_at < %(before)s
+)
+"""
+
+STEP_RUNS = Prunable(
+    what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED
+)  # fmt: skip
+
+# Their attempts go with them. Staff may have asked to send one again.
+DELIVERIES = Prunable(
+    what="webhook deliveries",
+    table="journeys_webhookdelivery",
+    key=("enrollment_id", "ordinal"),
+    may_go=f"old.state <> 'waiting' AND {_ENDED}",
+)
+
+EXITED_ENROLLMENTS = Prunable(
+    what="exited enrollments",
+    table="journeys_enrollment",
+    key=("id",),
+    may_go="""
+    old.state = 'exited' AND old.ended_at < %(before)s
+    AND NOT EXISTS (
+        SELECT FROM journeys_webhookdelivery delivery
+        WHERE delivery.enrollment_id = old.id AND delivery.state = 'waiting'
+    )
+    """,
+)
+
+_JOB_MAY_GO = """
+{job}.status <> 'queued' AND {job}.decided_at < %(before)s AND NOT EXISTS (
+    SELECT FROM journeys_enrollment enrollment WHERE enrollment.job_id = {job}.id AND enrollment.state = 'active'
+)
+"""
+
+JOBS = Prunable(
+    what="jobs",
+    table="journeys_enrollmentjob",
+    key=("trigger_id", "ordinal"),
+    may_go=_JOB_MAY_GO.format(job="old"),
+)
+
+TRIGGERS = Prunable(
+    what="triggers",
+    table="journeys_trigger",
+    key=("id",),
+    may_go=f"""
+    old.queued_at < %(before)s
+    AND NOT EXISTS (SELECT FROM journeys_chunk chunk WHERE chunk.trigger_id = old.id)
+    AND NOT EXISTS (
+        SELECT FROM journeys_enrollmentjob job
+        WHERE job.trigger_id = old.id AND NOT ({_JOB_MAY_GO.format(job="job")})
+    )
+    """,
+)
+
+# Templates of an active enrollment may speak of the event, and so may the conditions of a journey that it is to enter.
+EVENTS = Prunable(
+    what="events",
+    table="customers_event",
+    key=("id",),
+    may_go="""
+    old.created_at < %(before)s
+    AND NOT EXISTS (
+        SELECT FROM journeys_enrollment enrollment WHERE enrollment.event_id = old.id AND enrollment.state = 'active'
+    )
+    AND NOT EXISTS (
+        SELECT FROM journeys_trigger sent JOIN journeys_chunk chunk ON chunk.trigger_id = sent.id
+        WHERE sent.event_id = old.id
+    )
+    """,
+)
+
+
+def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
+    """Deletes the webhook secrets that sign nothing any more; how many. There are few."""
+    retired = WebhookSecret.objects.filter(retires_at__lte=now)
+    return retired.count() if dry_run else retired.delete()[0]

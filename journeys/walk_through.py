@@ -1,0 +1,97 @@
+"""One customer's way through a journey as it stands, on a clock of its own: would they enter, and what would follow?
+
+Unlike a dry run of a call it takes every journey: one that is switched off, and one that events start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from customers.audience import Named
+from customers.conditions import Root, parse_condition
+from customers.lookup import CustomerNotFound
+from customers.models import Customer
+from engage.errors import Refusal
+from engage.object_ids import is_object_id
+from journeys.dry_runs import Tried, rehearse_journey, try_customers
+from journeys.models import Journey
+from journeys.steps.events import EventPattern
+from journeys.steps.rehearsal import Rehearsal
+from journeys.steps.scene import Occurrence
+
+
+class NoSuchJourney(Refusal):
+    """No journey has this id or key, or more than one workspace has one of this key."""
+
+    status = 404
+    error = "Journey not found"
+    code = "journey_not_found"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkThrough:
+    """What would happen. `unheard` says why the event would not start the journey; None: it would."""
+
+    journey: Journey
+    unheard: str | None
+    tried: Tried
+    rehearsal: Rehearsal
+
+    @property
+    def enters(self) -> bool:
+        return self.unheard is None and self.tried.decision.enrolls
+
+
+def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime) -> WalkThrough:
+    """The customer's way, if they entered with this payload, which is the event's properties in an event journey.
+
+    The entry is decided as of this moment, the steps begin at `now`.
+    """
+    event = None
+    if journey.trigger_type == Journey.TriggerType.EVENT:
+        event = Occurrence(name=journey.event_name, properties=payload)
+    named = Named(customer_id=customer.id, external_id=customer.external_id)
+    (tried,) = try_customers(
+        journey=journey, customers=[named], payload=payload, event_name=event.name if event else None
+    )
+    return WalkThrough(
+        journey=journey,
+        unheard=_unheard(journey, event) if event else None,
+        tried=tried,
+        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now, event=event),
+    )
+
+
+def _unheard(journey: Journey, event: Occurrence) -> str | None:
+    where = journey.event_where
+    condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where")
+    if EventPattern(name=journey.event_name, where=condition).matches(name=event.name, properties=event.properties):
+        return None
+    return f"An event {event.name!r} with these properties does not start the journey: its `where` does not hold."
+
+
+def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
+    """The journey of this id or key, in this workspace or in whichever has it. Raises NoSuchJourney."""
+    journeys = Journey.objects.select_related("workspace").order_by("workspace__key")
+    if workspace_key is not None:
+        journeys = journeys.filter(workspace__key=workspace_key)
+    found = list(journeys.filter(id=name)) if is_object_id(name) else []
+    found = found or list(journeys.filter(key=name))
+    if not found:
+        where = "" if workspace_key is None else f" in the workspace {workspace_key!r}"
+        raise NoSuchJourney(f"There is no journey with the id or key {name!r}{where}.")
+    if len(found) > 1:
+        keys = ", ".join(journey.workspace.key for journey in found)
+        raise NoSuchJourney(f"Several workspaces have a journey {name!r}: {keys}. Say which one.")
+    return found[0]
+
+
+def customer_known_as(*, workspace_id: str, name: str) -> Customer:
+    """The workspace's customer of this id, else of this external id. Raises CustomerNotFound."""
+    own = Customer.objects.filter(workspace_id=workspace_id)
+    found = own.filter(id=name).first() if is_object_id(name) else None
+    found = found or own.filter(external_id=name).first()
+    if found is None:
+        raise CustomerNotFound(named=f"customerId or external_id, {name[:255]!r}")
+    return found

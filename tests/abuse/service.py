@@ -1,0 +1,41 @@
+"""The service that is abused, with something in it that could be changed."""
+
+from collections.abc import Mapping
+
+from engage.models import Workspace
+from journeys.models import Enrollment
+from tests.abuse.calls import Call, good_calls
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import Answer, SdkClient, ServerClient
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+
+
+class Service:
+    """Two people, a segment, a journey with somebody inside, a job that waits; a server's key, an app of one origin."""
+
+    def __init__(self, workspace: Workspace, server: ServerClient) -> None:
+        ada = CustomerFactory.create(workspace=workspace, external_id="ada", email="ada@example.com")
+        CustomerFactory.create(workspace=workspace, external_id="bob", email="bob@example.com")
+        segment = SegmentFactory.create(workspace=workspace, members=[ada])
+        journey = JourneyFactory.create(workspace=workspace, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
+        data(trigger(server, journey, {"external_id": "ada"}))
+        let_workers_decide()
+        queued = data(trigger(server, journey, {"external_id": "ada"}))
+        self._server = server
+        self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
+        self.ids = {
+            "workspaceId": workspace.id,
+            "journeyId": journey.id,
+            "customerId": ada.id,
+            "segmentId": segment.id,
+            "triggerId": queued["triggerId"],
+            "jobId": queued["jobId"],
+            "enrollmentId": Enrollment.objects.get().id,
+        }
+        self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
+
+    def answer(self, call: Call) -> Answer:
+        return call.sent_by(self.caller_of(call))
+
+    def caller_of(self, call: Call) -> ServerClient | SdkClient:
+        return self._sdk if call.is_of_sdk else self._server

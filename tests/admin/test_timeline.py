@@ -1,0 +1,277 @@
+"""The page of an enrollment: its history with the webhooks' attempts, and what staff may do about it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from customers.models import Event
+from engage.admin.columns import page_url
+from engage.models import Workspace
+from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
+from tests.calls import let_workers_walk
+from tests.clients import ServerClient
+from tests.journeys.walking.stories import walked
+from tests.journeys.webhooks.standing import make_due, send
+from tests.receiver import Receiver, running
+
+NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
+TELL = {"id": "tell", "type": "track_event", "eventName": "noted"}
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def failed(server: ServerClient, acme: Workspace, receiver: Receiver) -> Enrollment:
+    """An enrollment whose webhook was refused by the receiver, and that waits for a day now."""
+    headers = {"Authorization": "Bearer hush"}
+    call = {"id": "call", "type": "webhook", "url": receiver.url("/status/404"), "headers": headers, "body": {"a": 1}}
+    enrollment = walked(server, acme, [call, DAY])
+    send()
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    return enrollment
+
+
+def page_of(staff: Client, enrollment: Enrollment) -> str:
+    return staff.get(page_url(enrollment)).content.decode()
+
+
+def staff_with(*permissions: str) -> Client:
+    """Staff who may do no more than this."""
+    user = User.objects.create_user("support", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def action(enrollment: Enrollment, *steps: object) -> str:
+    return page_url(enrollment).replace("/change/", "/") + "".join(f"{step}/" for step in steps)
+
+
+def end(staff: Client, enrollment: Enrollment, reason: str) -> str:
+    """The page that answers."""
+    return staff.post(action(enrollment, "end"), {"reason": reason}, follow=True).content.decode()
+
+
+def send_again(staff: Client, delivery: WebhookDelivery) -> str:
+    """The page that answers."""
+    path = action(delivery.enrollment, "webhooks", delivery.pk, "send-again")
+    return staff.post(path, follow=True).content.decode()
+
+
+def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [NOTE, TELL, DAY])
+    page = page_of(staff, enrollment)
+    assert "Wrote plan." in page
+    assert "Without a value: <code>api.payload.plan</code>" in page
+    assert f'<a href="{page_url(Event.objects.get())}"' in page
+    for run in StepRun.objects.all():
+        assert f">{run.step_id}</strong>" in page
+        assert run.type in page
+        assert f"{run.began_at:%Y-%m-%d %H:%M:%S}" in page
+
+
+def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
+    staff: Client, server: ServerClient, acme: Workspace
+) -> None:
+    waiting = walked(server, acme, [DAY])
+    assert f"Waits in day until {waiting.due_at:%Y-%m-%d %H:%M:%S}." in page_of(staff, waiting)
+    listen = {"id": "listen", "type": "wait_for_event", "event": "paid", "timeout": "P2D"}
+    listening = walked(server, acme, [listen])
+    due = f"{listening.due_at:%Y-%m-%d %H:%M:%S}"
+    assert f"Waits in listen for the event paid, until {due}." in page_of(staff, listening)
+    done = walked(server, acme, [NOTE])
+    assert f"Completed at {done.ended_at:%Y-%m-%d %H:%M:%S}." in page_of(staff, done)
+    gone = walked(server, acme, [{"id": "out", "type": "exit", "reason": "Enough."}])
+    assert f"Exited at {gone.ended_at:%Y-%m-%d %H:%M:%S}: Enough." in page_of(staff, gone)
+
+
+def test_it_is_said_that_going_on_failed_and_why(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [DAY])
+    Enrollment.objects.filter(id=enrollment.id).update(attempts=2, error="KeyError: the step is gone.")
+    assert "going on failed 2 times, lastly with: KeyError: the step is gone." in page_of(staff, enrollment)
+
+
+def test_a_webhook_is_shown_with_its_request_and_its_attempts(staff: Client, failed: Enrollment) -> None:
+    delivery, attempt = WebhookDelivery.objects.get(), WebhookAttempt.objects.get()
+    page = page_of(staff, failed)
+    assert f"POST {delivery.url}" in page
+    assert f"webhook-id: {delivery.webhook_id}" in page
+    assert "{&quot;a&quot;:1}" in page
+    assert delivery.result in page
+    assert f"{attempt.at:%Y-%m-%d %H:%M:%S}" in page
+    assert f"{attempt.milliseconds:,} ms" in page
+    assert "404" in page
+    assert "As you wish." in page
+
+
+def test_a_webhook_that_is_tried_again_says_when(
+    staff: Client, server: ServerClient, acme: Workspace, receiver: Receiver
+) -> None:
+    call = {"id": "call", "type": "webhook", "url": receiver.url("/status/503")}
+    enrollment = walked(server, acme, [call])
+    send()
+    due = WebhookDelivery.objects.get().due_at
+    page = page_of(staff, enrollment)
+    assert f"Sends the webhook of call; attempt 2 is due at {due:%Y-%m-%d %H:%M:%S}." in page
+    assert "Send again" not in page
+
+
+def test_neither_the_secret_nor_the_receivers_credentials_are_shown(staff: Client, failed: Enrollment) -> None:
+    page = page_of(staff, failed)
+    assert "Authorization: ***" in page
+    assert "hush" not in page
+    assert WebhookSecret.objects.get().secret not in page
+
+
+def test_what_a_receiver_answers_is_text_and_nothing_else(staff: Client, failed: Enrollment) -> None:
+    WebhookAttempt.objects.update(answer="<script>alert(1)</script>", error="<b>")
+    page = page_of(staff, failed)
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page
+    assert "<b>" not in page
+
+
+def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
+    staff: Client, failed: Enrollment, receiver: Receiver
+) -> None:
+    (delivery,) = WebhookDelivery.objects.all()
+    WebhookDelivery.objects.update(url=receiver.url("/ok"))
+    assert "The webhook is sent again." in send_again(staff, delivery)
+    make_due()
+    send()
+    let_workers_walk()
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, delivery.again) == ("delivered", 2, True)
+    assert len(set(receiver.webhook_ids())) == 1
+    before = (failed.state, failed.step_id, failed.due_at, failed.steps_begun)
+    failed.refresh_from_db()
+    assert (failed.state, failed.step_id, failed.due_at, failed.steps_begun) == before
+    assert LogEntry.objects.get().change_message == "The webhook is sent again."
+    assert "Staff had it sent again." in page_of(staff, failed)
+
+
+def test_a_webhook_that_has_not_failed_is_not_sent_again(staff: Client, failed: Enrollment) -> None:
+    (delivery,) = WebhookDelivery.objects.all()
+    send_again(staff, delivery)
+    assert "Only a webhook that has failed can be sent again" in send_again(staff, delivery)
+    assert LogEntry.objects.count() == 1
+
+
+def test_a_webhook_is_sent_again_from_the_page_of_its_own_enrollment_only(
+    staff: Client, failed: Enrollment, server: ServerClient, rival: Workspace, acme: Workspace
+) -> None:
+    other = walked(server, acme, [DAY])
+    path = action(other, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
+    assert staff.post(path).status_code == 404
+    assert WebhookDelivery.objects.get().state == "failed"
+
+
+def test_an_enrollment_is_ended_with_a_reason(staff: Client, failed: Enrollment) -> None:
+    page = end(staff, failed, " Asked to leave. ")
+    failed.refresh_from_db()
+    assert (failed.state, failed.exit_reason, failed.due_at) == ("exited", "Asked to leave.", None)
+    assert StepRun.objects.get(step_id="day").state == "interrupted"
+    assert "Ended: Asked to leave." in page
+    assert "End it now" not in page
+    entry = LogEntry.objects.get()
+    assert (entry.user, entry.object_id, entry.change_message) == (
+        User.objects.get(),
+        failed.id,
+        "Ended: Asked to leave.",
+    )
+
+
+def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, failed: Enrollment) -> None:
+    assert "Say why the enrollment is ended." in end(staff, failed, "  ")
+    failed.refresh_from_db()
+    assert failed.state == "active"
+    end(staff, failed, "First.")
+    assert "The enrollment is exited already. First." in end(staff, failed, "Second.")
+    failed.refresh_from_db()
+    assert failed.exit_reason == "First."
+    assert LogEntry.objects.count() == 1
+
+
+def test_an_onlooker_sees_all_and_changes_nothing(onlooker: Client, failed: Enrollment) -> None:
+    page = page_of(onlooker, failed)
+    assert "As you wish." in page
+    assert "Send again" not in page
+    assert "End it now" not in page
+    delivery = WebhookDelivery.objects.get()
+    for path in (action(failed, "end"), action(failed, "webhooks", delivery.pk, "send-again")):
+        assert onlooker.post(path, {"reason": "Because."}).status_code == 403
+    failed.refresh_from_db()
+    assert failed.state == "active"
+    assert WebhookDelivery.objects.get().state == "failed"
+
+
+def test_who_may_not_see_webhooks_sees_the_steps_without_requests_and_answers(failed: Enrollment) -> None:
+    page = page_of(staff_with("view_enrollment"), failed)
+    assert WebhookDelivery.objects.get().result in page
+    assert "POST http" not in page
+    assert "As you wish." not in page
+
+
+def test_nobody_acts_by_following_a_link(staff: Client, failed: Enrollment) -> None:
+    assert staff.get(action(failed, "end")).status_code == 405
+    assert Client().post(action(failed, "end"), {"reason": "x"}).status_code == 302
+    failed.refresh_from_db()
+    assert failed.state == "active"
+
+
+def lengthen(enrollment: Enrollment, steps: int) -> None:
+    """So many more steps, each with an event and a webhook that was tried twice."""
+    own: dict[str, Any] = {"workspace": enrollment.workspace, "enrollment": enrollment}
+    now = timezone.now()
+    for ordinal in range(enrollment.steps_begun, enrollment.steps_begun + steps):
+        event = Event.objects.create(
+            workspace=enrollment.workspace, customer=enrollment.customer, name="e", source="api", occurred_at=now
+        )
+        StepRun.objects.create(
+            **own, ordinal=ordinal, step_id=f"step-{ordinal}", type="webhook", state="done", event=event, began_at=now
+        )
+        delivery = WebhookDelivery.objects.create(
+            **own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now
+        )
+        WebhookAttempt.objects.bulk_create(
+            WebhookAttempt(workspace=enrollment.workspace, delivery=delivery, number=n, at=now, milliseconds=1)
+            for n in (1, 2)
+        )
+    Enrollment.objects.filter(id=enrollment.id).update(steps_begun=enrollment.steps_begun + steps)
+    enrollment.refresh_from_db()
+
+
+def test_a_long_history_costs_no_more_queries_than_a_short_one(staff: Client, failed: Enrollment) -> None:
+    lengthen(failed, 1)
+    page_of(staff, failed)
+    counts = []
+    for steps in (0, 20):
+        lengthen(failed, steps)
+        with CaptureQueriesContext(connection) as queries:
+            page = page_of(staff, failed)
+        counts.append(len(queries))
+    assert "step-22" in page
+    assert counts[0] == counts[1]
+
+
+def test_the_longest_histories_show_their_latest_steps(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [DAY])
+    lengthen(enrollment, 202)
+    page = page_of(staff, enrollment)
+    assert "3 earlier steps are not shown." in page
+    assert "step-202<" in page
+    assert "step-2<" not in page

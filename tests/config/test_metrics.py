@@ -1,0 +1,176 @@
+"""What Prometheus is told, and who may ask."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import redis
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from engage.models import Workspace
+from journeys.models import Chunk, Enrollment, WebhookDelivery, WebhookHost
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import Answer, ServerClient
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.one_of_everything import one_of_everything
+
+pytestmark = pytest.mark.django_db
+_SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_counted(settings: Any) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.delete("engage:tallies")
+
+
+def scrape(**headers: str) -> Answer:
+    return Answer.of(Client().get("/metrics", headers=headers))
+
+
+def samples() -> dict[str, float]:
+    """By name with labels, as they are written."""
+    answer = scrape()
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = {}
+    for line in answer.content.decode().splitlines():
+        if not line.startswith("#"):
+            matched = _SAMPLE.fullmatch(line)
+            assert matched, line
+            found[f"{matched[1]}{{{matched[2]}}}" if matched[2] else matched[1]] = float(matched[3])
+    return found
+
+
+# Who may ask ---------------------------------------------------------------------------------------------------------
+
+
+def test_with_a_token_only_who_sends_it_is_answered(settings: Any) -> None:
+    settings.METRICS_TOKEN = "s3cret"
+    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "s3cret"}, {"Authorization": "Bearer é"}):
+        answer = scrape(**headers)
+        assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
+        assert answer.json()["code"] == "unauthorized"
+    assert scrape(Authorization="Bearer s3cret").status_code == 200
+
+
+def test_without_a_token_nothing_is_there_in_production(settings: Any) -> None:
+    assert scrape().status_code == 200
+    settings.PRODUCTION = True
+    assert scrape().status_code == 404
+
+
+# What waits ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_and_how_late_it_is(acme: Workspace, rival: Workspace) -> None:
+    now = timezone.now()
+    for workspace, minutes in ((acme, 1), (rival, 2)):
+        late = now - timedelta(minutes=minutes)
+        enrollment = one_of_everything(workspace)
+        Chunk.objects.filter(workspace=workspace).update(turn_at=late, stop=7)
+        Enrollment.objects.filter(id=enrollment.id).update(state="active", due_at=late)
+        WebhookDelivery.objects.filter(workspace=workspace).update(state="waiting", due_at=late)
+        WebhookHost.objects.filter(workspace=workspace).update(open_until=now + timedelta(minutes=1))
+    found = samples()
+    assert found['engage_queued_jobs{lane="single"}'] == 14
+    assert (found["engage_enrollments_due"], found["engage_webhooks_waiting"]) == (2, 2)
+    assert found["engage_webhook_circuits_open"] == 2
+    for name in (
+        'engage_queue_late_seconds{lane="single"}', "engage_enrollments_late_seconds", "engage_webhooks_late_seconds"
+    ):  # fmt: skip
+        assert 115 < found[name] < 150  # the test's transaction began earlier than its clock was read
+
+
+def test_nothing_waits() -> None:
+    found = samples()
+    waiting = {name: value for name, value in found.items() if not name.startswith("engage_http")}
+    assert set(waiting.values()) == {0, 1}
+    assert {name for name, value in waiting.items() if value} == {"engage_postgresql_up", "engage_redis_up"}
+
+
+def test_a_wait_that_is_ahead_is_not_late(acme: Workspace) -> None:
+    enrollment = one_of_everything(acme)
+    ahead = timezone.now() + timedelta(days=1)
+    Enrollment.objects.filter(id=enrollment.id).update(state="active", due_at=ahead)
+    WebhookDelivery.objects.update(state="waiting", due_at=ahead)
+    found = samples()
+    assert (found["engage_enrollments_due"], found["engage_enrollments_late_seconds"]) == (0, 0)
+    assert (found["engage_webhooks_waiting"], found["engage_webhooks_late_seconds"]) == (1, 0)
+
+
+def test_a_scrape_costs_three_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
+    one_of_everything(acme)
+    with django_assert_num_queries(3):
+        scrape()
+
+
+# What was counted ----------------------------------------------------------------------------------------------------
+
+
+def test_decisions_by_result(server: ServerClient, acme: Workspace) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    journey = JourneyFactory.create(workspace=acme)
+    for names in (["ada", "bob"], ["ada"]):
+        data(trigger(server, journey, {"external_ids": names}))
+        let_workers_decide()
+    job = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
+    server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job}")
+    found = {name: value for name, value in samples().items() if name.startswith("engage_jobs_decided_total")}
+    assert found == {
+        'engage_jobs_decided_total{result="enrolled"}': 2,
+        'engage_jobs_decided_total{result="already_enrolled"}': 1,
+        'engage_jobs_decided_total{result="cancelled"}': 1,
+    }
+
+
+def test_request_times_by_route_method_and_status(server: ServerClient, acme: Workspace) -> None:
+    for job in ("a", "b"):
+        server.get(f"/api/v1/journeys/{acme.id}/jobs/{job}")
+    Client().generic("BREW", "/coffee")
+    found = samples()
+    labels = 'method="GET",route="api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",status="404"'
+    assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 2
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 2
+    assert 0 < found[f"engage_http_request_seconds_sum{{{labels}}}"] < 60
+    assert found['engage_http_request_seconds_count{method="other",route="none",status="404"}'] == 1
+    buckets = [
+        value for name, value in found.items() if name.startswith(f"engage_http_request_seconds_bucket{{{labels}")
+    ]
+    assert buckets == sorted(buckets)
+
+
+# When a server is away -----------------------------------------------------------------------------------------------
+
+
+def test_without_redis_the_backlog_is_still_told(settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    found = samples()
+    assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (1, 0)
+    assert found["engage_enrollments_due"] == 0
+    assert not any(name.startswith("engage_http") for name in found)
+
+
+def test_without_postgresql_the_counts_are_still_told() -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("gone")
+
+    scrape()
+    with connection.execute_wrapper(fail):
+        found = samples()
+    assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (0, 1)
+    assert any(name.startswith("engage_http") for name in found)
+
+
+def test_limits_that_a_process_counts_alone_are_told_once_redis_is_back(acme: Workspace, settings: Any) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme))
+    caches, nowhere = settings.CACHES, "redis://127.0.0.1:1/0"
+    settings.CACHES = {**caches, "counters": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
+    for _ in range(3):
+        server.get(f"/api/v1/customers/{acme.id}/{'f' * 24}")
+    settings.CACHES = caches
+    assert samples()["engage_limits_counted_in_process_total"] == 3

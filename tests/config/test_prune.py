@@ -1,0 +1,252 @@
+"""`manage.py prune`: what is old and over goes, and no decision comes out differently."""
+
+import time
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+import time_machine
+from django.apps import apps
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+
+from bridge.models import Interaction
+from customers.models import Event
+from engage.models import IdempotencyRecord, Workspace
+from engage.pruning import prune
+from journeys.models import (
+    Chunk,
+    Enrollment,
+    EnrollmentJob,
+    Journey,
+    StepRun,
+    Trigger,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookSecret,
+)
+from journeys.retention import JOBS, STEP_RUNS, TRIGGERS
+from tests.calls import data, job_of, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.journeys.walking.stories import walked
+from tests.one_of_everything import one_of_everything
+from tests.simultaneous import all_at_once, made_to_wait
+
+pytestmark = pytest.mark.django_db
+
+
+def after(days: float, *options: str) -> dict[str, int]:
+    """What the command says that it removed, so many days from now."""
+    output = StringIO()
+    with time_machine.travel(timezone.now() + timedelta(days=days)):
+        call_command("prune", *options, stdout=output)
+    lines = (line.partition(" (")[0].split(maxsplit=1) for line in output.getvalue().splitlines())
+    return {what: int(number.replace(",", "")) for number, what in lines if number != "0"}
+
+
+def everything() -> dict[str, list[Any]]:
+    return {model.__name__: sorted(model._default_manager.values_list("pk", flat=True)) for model in apps.get_models()}
+
+
+def over(workspace: Workspace, **fields: Any) -> Enrollment:
+    """One of everything, in which nothing waits."""
+    enrollment = one_of_everything(workspace)
+    now = timezone.now()
+    Enrollment.objects.filter(id=enrollment.id).update(**{"state": "completed", "ended_at": now, **fields})
+    EnrollmentJob.objects.filter(workspace=workspace).update(status="decided", result="enrolled", decided_at=now)
+    Chunk.objects.filter(workspace=workspace).delete()
+    enrollment.refresh_from_db()
+    return enrollment
+
+
+# What goes -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_goes_before_its_time(acme: Workspace) -> None:
+    over(acme)
+    WebhookSecret.objects.update(retires_at=timezone.now() + timedelta(days=90))
+    IdempotencyRecord.objects.all().delete()
+    before = everything()
+    assert after(89) == {}
+    assert everything() == before
+
+
+def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, rival: Workspace) -> None:
+    for workspace in (acme, rival):
+        over(workspace)
+    assert after(91) == {
+        "step runs": 2,
+        "webhook deliveries": 2,
+        "jobs": 2,
+        "triggers": 2,
+        "retired webhook secrets": 2,
+        "idempotency records": 4,
+    }
+    for gone in (StepRun, WebhookDelivery, WebhookAttempt, EnrollmentJob, Trigger, IdempotencyRecord):
+        assert not gone._default_manager.exists()
+    assert (Event.objects.count(), Interaction.objects.count(), Enrollment.objects.count()) == (2, 2, 2)
+    assert set(WebhookSecret.objects.values_list("retires_at", flat=True)) == {None}
+    assert after(366) == {"events": 2, "interactions": 2}
+    assert after(366) == {}
+
+
+def test_an_interaction_that_is_younger_than_its_event_stays_without_it(acme: Workspace, settings: Any) -> None:
+    settings.RETAIN_INTERACTIONS_DAYS = 0
+    over(acme)
+    assert after(366)["events"] == 1
+    assert Interaction.objects.get().event_id is None
+
+
+def test_an_exited_enrollment_goes_altogether(acme: Workspace) -> None:
+    over(acme, state="exited")
+    assert after(91)["exited enrollments"] == 1
+    assert not Enrollment.objects.exists()
+
+
+def test_a_dry_run_says_the_same_and_removes_nothing(acme: Workspace) -> None:
+    over(acme, state="exited")
+    before = everything()
+    announced = after(366, "--dry-run")
+    assert everything() == before
+    assert announced == after(366) != {}
+
+
+def test_zero_days_keep_for_ever(acme: Workspace, settings: Any) -> None:
+    over(acme)
+    settings.RETAIN_JOBS_DAYS = settings.RETAIN_HISTORY_DAYS = 0
+    assert set(after(3660)) == {"events", "interactions", "retired webhook secrets", "idempotency records"}
+
+
+def test_pages_follow_one_another(acme: Workspace, server: ServerClient) -> None:
+    crowd(acme, 25)
+    journey = JourneyFactory.create(workspace=acme)
+    for names in ([f"user-{n}" for n in range(20)], ["user-20"], [f"user-{n}" for n in range(21, 25)]):
+        data(trigger(server, journey, {"external_ids": names}))
+        let_workers_decide()
+    later = timezone.now() + timedelta(days=1)
+    assert [prune(one, before=later, page=7).rows for one in (JOBS, TRIGGERS)] == [25, 3]
+
+
+# What stays ----------------------------------------------------------------------------------------------------------
+
+
+def test_who_completed_a_journey_is_not_let_in_again(server: ServerClient, acme: Workspace) -> None:
+    customer = CustomerFactory.create(workspace=acme)
+    once = JourneyFactory.create(workspace=acme)
+    twice = JourneyFactory.create(workspace=acme, max_entries_per_customer=2)
+
+    def results() -> list[str]:
+        found = []
+        for journey in (once, twice):
+            job = data(trigger(server, journey, {"customerId": customer.id}))["jobId"]
+            let_workers_decide()
+            found.append(job_of(server, acme.id, job)["result"])
+        return found
+
+    assert [results(), results()] == [["enrolled", "enrolled"], ["already_enrolled", "enrolled"]]
+    assert after(91) == {"jobs": 4, "triggers": 4}
+    assert results() == ["already_enrolled", "max_entries_reached"]
+
+
+def test_an_active_enrollment_keeps_all_that_it_needs(server: ServerClient, acme: Workspace) -> None:
+    steps = [{"id": "year", "type": "delay", "for": "P365D"}]
+    enrollment = walked(server, acme, steps, coupon="X")
+    event = Event.objects.create(
+        workspace=acme, customer=enrollment.customer, name="paid", source="api", occurred_at=timezone.now()
+    )
+    Enrollment.objects.update(event=event)
+    before = everything()
+    assert after(1000) == {}
+    assert everything() == before
+    assert Trigger.objects.get().payload == {"coupon": "X"}
+
+
+def test_what_is_queued_keeps_its_trigger_and_its_event(acme: Workspace) -> None:
+    one_of_everything(acme)
+    Enrollment.objects.all().delete()
+    before = everything()
+    assert set(after(1000)) == {"interactions", "retired webhook secrets", "idempotency records"}
+    now = everything()
+    for kind in ("EnrollmentJob", "Trigger", "Chunk", "Event"):
+        assert now[kind] == before[kind] != []
+
+
+def test_a_webhook_that_staff_send_again_stays_with_its_enrollment(acme: Workspace) -> None:
+    over(acme, state="exited")
+    WebhookDelivery.objects.update(state="waiting", again=True)
+    gone = after(91)
+    assert "webhook deliveries" not in gone
+    assert "exited enrollments" not in gone
+    assert WebhookDelivery.objects.count() == WebhookAttempt.objects.count() == Enrollment.objects.count() == 1
+
+
+def test_a_trigger_stays_as_long_as_one_of_its_jobs(acme: Workspace) -> None:
+    enrollment = over(acme)
+    sent = Trigger.objects.get()
+    EnrollmentJob.objects.create(
+        workspace=acme, journey=sent.journey, trigger=sent, customer=enrollment.customer, ordinal=10_000, queued_ms=7
+    )
+    assert after(91)["jobs"] == 1
+    assert [job.status for job in EnrollmentJob.objects.filter(trigger=sent)] == ["queued"]
+
+
+def test_staff_and_servers_still_read_an_enrollment_without_its_job(
+    acme: Workspace, server: ServerClient, admin_client: Any
+) -> None:
+    enrollment = over(acme)
+    assert after(91)["jobs"] == 1
+    found = data(server.get(f"/api/v1/journeys/{acme.id}/enrollments/{enrollment.id}"), status=200)
+    assert (found["jobId"], found["triggerId"], found["state"]) == (None, None, "completed")
+    for page in ("", f"{enrollment.id}/change/"):
+        assert admin_client.get(f"/admin/journeys/enrollment/{page}").status_code == 200
+
+
+# Beside the traffic --------------------------------------------------------------------------------------------------
+
+
+def _decided(server: ServerClient, workspace: Workspace, number: int) -> Journey:
+    names = crowd(workspace, number)
+    journey = JourneyFactory.create(workspace=workspace)
+    data(trigger(server, journey, {"external_ids": names}))
+    let_workers_decide()
+    return journey
+
+
+@pytest.mark.django_db(transaction=True)
+def test_four_at_once_remove_each_row_once(server: ServerClient, acme: Workspace) -> None:
+    _decided(server, acme, 400)
+    later = timezone.now() + timedelta(days=1)
+    pruned = all_at_once([lambda: prune(JOBS, before=later, page=50)] * 4)
+    left = prune(JOBS, before=later).rows
+    assert sum(one.rows for one in pruned) + left == 400
+    assert not EnrollmentJob.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_pruner_waits_for_nobody_and_finds_it_the_next_time(server: ServerClient, acme: Workspace) -> None:
+    _decided(server, acme, 3)
+    later = timezone.now() + timedelta(days=1)
+    with transaction.atomic():
+        list(Enrollment.objects.select_for_update())  # which lose their jobs
+        started = time.monotonic()
+        pruned = made_to_wait(lambda: prune(JOBS, before=later)).result(10)
+    assert (pruned.rows, pruned.pages_left) == (0, 1)
+    assert time.monotonic() - started < 5
+    assert prune(JOBS, before=later).rows == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_that_somebody_holds_are_passed_over(acme: Workspace) -> None:
+    enrollment = over(acme)
+    StepRun.objects.create(
+        workspace=acme, enrollment=enrollment, ordinal=1, step_id="end", type="exit", state="done",
+        began_at=timezone.now(), ended_at=timezone.now(),
+    )  # fmt: skip
+    later = timezone.now() + timedelta(days=1)
+    with transaction.atomic():
+        list(StepRun.objects.select_for_update().filter(ordinal=0))
+        assert [one.rows for one in all_at_once([lambda: prune(STEP_RUNS, before=later)])] == [1]
+    assert prune(STEP_RUNS, before=later).rows == 1

@@ -1,0 +1,86 @@
+"""How many customers the calls of one app from one address may create, and how many journeys they may start."""
+
+import pytest
+from pytest_django import Settings
+
+from bridge.caps import JourneysStartedLimitExceeded, count_journeys_started
+from bridge.models import Interaction
+from customers.models import Customer, Event
+from engage.models import IdempotencyRecord, Workspace
+from journeys.models import EnrollmentJob
+from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.calls import refused
+from tests.clients import Answer, SdkClient
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory
+
+both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
+pytestmark = pytest.mark.usefixtures("_two_a_day")
+
+
+@pytest.fixture
+def _two_a_day(settings: Settings) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = settings.BRIDGE_JOURNEYS_STARTED_LIMIT = "2/d"
+
+
+def new_person(sdk: SdkClient, number: int, *, path: str = ACTION, address: str = "198.51.100.1") -> Answer:
+    return call(sdk, path, {"userId": f"new-{number}"}, REMOTE_ADDR=address)
+
+
+@both_calls
+def test_over_the_cap_nobody_is_created_and_nothing_recorded(sdk: SdkClient, path: str) -> None:
+    *_, last = [new_person(sdk, number, path=path) for number in range(3)]
+    seconds = int(last["Retry-After"])
+    assert 1 <= seconds <= 86_400
+    message = refused(last, status=429, error="Rate limit exceeded")
+    assert message == f"More than 2 new customers in 86400 seconds. Try again in {seconds} seconds."
+    assert last.json()["code"] == "customers_created_limit_exceeded"
+    assert int(last["X-RateLimit-Remaining"]) > 0  # it may still call
+    assert (Customer.objects.count(), Interaction.objects.count()) == (2, 2)
+
+
+def test_who_is_known_is_served_as_before(sdk: SdkClient) -> None:
+    for number in (0, 1, 2, 3):
+        new_person(sdk, number)
+    assert [new_person(sdk, number).status_code for number in (0, 1, 0, 2)] == [200, 200, 200, 429]
+
+
+def test_apps_and_addresses_count_apart(sdk: SdkClient, acme: Workspace) -> None:
+    neighbour = SdkClient(AppFactory.create(workspace=acme))
+    for first, who, address in [(0, sdk, "198.51.100.1"), (10, sdk, "198.51.100.2"), (20, neighbour, "198.51.100.1")]:
+        statuses = [new_person(who, first + number, address=address).status_code for number in range(3)]
+        assert statuses == [200, 200, 429]
+
+
+def test_it_holds_while_redis_is_away(sdk: SdkClient, redis_is_away: None) -> None:
+    assert [new_person(sdk, number).status_code for number in range(4)] == [200, 200, 429, 429]
+
+
+def test_a_refused_call_may_be_sent_again_with_its_idempotency_key(sdk: SdkClient, settings: Settings) -> None:
+    for number in range(3):
+        call(sdk, ACTION, {"userId": f"new-{number}"}, headers={"Idempotency-Key": str(number)})
+    assert IdempotencyRecord.objects.count() == 2
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "10/d"
+    answer = call(sdk, ACTION, {"userId": "new-2"}, headers={"Idempotency-Key": "2"})
+    assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
+
+
+def test_over_the_cap_no_journey_is_started_and_nothing_recorded(sdk: SdkClient, acme: Workspace) -> None:
+    for _ in range(2):
+        JourneyFactory.create(workspace=acme, trigger_type="event", event_name="clicked")
+    CustomerFactory.create(workspace=acme, user_id="ada")
+    click = {"userId": "ada", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
+    answers = [call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.1") for _ in range(2)]
+    assert answers[0].status_code == 200
+    refused(answers[1], status=429, error="Rate limit exceeded")
+    assert answers[1].json()["code"] == "journeys_started_limit_exceeded"
+    assert (Event.objects.count(), Interaction.objects.count(), EnrollmentJob.objects.count()) == (1, 1, 2)
+    assert call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.2").status_code == 200
+
+
+def test_journeys_started_are_counted_by_their_number() -> None:
+    for number in (0, 1, 1, 0):
+        count_journeys_started(app_id="journeys", address="198.51.100.1", number=number)
+    with pytest.raises(JourneysStartedLimitExceeded, match="More than 2 started journeys in 86400 seconds"):
+        count_journeys_started(app_id="journeys", address="198.51.100.1", number=1)
+    with pytest.raises(JourneysStartedLimitExceeded):
+        count_journeys_started(app_id="journeys", address="198.51.100.2", number=3)
