@@ -111,6 +111,9 @@ def running_service(scratch: Path, *, beside: Sequence[Course] = ()) -> Iterator
         yield service
 
 
+_LIMITS = ("BRIDGE_RATE_LIMIT", "BRIDGE_CUSTOMERS_CREATED_LIMIT", "BRIDGE_JOURNEYS_STARTED_LIMIT")
+
+
 def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
     return {
         **os.environ,
@@ -121,7 +124,7 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "tests.chaos.poison.settings",
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
-        "BRIDGE_RATE_LIMIT": f"{MANY}/m",
+        **dict.fromkeys(_LIMITS, f"{MANY}/m"),
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEB_WORKERS": "1",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
