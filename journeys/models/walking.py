@@ -75,6 +75,8 @@ class Enrollment(models.Model):
             models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
             # Serves the walker's claim.
             models.Index(fields=["due_at"], condition=Q(state="active"), name="enrollment_due"),
+            # Serves the walker's claim of those that were tried before: few, among however many that are due.
+            models.Index(fields=["due_at"], condition=Q(state="active", attempts__gt=0), name="enrollment_tried"),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
             # Serves the admin's lists of one journey, newest first, and of one workspace.

@@ -27,8 +27,7 @@ _CLAIM = """
 WITH due AS MATERIALIZED (
     SELECT enrollment.id, enrollment.customer_id
     FROM journeys_enrollment enrollment JOIN customers_customer customer ON customer.id = enrollment.customer_id
-    WHERE enrollment.state = 'active' AND enrollment.due_at <= now()
-      AND CASE WHEN %(fresh)s THEN enrollment.attempts = 0 ELSE enrollment.attempts > 0 END
+    WHERE enrollment.state = 'active' AND enrollment.due_at <= now() AND {whose}
     ORDER BY enrollment.due_at LIMIT %(most)s FOR NO KEY UPDATE OF customer SKIP LOCKED
 ), chosen AS (
     SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, id
@@ -43,17 +42,18 @@ RETURNING enrollment.id, enrollment.attempts
 
 def claim_fresh() -> list[ClaimedEnrollment]:
     """At most BATCH due enrollments, the longest due first, each of another customer."""
-    return _claim(fresh=True, most=BATCH)
+    return _claim("enrollment.attempts = 0", most=BATCH)
 
 
 def claim_tried() -> list[ClaimedEnrollment]:
     """One due enrollment that was tried before; it is walked alone, so that it cannot spoil others."""
-    return _claim(fresh=False, most=1)
+    return _claim("enrollment.attempts > 0", most=1)
 
 
-def _claim(*, fresh: bool, most: int) -> list[ClaimedEnrollment]:
+def _claim(whose: str, *, most: int) -> list[ClaimedEnrollment]:
+    """Each condition stands in the statement itself, so that its partial index serves it."""
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"fresh": fresh, "most": most})
+        cursor.execute(_CLAIM.replace("{whose}", whose), {"most": most})
         return [ClaimedEnrollment(id=row[0], attempts=row[1]) for row in cursor.fetchall()]
 
 
