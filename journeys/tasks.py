@@ -69,6 +69,8 @@ def walk(task: "Task[..., None]") -> None:
     wakeups.wake_for_reaction(walked.reaction)
     if walked.somebody_sends:
         wakeups.wake_sender()
+    if walked.unfinished:  # beside the one that the next tick wakes: so walkers become as many as there are processes
+        wakeups.wake_walker()
 
 
 @shared_task(name=wakeups.SEND, bind=True)

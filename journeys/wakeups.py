@@ -27,7 +27,7 @@ SEND = "send"
 _SINGLE_PENDING = "engage:single-lane-pending"
 _SENDER_PENDING = "engage:sender-pending"
 _PENDING_MS = 500
-_STALE_SECONDS = 5  # older than this, a wake-up of the sender says nothing that a newer one does not say
+_STALE_SECONDS = 5  # older than this, a wake-up of walker or sender says nothing that a newer one does not say
 
 
 @cache
@@ -89,7 +89,7 @@ def wake_for_reaction(reaction: Reaction) -> None:
 
 def wake_walker() -> None:
     """Somebody may walk on at once."""
-    _publish(WALK, task_id=None, queue="walk")
+    _publish(WALK, task_id=None, queue="walk", expires=_STALE_SECONDS)
 
 
 def wake_sender() -> None:

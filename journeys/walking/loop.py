@@ -31,9 +31,10 @@ _LOOKS, _PAUSE_SECONDS = 10, 0.02
 
 @dataclass(kw_only=True)
 class Round:
-    """What a walker's turn came to."""
+    """What a walker's turn came to; `unfinished` where its time was up first."""
 
     moved: int = 0
+    unfinished: bool = False
     reaction: Reaction = field(default_factory=Reaction)
     somebody_sends: bool = False
 
@@ -60,6 +61,7 @@ def walk_due(*, seconds: float) -> Round:
             looks -= 1
             time.sleep(_PAUSE_SECONDS)
         if time.monotonic() >= until:
+            done.unfinished = True
             break
     if done.moved:
         log.info("enrollments_walked", moved=done.moved)
