@@ -8,11 +8,12 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from psycopg.errors import UniqueViolation
 
-from customers.conditions import Condition, CustomerFacts, Facts, Root, evaluate, parse_condition
+from customers.conditions import Root, parse_condition
 from customers.events import NewEvent
 from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
+from journeys.steps.events import EventPattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,8 @@ def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
     entries = [
         EventEntry(event=event, journey_id=journey_id)
         for event in events
-        for journey_id, where in starts.get((event.workspace_id, event.name), ())
-        if where is None or evaluate(where, _facts(event))
+        for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
+        if pattern.matches(name=event.name, properties=event.properties)
     ]
     return _queue(entries) if entries else []
 
@@ -56,20 +57,16 @@ ORDER BY id
 """
 
 
-def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, Condition | None]]]:
-    """By workspace and event name: the journeys that such an event starts, with what it must meet."""
+def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, EventPattern]]]:
+    """By workspace and event name: the journeys that such an event starts, with the pattern that it must match."""
     kinds = {(event.workspace_id, event.name) for event in events}
-    starts: dict[tuple[str, str], list[tuple[str, Condition | None]]] = {}
+    starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
         for workspace_id, name, journey_id, where in cursor.fetchall():
             condition = None if where is None else parse_condition(json.loads(where), roots=[Root.EVENT], place="where")
-            starts.setdefault((workspace_id, name), []).append((journey_id, condition))
+            starts.setdefault((workspace_id, name), []).append((journey_id, EventPattern(name=name, where=condition)))
     return starts
-
-
-def _facts(event: NewEvent) -> Facts:
-    return Facts(customer=CustomerFacts(id=event.customer_id), event_name=event.name, event_properties=event.properties)
 
 
 # Job ids are unique: where a customer's job in a journey has the millisecond already, this one steps past it.
