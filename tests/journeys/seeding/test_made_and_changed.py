@@ -1,0 +1,197 @@
+"""`seed_workspace` makes what a file describes, and changes what differs."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from customers.models import Customer, Segment
+from engage.authentication import Unauthorized, api_key_of, app_of
+from engage.models import ApiKey, App, Workspace
+from journeys.management.commands.seed_workspace import Command
+from journeys.models import Journey
+from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described, everything, members_of
+
+
+@pytest.mark.django_db
+def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> None:
+    printed = seed()
+    workspace = Workspace.objects.get()
+    assert (workspace.key, workspace.name) == ("acme", "Acme")
+    assert printed == {
+        "workspaceId": workspace.id,
+        "apiKeys": {"server": printed["apiKeys"]["server"]},
+        "apps": {"web": App.objects.get().id},
+        "customers": {
+            "ada": Customer.objects.get(external_id="ada").id,
+            "grace@example.com": Customer.objects.get(email="grace@example.com").id,
+        },
+        "segments": {key: Segment.objects.get(key=key).id for key in ("vip", "pro")},
+        "journeys": {key: Journey.objects.get(key=key).id for key in ("welcome", "won-back")},
+    }
+    assert customer(external_id="ada") == {
+        "external_id": "ada",
+        "email": "ada@example.com",
+        "phone": "+14155552671",
+        "attributes": {"plan": "pro", "seats": 3},
+    }
+    assert members_of("vip") == {"ada", "grace@example.com"}
+    assert (Segment.objects.get(key="pro").name, Segment.objects.get(key="pro").conditions) == (
+        "pro",
+        {"field": "customer.plan", "op": "eq", "value": "pro"},
+    )
+    welcome, won_back = Journey.objects.order_by("key")
+    assert (welcome.name, welcome.trigger_type, welcome.event_name) == ("Welcome", "api", "")
+    assert welcome.revisions.get().steps == DESCRIPTION["journeys"][0]["steps"]
+    assert (won_back.name, won_back.trigger_type, won_back.event_name) == ("won-back", "event", "renewed")
+    assert won_back.event_where == DESCRIPTION["journeys"][1]["where"]
+    assert (won_back.revisions.get().exit_on, won_back.revisions.get().exit_events) == ([{"event": "left"}], ["left"])
+
+
+@pytest.mark.django_db
+def test_the_printed_key_and_app_id_open_the_service(seed: Seed) -> None:
+    printed = seed()
+    key = api_key_of(f"Bearer {printed['apiKeys']['server']}", now=timezone.now())
+    assert (key.workspace_id, key.rate_limit) == (printed["workspaceId"], "100/m")
+    assert app_of(printed["apps"]["web"]).allowed_origins == ["https://shop.example"]
+
+
+@pytest.mark.django_db
+def test_the_example_in_the_commands_help_is_a_description(seed: Seed) -> None:
+    example = Command.help.partition("\n\n")[2].partition("\n\n")[0]
+    assert list(seed(json.loads(example))["journeys"]) == ["welcome", "thanks"]
+
+
+@pytest.mark.django_db
+def test_only_the_workspace_is_required(seed: Seed) -> None:
+    assert seed(described()) == {
+        "workspaceId": Workspace.objects.get(key="acme", name="acme").id,
+        "apiKeys": {},
+        "apps": {},
+        "customers": {},
+        "segments": {},
+        "journeys": {},
+    }
+
+
+@pytest.mark.django_db
+def test_the_same_again_changes_nothing_and_shows_no_key(seed: Seed) -> None:
+    first, before = seed(), everything()
+    assert seed() == {**first, "apiKeys": {"server": None}}
+    assert everything() == before
+
+
+@pytest.mark.django_db
+def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
+    first = seed()
+    steps = [{"id": "wait", "type": "delay", "for": "PT1H"}]
+    again = seed(
+        {
+            "workspace": {"key": "acme", "name": "Acme Inc."},
+            "apiKeys": [{"name": "server", "rateLimit": "5/s"}],
+            "apps": [{"name": "web", "allowedOrigins": []}],
+            "customers": [{"external_id": "ada", "email": "lovelace@example.com", "attributes": {"plan": "free"}}],
+            "segments": [{"key": "vip", "name": "Best", "members": ["ada"]}, {"key": "pro", "conditions": None}],
+            "journeys": [
+                {"key": "welcome", "active": False, "maxEntriesPerCustomer": 3, "steps": steps},
+                {"key": "won-back", "where": None, "exitOn": []},
+            ],
+        }
+    )
+    for part in ("apps", "customers", "segments", "journeys"):
+        assert again[part].items() <= first[part].items()
+    assert Workspace.objects.get().name == "Acme Inc."
+    assert ApiKey.objects.get().rate_limit == "5/s"
+    assert App.objects.get().allowed_origins == []
+    assert customer(external_id="ada") == {
+        "external_id": "ada",
+        "email": "lovelace@example.com",
+        "phone": "+14155552671",
+        "attributes": {"plan": "free", "seats": 3},
+    }
+    assert members_of("vip") == {"ada"}
+    assert Segment.objects.get(key="vip").name == "Best"
+    assert Segment.objects.filter(key="pro", conditions__isnull=True).exists()
+    journey = Journey.objects.get(key="welcome")
+    assert (journey.name, journey.active, journey.max_entries_per_customer) == ("Welcome", False, 3)
+    assert (journey.revision, journey.revisions.get(number=2).steps) == (2, steps)
+    won_back = Journey.objects.get(key="won-back")
+    assert (won_back.event_where, won_back.revisions.get(number=2).exit_on) == (None, [])
+
+
+@pytest.mark.django_db
+def test_what_is_not_named_stays(seed: Seed) -> None:
+    seed()
+    before = everything()
+    seed(
+        described(
+            apiKeys=[{"name": "server"}],
+            apps=[{"name": "web"}],
+            customers=[{"external_id": "ada"}],
+            segments=[{"key": "vip"}, {"key": "pro"}],
+            journeys=[{"key": "welcome"}, {"key": "won-back"}],
+        )
+    )
+    seed(described())
+    assert everything() == before
+
+
+@pytest.mark.django_db
+def test_null_empties_an_identifier_and_takes_an_attribute_away(seed: Seed) -> None:
+    seed()
+    seed(described(customers=[{"external_id": "ada", "phone": None, "attributes": {"seats": None}}]))
+    assert customer(external_id="ada") == {
+        "external_id": "ada",
+        "email": "ada@example.com",
+        "attributes": {"plan": "pro"},
+    }
+
+
+@pytest.mark.django_db
+def test_identifiers_may_change_hands_within_a_file(seed: Seed) -> None:
+    ids = seed(described(customers=[{"external_id": "a", "email": "1@x.io"}, {"external_id": "b", "email": "2@x.io"}]))
+    again = seed(
+        described(customers=[{"external_id": "a", "email": "2@x.io"}, {"external_id": "b", "email": "1@x.io"}])
+    )
+    assert again["customers"] == ids["customers"]
+    assert customer(external_id="a")["email"] == "2@x.io"
+    assert customer(external_id="b")["email"] == "1@x.io"
+
+
+@pytest.mark.django_db
+def test_a_customer_of_long_ago_may_be_a_member(seed: Seed) -> None:
+    seed(described(), "--customers", "3")
+    seed(described(segments=[{"key": "vip", "members": ["user-1"]}]))
+    assert members_of("vip") == {"user-1"}
+
+
+@pytest.mark.django_db
+def test_an_empty_list_of_members_takes_everybody_out(seed: Seed) -> None:
+    seed()
+    seed(described(segments=[{"key": "vip", "members": []}]))
+    assert members_of("vip") == set()
+
+
+@pytest.mark.django_db
+def test_new_keys_replaces_the_keys_of_the_file_and_no_others(seed: Seed) -> None:
+    old = seed(described(apiKeys=[{"name": "server"}, {"name": "other"}]))["apiKeys"]
+    ApiKey.objects.filter(name="server").update(revoked_at=timezone.now())
+    fresh = seed(described(apiKeys=[{"name": "server"}]), "--new-keys")["apiKeys"]
+    assert api_key_of(f"Bearer {fresh['server']}", now=timezone.now()).name == "server"
+    assert api_key_of(f"Bearer {old['other']}", now=timezone.now()).name == "other"
+    with pytest.raises(Unauthorized):
+        api_key_of(f"Bearer {old['server']}", now=timezone.now())
+    assert ApiKey.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_two_workspaces_hold_the_same_names_apart(seed: Seed) -> None:
+    theirs = seed({**DESCRIPTION, "workspace": {"key": "rival", "name": "Rival"}})
+    before = everything()
+    ours = seed()
+    for part in ("apiKeys", "apps", "customers", "segments", "journeys"):
+        assert ours[part].keys() == theirs[part].keys()
+        assert not set(ours[part].values()) & set(theirs[part].values())
+    seed({**DESCRIPTION, "segments": [{"key": "vip", "members": []}]})
+    for table, rows in everything().items():
+        assert [row for row in before[table] if row not in rows] == []

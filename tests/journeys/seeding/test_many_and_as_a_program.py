@@ -1,0 +1,164 @@
+"""`seed_workspace` with a crowd, and as a program that others start."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from customers.models import Customer, Segment
+from engage.authentication import api_key_of
+from engage.models import App, Workspace
+from journeys.models import Journey
+from tests.factories import CustomerFactory
+from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described
+from tests.processes import ROOT, environment
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+
+
+@pytest.mark.django_db
+def test_many_customers_take_as_many_queries_as_one(seed: Seed) -> None:
+    def queries_of(customers: int) -> tuple[int, int]:
+        names = [f"person-{number}" for number in range(customers)]
+        description = described(
+            customers=[{"external_id": name, "email": f"{name}@x.io", "attributes": {"n": 1}} for name in names],
+            segments=[{"key": "all", "members": names}],
+        )
+        with CaptureQueriesContext(
+            connection,
+        ) as made:
+            seed(description)
+        with CaptureQueriesContext(connection) as repeated:
+            seed(description)
+        return len(made), len(repeated)
+
+    seed(described(segments=[{"key": "all"}]))
+    assert queries_of(1) == queries_of(300)
+
+
+@pytest.mark.django_db
+def test_a_crowd_is_made_once_and_grows(seed: Seed) -> None:
+    printed = seed(DESCRIPTION, "--customers", "20000")
+    assert printed["customers"].keys() == {"ada", "grace@example.com"}
+    made = set(Customer.objects.filter(external_id__startswith="user-").values_list("external_id", "id"))
+    assert {external_id for external_id, _ in made} == {f"user-{number}" for number in range(20_000)}
+    assert len({customer_id for _, customer_id in made}) == 20_000
+
+    seed(DESCRIPTION, "--customers", "20003")
+    grown = set(Customer.objects.filter(external_id__startswith="user-").values_list("external_id", "id"))
+    assert made < grown
+    assert {external_id for external_id, _ in grown - made} == {"user-20000", "user-20001", "user-20002"}
+
+
+@pytest.mark.django_db
+def test_a_crowd_of_another_workspace_is_no_obstacle(seed: Seed) -> None:
+    seed(described(), "--customers", "3")
+    seed({"workspace": {"key": "rival"}}, "--customers", "3")
+    assert Customer.objects.filter(workspace__key="rival").count() == 3
+
+
+@pytest.mark.django_db
+def test_somebody_of_the_crowd_who_is_described_is_not_made_twice(seed: Seed) -> None:
+    seed(described(customers=[{"external_id": "user-1", "email": "one@x.io"}]), "--customers", "3")
+    assert Customer.objects.count() == 3
+    assert customer(external_id="user-1")["email"] == "one@x.io"
+
+
+# As a program --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_without_a_file_the_demo_is_made_and_told_in_words() -> None:
+    printed = io.StringIO()
+    call_command("seed_workspace", "--customers", "2", stdout=printed)
+    secret = printed.getvalue().partition("API key server: ")[2].partition("\n")[0]
+    assert api_key_of(f"Bearer {secret}", now=timezone.now()).workspace.key == "demo"
+    customers = {str(one): one.id for one in Customer.objects.all()}
+    segments = {one.key: one.id for one in Segment.objects.all()}
+    journeys = {one.key: one.id for one in Journey.objects.all()}
+    assert printed.getvalue().splitlines() == [
+        f"Workspace demo: {Workspace.objects.get().id}",
+        f"API key server: {secret}",
+        "Keep the new API keys: they are shown this once.",
+        f"App web: {App.objects.get().id}",
+        *(f"Customer {name}: {customers.pop(name)}" for name in ("ada", "grace", "alan")),
+        *(f"Segment {key}: {segments.pop(key)}" for key in ("vip", "pro")),
+        *(f"Journey {key}: {journeys.pop(key)}" for key in ("welcome", "onboarding", "won-back")),
+        "2 customers from user-0 to user-1, 2 made now",
+    ]
+    assert (set(customers), segments, journeys) == ({"user-0", "user-1"}, {}, {})
+
+
+@pytest.mark.django_db
+def test_a_long_list_of_customers_is_only_counted_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "seed.json"
+    file.write_text(json.dumps(described(customers=[{"userId": str(number)} for number in range(21)])))
+    printed = io.StringIO()
+    call_command("seed_workspace", str(file), stdout=printed)
+    assert "21 customers of the file (--json prints their ids)\n" in printed.getvalue()
+
+
+def run_program(*arguments: str, standard_input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "seed_workspace", *arguments],
+        cwd=ROOT,
+        env=environment(),
+        input=standard_input,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_program_prints_exactly_one_json_object_on_standard_output() -> None:
+    ran = run_program("-", "--json", "--customers", "5", standard_input=json.dumps(DESCRIPTION).encode())
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert json.loads(ran.stdout)["workspaceId"] == Workspace.objects.get().id
+    assert ran.stdout.count(b"\n") == 1
+    assert Customer.objects.count() == 7
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_program_leaves_standard_output_empty_where_the_file_is_bad() -> None:
+    ran = run_program("-", "--json", standard_input=b'{"workspace": {"key": "acme"}, "customers": [{"email": 7}]}')
+    assert (ran.returncode, ran.stdout) == (1, b"")
+    assert ran.stderr == b"CommandError: customers[0].email must be a string, but a number came.\n"
+    assert not Workspace.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_workspace_seeded_by_many_at_once_is_seeded_once() -> None:
+    def one() -> dict[str, Any]:
+        printed = io.StringIO()
+        call_command("seed_workspace", "--json", "--customers", "50", stdout=printed)
+        return dict(json.loads(printed.getvalue()))
+
+    printed = all_at_once([one] * 4)
+    keys = [seeded.pop("apiKeys")["server"] for seeded in printed]
+    assert sorted(key is None for key in keys) == [False, True, True, True]
+    assert all(seeded == printed[0] for seeded in printed)
+    assert Customer.objects.filter(workspace__key="demo").count() == 53
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("option", [[], ["--customers", "3"]], ids=["described", "of the crowd"])
+def test_a_customer_made_by_somebody_else_meanwhile_undoes_the_seeding_with_a_clear_word(
+    seed: Seed, option: list[str]
+) -> None:
+    description = described(apps=[{"name": "web"}], customers=[] if option else [{"external_id": "user-1"}])
+    workspace = Workspace.objects.get(id=seed(described())["workspaceId"])
+    with transaction.atomic():
+        CustomerFactory.create(workspace=workspace, external_id="user-1")
+        seeding = made_to_wait(lambda: seed(description, *option))
+    with pytest.raises(CommandError, match="Another program wrote the same things at the same moment"):
+        seeding.result(PATIENCE_SECONDS)
+    assert Customer.objects.count() == 1
+    assert not App.objects.exists()
+    assert seed(description, *option)["apps"].keys() == {"web"}
