@@ -48,7 +48,7 @@ FROM unnest(ARRAY['single', 'bulk']) AS wanted(lane)
 
 _ENROLLMENTS = """
 SELECT (SELECT count(*) FROM (
-            SELECT FROM journeys_enrollment WHERE state = 'active' AND due_at <= now() LIMIT %(most)s
+            SELECT FROM journeys_enrollment WHERE due_at <= now() LIMIT %(most)s
         ) AS counted),
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """

@@ -59,9 +59,8 @@ WITH waiting AS MATERIALIZED (
     FROM waiting WINDOW in_turn AS (ORDER BY turn_at, id)
 )
 UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
-FROM ranked
-WHERE ranked.id = journeys_chunk.id AND (ranked.place = 1 OR ranked.jobs <= %(size)s AND NOT ranked.spoiled)
-RETURNING journeys_chunk.id, trigger_id, start, stop, attempts
+WHERE id = ANY(ARRAY(SELECT id FROM ranked WHERE place = 1 OR jobs <= %(size)s AND NOT spoiled))
+RETURNING id, trigger_id, start, stop, attempts
 """
 
 

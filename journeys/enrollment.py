@@ -92,15 +92,28 @@ def _write_entries(entries: Sequence[Entry]) -> None:
         )
 
 
+# A job is looked up by its key, in a lateral with a limit, as in waiting_jobs.py; the lock reads its status anew.
+_WRITE_DECISIONS = """
+WITH decided AS MATERIALIZED (
+    SELECT decided.*
+    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS decided(id, result, reason)
+    CROSS JOIN LATERAL (
+        SELECT FROM journeys_enrollmentjob job
+        WHERE job.id = decided.id AND job.status = 'queued' LIMIT 1 FOR NO KEY UPDATE
+    ) AS queued
+)
+UPDATE journeys_enrollmentjob job
+SET status = 'decided', result = decided.result, reason = decided.reason, decided_at = now()
+FROM decided WHERE job.id = decided.id
+"""
+
+
 def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
     if not decisions:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE journeys_enrollmentjob job "
-            "SET status = 'decided', result = decided.result, reason = decided.reason, decided_at = now() "
-            "FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS decided(id, result, reason) "
-            "WHERE job.id = decided.id AND job.status = 'queued'",
+            _WRITE_DECISIONS,
             [
                 [job.id for job, _ in decisions],
                 [decision.verdict.value for _, decision in decisions],

@@ -14,25 +14,35 @@ class Exit:
     reason: str
 
 
-# What waits is interrupted in the same statement: no webhook is sent, and no step goes on, after the end.
+# What waits is interrupted in the same statement: no webhook is sent, and no step goes on, after the end. Each row is
+# looked up by its key, in laterals with a limit, as in waiting_jobs.py.
 _EXIT = """
-WITH asked AS (
-    SELECT * FROM unnest(%s::text[], %s::text[]) AS asked(id, reason)
+WITH asked AS MATERIALIZED (
+    SELECT inside.id, inside.steps_begun, asked.reason
+    FROM unnest(%s::text[], %s::text[]) AS asked(id, reason)
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS inside
+    WHERE inside.state = 'active'
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = now(), due_at = NULL, awaits_event = '', attempts = 0
-    FROM asked WHERE enrollment.id = asked.id AND enrollment.state = 'active'
-    RETURNING enrollment.id, enrollment.steps_begun
+    FROM asked WHERE enrollment.id = asked.id
+    RETURNING enrollment.id
 ), interrupted AS (
-    UPDATE journeys_steprun run SET state = 'interrupted', ended_at = now()
-    FROM ended
-    WHERE run.enrollment_id = ended.id AND run.ordinal = ended.steps_begun - 1 AND run.state = 'waiting'
+    UPDATE journeys_steprun SET state = 'interrupted', ended_at = now()
+    WHERE id = ANY(ARRAY(
+        SELECT run.id FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM journeys_steprun known
+            WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
+        ) AS run WHERE run.state = 'waiting'
+    ))
 ), dropped AS (
-    UPDATE journeys_webhookdelivery delivery
-    SET state = 'dropped', result = 'The enrollment ended before it was delivered.'
-    FROM ended
-    WHERE delivery.enrollment_id = ended.id AND delivery.ordinal = ended.steps_begun - 1
-      AND delivery.state = 'waiting' AND NOT delivery.again
+    UPDATE journeys_webhookdelivery SET state = 'dropped', result = 'The enrollment ended before it was delivered.'
+    WHERE id = ANY(ARRAY(
+        SELECT delivery.id FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM journeys_webhookdelivery known
+            WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
+        ) AS delivery WHERE delivery.state = 'waiting' AND NOT delivery.again
+    ))
 )
 SELECT id FROM ended
 """

@@ -48,15 +48,19 @@ class EnteredJourney:
     first_step: str
 
 
+# Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
+# arrays, leave it no choice. Its statistics may be of a moment when no job waited, or nobody was inside; then it would
+# rather compare each row of the one side with each of the other.
 _JOBS_OF_CHUNKS = """
     unnest(%s::text[], %s::bigint[], %s::bigint[]) AS chunk(trigger_id, start, stop)
-    JOIN journeys_enrollmentjob job
-      ON job.trigger_id = chunk.trigger_id AND job.ordinal >= chunk.start AND job.ordinal < chunk.stop
-     AND job.status = 'queued'
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollmentjob queued
+        WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
+          AND queued.status = 'queued'
+        LIMIT chunk.stop - chunk.start
+    ) AS job
 """
 
-# For a chunk of a large trigger the planner expects so many jobs that it would rather read all customers, and all
-# enrollments: an array here, and laterals with a limit below, make it look each one up.
 _LOCK_CUSTOMERS = f"""
 SELECT id FROM customers_customer
 WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id FOR NO KEY UPDATE
@@ -67,7 +71,9 @@ SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, trigger.payloa
        event.name AS event_name, coalesce(event.chain, 0) AS chain
 FROM {_JOBS_OF_CHUNKS}
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
-LEFT JOIN customers_event event ON event.id = trigger.event_id
+LEFT JOIN LATERAL (
+    SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
+) AS event ON true
 """
 
 _SUPPOSED = """

@@ -56,6 +56,7 @@ class Enrollment(models.Model):
             models.UniqueConstraint(
                 fields=["customer", "journey"], condition=Q(state="active"), name="enrollment_one_active"
             ),
+            models.CheckConstraint(condition=Q(due_at__isnull=True) | Q(state="active"), name="enrollment_due_inside"),
             WorkspaceForeignKey(
                 name="enrollment_customer", field="customer", table="customers_customer", on_delete="CASCADE"
             ),
@@ -73,10 +74,11 @@ class Enrollment(models.Model):
             models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),
             # Serves a customer's enrollments, newest first, and erasing a customer.
             models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
-            # Serves the walker's claim.
-            models.Index(fields=["due_at"], condition=Q(state="active"), name="enrollment_due"),
+            # Serves the walker's claim. Neither it nor the next one names the state: the planner would take it for a
+            # list of all who are inside, and read that for each customer where it expects nobody.
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_due"),
             # Serves the walker's claim of those that were tried before: few, among however many that are due.
-            models.Index(fields=["due_at"], condition=Q(state="active", attempts__gt=0), name="enrollment_tried"),
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried"),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
             # Serves the admin's lists of one journey, newest first, and of one workspace.

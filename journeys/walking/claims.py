@@ -20,23 +20,24 @@ class ClaimedEnrollment:
     attempts: int
 
 
-# Customers are locked for the statement only, and skipped where somebody else is busy with them; of one customer's
-# enrollments one is taken, since what it does may concern the others. Who was tried before is taken alone. The lease is
-# short: as long as the walker lives, it is the customers' locks that keep others away.
+# Customers and enrollments are locked for the statement only, and skipped where somebody else is busy with them; of one
+# customer's enrollments one is taken, since what it does may concern the others. Who was tried before is taken alone.
+# The lease is short: as long as the walker lives, it is the customers' locks that keep others away.
+#
+# What is locked is known to be due, so the update asks for ids alone. When it asked again for what is due, the planner
+# went through all that were for each of the batch: its statistics are of a moment when nobody was.
 _CLAIM = """
 WITH due AS MATERIALIZED (
     SELECT enrollment.id, enrollment.customer_id
     FROM journeys_enrollment enrollment JOIN customers_customer customer ON customer.id = enrollment.customer_id
-    WHERE enrollment.state = 'active' AND enrollment.due_at <= now() AND {whose}
-    ORDER BY enrollment.due_at LIMIT %(most)s FOR NO KEY UPDATE OF customer SKIP LOCKED
+    WHERE enrollment.due_at <= now() AND {whose}
+    ORDER BY enrollment.due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED
 ), chosen AS (
     SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, id
 )
-UPDATE journeys_enrollment enrollment
-SET attempts = enrollment.attempts + 1, due_at = now() + interval '5 seconds'
-FROM chosen
-WHERE enrollment.id = chosen.id AND enrollment.state = 'active' AND enrollment.due_at <= now()
-RETURNING enrollment.id, enrollment.attempts
+UPDATE journeys_enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
+WHERE id = ANY(ARRAY(SELECT id FROM chosen))
+RETURNING id, attempts
 """
 
 
@@ -59,12 +60,13 @@ def _claim(whose: str, *, most: int) -> list[ClaimedEnrollment]:
 
 def is_anybody_due() -> bool:
     """Whether some enrollment is due and not claimed: after a claim that found none, one whose customer is busy."""
-    return Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=Now()).exists()
+    return Enrollment.objects.filter(due_at__lte=Now()).exists()
 
 
 _LOCK = """
 SELECT id FROM customers_customer
-WHERE id IN (SELECT customer_id FROM journeys_enrollment WHERE id = ANY(%s::text[])) ORDER BY id FOR NO KEY UPDATE
+WHERE id = ANY(ARRAY(SELECT customer_id FROM journeys_enrollment WHERE id = ANY(%s::text[])))
+ORDER BY id FOR NO KEY UPDATE
 """
 
 

@@ -40,6 +40,7 @@ class Standing:
         return Heard() if self.heard and course.steps[self.step_id].type == "wait_for_event" else TimeUp()
 
 
+# Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _READ = """
 SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
@@ -48,14 +49,16 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        customer.attributes, event.name AS event_name, event.properties AS event_properties,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
-JOIN journeys_enrollment enrollment
-  ON enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
 JOIN journeys_journey journey ON journey.id = enrollment.journey_id
 JOIN journeys_enrollmentjob job ON job.id = enrollment.job_id
 JOIN customers_customer customer ON customer.id = enrollment.customer_id
-LEFT JOIN customers_event event ON event.id = enrollment.event_id
-LEFT JOIN journeys_webhookdelivery delivery
-  ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
+LEFT JOIN LATERAL (SELECT * FROM customers_event last WHERE last.id = enrollment.event_id LIMIT 1) AS event ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM journeys_webhookdelivery sent
+    WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = enrollment.steps_begun - 1 LIMIT 1
+) AS delivery ON true
+WHERE enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
 """
 
 

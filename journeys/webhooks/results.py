@@ -79,6 +79,7 @@ def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
         return {row[0] for row in cursor.fetchall()}
 
 
+# Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _SETTLE = """
 WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
@@ -100,11 +101,19 @@ WITH known AS MATERIALIZED (
         due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
     FROM known WHERE delivery.id = known.id
 )
-UPDATE journeys_enrollment enrollment SET due_at = now()
-FROM known JOIN journeys_steprun run
-  ON run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal AND run.state = 'waiting'
-WHERE enrollment.id = known.enrollment_id AND enrollment.state = 'active' AND enrollment.step_id = run.step_id
-  AND known.waited AND known.state <> 'waiting' AND NOT known.again
+UPDATE journeys_enrollment SET due_at = now()
+WHERE id = ANY(ARRAY(
+    SELECT standing.id FROM known
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_steprun run
+        WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
+    ) AS run
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
+    ) AS standing
+    WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
+      AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
+))
 """
 
 

@@ -1,0 +1,36 @@
+"""The indexes of what is due no longer name the state, and only who is inside may be due.
+
+An index whose condition is the state serves, for the planner, every statement that asks for the same state: where its
+statistics say that nobody is inside, reading all of the index seems to cost nothing.
+"""
+
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.db import migrations, models
+from django.db.models import Q
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("journeys", "0005_tried_enrollments")]
+
+    operations = [
+        RemoveIndexConcurrently(model_name="enrollment", name="enrollment_due"),
+        AddIndexConcurrently(
+            model_name="enrollment",
+            index=models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_due"),
+        ),
+        RemoveIndexConcurrently(model_name="enrollment", name="enrollment_tried"),
+        AddIndexConcurrently(
+            model_name="enrollment",
+            index=models.Index(
+                fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="enrollment",
+            constraint=models.CheckConstraint(
+                condition=Q(due_at__isnull=True) | Q(state="active"), name="enrollment_due_inside"
+            ),
+        ),
+    ]

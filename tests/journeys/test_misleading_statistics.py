@@ -1,0 +1,109 @@
+"""The planner's statistics are of a moment when nobody waited or was due. Work goes on in sets all the same.
+
+What is bounded here are the rows that a statement goes through. A batch that compared each of its own with each that
+waits would go through a million, and one that read all who are inside far more than the bound, too.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+
+from engage.models import Workspace
+from journeys.models import Enrollment, Journey, WebhookDelivery
+from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.clients import ServerClient
+from tests.clock import time_passes
+from tests.factories import JourneyFactory, crowd
+from tests.plans import rows_gone_through
+
+STEPS = [
+    {"id": "day", "type": "delay", "for": "P1D"},
+    {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}},
+    {"id": "tell", "type": "track_event", "eventName": "noted"},
+    {"id": "wait", "type": "wait_for_event", "event": "bought", "timeout": "P9D"},
+    {"id": "hook", "type": "webhook", "url": "https://receiver.example/"},
+]
+FORMER, NUMBER, CALL = 500, 2000, 500
+MOST_ROWS = 50 * CALL
+
+
+@pytest.fixture
+def names(acme: Workspace) -> list[str]:
+    return crowd(acme, FORMER + NUMBER)
+
+
+@pytest.fixture
+def journey(server: ServerClient, acme: Workspace, names: list[str]) -> Journey:
+    """A journey that some have left, after all its steps; another that the event which moves them starts."""
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS, steps__exit_on=[{"event": "left"}])
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought", steps=[])
+    former = names[NUMBER:]
+    call(server, journey, former)
+    a_day_passes()
+    report(server, acme, "bought", former)
+    let_workers_walk()
+    report(server, acme, "left", former)
+    let_workers_decide()
+    assert not Enrollment.objects.filter(state="active").exists()
+    assert not WebhookDelivery.objects.filter(state="waiting").exists()
+    return journey
+
+
+def call(server: ServerClient, journey: Journey, names: list[str]) -> None:
+    """In calls of some hundred, decided and walked to the first wait."""
+    for start in range(0, len(names), CALL):
+        data(trigger(server, journey, {"external_ids": names[start : start + CALL], "payload": {"plan": "pro"}}))
+    let_workers_decide()
+    let_workers_walk()
+
+
+def report(server: ServerClient, workspace: Workspace, event: str, names: list[str]) -> None:
+    events = [{"external_id": name, "eventName": event} for name in names]
+    assert data(server.post(customers_path(workspace, "events"), {"events": events}))["recorded"] == len(names)
+
+
+def a_day_passes() -> None:
+    time_passes(days=1, minutes=1)
+    let_workers_walk()
+
+
+def note_statistics() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+@contextmanager
+def bounded(what: str) -> Iterator[None]:
+    """No statement of the block goes through more rows than a set of five hundred needs."""
+    with rows_gone_through() as seen:
+        yield
+    assert len(seen) > 3, what
+    sql, rows = max(seen.items(), key=lambda item: item[1])
+    assert rows <= MOST_ROWS, f"{what}: {rows:,} rows by {sql}"
+
+
+@pytest.mark.parametrize("noted", ["before anybody entered", "before anybody was due"])
+def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
+    server: ServerClient, acme: Workspace, journey: Journey, names: list[str], noted: str
+) -> None:
+    inside = names[:NUMBER]
+    note_statistics()
+    with bounded("entering"):
+        call(server, journey, inside)
+    if noted == "before anybody was due":
+        note_statistics()
+    with bounded("being inside already"):
+        call(server, journey, inside)
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("walking", a_day_passes),
+        ("being moved", lambda: report(server, acme, "bought", inside[:CALL])),
+        ("entering by an event", let_workers_decide),
+        ("walking to the webhook", let_workers_walk),
+        ("ending", lambda: report(server, acme, "left", inside[:CALL])),
+    ]
+    for what, step in steps:
+        with bounded(what):
+            step()
+    assert Enrollment.objects.filter(state="active").count() == NUMBER - CALL
