@@ -210,6 +210,8 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 
 # What the service promises -------------------------------------------------------------------------------------------
 
+# So long a process need not look a key or an app up again; one that is revoked is refused after it at the latest.
+CREDENTIALS_KEPT_SECONDS = env.float("CREDENTIALS_KEPT_SECONDS", default=1.0)
 BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
 # What the calls of one app from one address may make: anyone can send an app id.
 BRIDGE_CUSTOMERS_CREATED_LIMIT = env.str("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")

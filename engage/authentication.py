@@ -11,6 +11,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from engage.credential_memory import CredentialMemory
 from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.errors import InvalidRequest, Refusal
 from engage.models import ApiKey, App
@@ -24,6 +25,8 @@ SELECT id, workspace_id, rate_limit, expires_at, revoked_at, last_used_at FROM e
 """
 _ENABLED_APP = "SELECT id, workspace_id, allowed_origins FROM engage_app WHERE id = %s AND enabled"
 _Caller = TypeVar("_Caller", ApiKey, App)
+_known_keys: CredentialMemory[ApiKey] = CredentialMemory()
+_known_apps: CredentialMemory[App] = CredentialMemory()
 
 
 class Unauthorized(Refusal):
@@ -82,12 +85,16 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
         raise Unauthorized("Send your API key in the header 'Authorization: Bearer <API_KEY>'.")
-    key = _first(ApiKey, _KEY_OF_DIGEST, digest(secret)) if is_well_formed(secret) else None
+    key = None
+    if is_well_formed(secret):
+        hashed = digest(secret)
+        key = _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
     if key is None or not key.is_valid_at(now):
         raise Unauthorized("The API key is not valid: it is unknown, revoked or expired.")
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
         unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_NOTED_EVERY)
         ApiKey.objects.filter(unnoted, id=key.id).update(last_used_at=now)
+        key.last_used_at = now
     return key
 
 
@@ -111,7 +118,7 @@ class AppAuthentication(BaseAuthentication):
 
 def app_of(app_id: str) -> App:
     """The enabled app with this id."""
-    app = _first(App, _ENABLED_APP, app_id) if is_object_id(app_id) else None
+    app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id)) if is_object_id(app_id) else None
     if app is None:
         raise InvalidAppId("The header X-App-Id must hold the id of an enabled app.")
     return app

@@ -27,6 +27,12 @@ def _redis_is_expected() -> Iterator[None]:
     redis_availability.reset()
 
 
+@pytest.fixture(autouse=True)
+def _credentials_are_looked_up(settings: Settings) -> None:
+    """What a test changes about a key or an app holds at once."""
+    settings.CREDENTIALS_KEPT_SECONDS = 0
+
+
 @pytest.fixture
 def redis_is_away(settings: Settings) -> None:
     """Nobody listens where Redis should be."""
