@@ -11,14 +11,15 @@ from psycopg.types.json import Jsonb
 
 from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
-from customers.events import NewEvent
-from customers.fragment import Fragment
+from customers.events import NewEvent, insert_of_event
+from customers.fragment import Fragment, compose
 from customers.identity import Identifiers, best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import write_attributes
 from engage.models import App
+from engage.object_ids import new_object_id
 from journeys import wakeups
-from journeys.reactions import record_and_react
+from journeys.reactions import record_and_react, unnoticed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def record_interaction(
         form_data=dict(call.form_data),
         attributes_written=[],
     )
-    if event is None and attributes is None and _insert_for_known(interaction, call.known_by):
+    if attributes is None and _record_at_once(interaction, call.known_by, event, now=now):
         return interaction
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
@@ -91,18 +92,33 @@ def record_interaction(
     return interaction
 
 
-def _insert_for_known(interaction: Interaction, known_by: Identifiers) -> bool:
-    """Where nothing else is to be written: finds the customer and records in one statement; False where there is none.
+def _record_at_once(
+    interaction: Interaction, known_by: Identifiers, event: MessageEvent | None, *, now: datetime
+) -> bool:
+    """Where nothing else is to be done: finds the customer and records in one statement; else False.
 
-    The customer's row is locked as the foreign key would lock it.
+    Else means that there is no such customer, that the event leads to something, or that somebody is busy with the
+    customer (who might come to wait for the event). The customer's row is locked as it is elsewhere.
     """
     match = best_match_query(workspace_id=interaction.workspace_id, known_by=known_by)
-    return _insert(interaction, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
+    if event is None:
+        return _insert(interaction, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
+    # Found first and locked then: the lock passes over who is locked, and must not come to the second best match.
+    known = compose(
+        "SELECT customer.id, customer.workspace_id FROM ({}) AS best "
+        "JOIN customers_customer customer ON customer.id = best.id WHERE {} FOR NO KEY UPDATE OF customer SKIP LOCKED",
+        match,
+        unnoticed(event.name),
+    )
+    interaction.event_id = event_id = new_object_id()
+    recorded = insert_of_event(
+        event_id=event_id, name=event.name, properties=event.properties, source=event.source, at=now
+    )
+    return _insert(interaction, known, beside=recorded)
 
 
 # Made at every call: for the ORM to put the same statement together anew takes three times as long as to execute it.
 _INSERT = """
-WITH customer AS ({customer})
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
 SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
@@ -110,14 +126,23 @@ RETURNING customer_id
 """
 
 
-def _insert(made: Interaction, customer: Fragment) -> bool:
-    """Records the interaction for the customer whom the fragment selects; False where it selects nobody."""
+def _insert(made: Interaction, customer: Fragment, *, beside: Fragment | None = None) -> bool:
+    """Records the interaction for the customer whom the fragment selects; False where it selects nobody.
+
+    `beside` is another insert for the same `customer`.
+    """
     values: list[Any] = [
-        *customer.params, made.id, made.workspace_id, made.app_id, made.event_id, made.message_id, made.kind,
+        made.id, made.workspace_id, made.app_id, made.event_id, made.message_id, made.kind,
         Jsonb(made.form_data), Jsonb(made.attributes_written), made.created_customer,
     ]  # fmt: skip
+    before = (
+        compose("customer AS ({}), event AS ({})", customer, beside)
+        if beside
+        else compose("customer AS ({})", customer)
+    )
+    statement = compose("WITH {} {}", before, Fragment(_INSERT, values))
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT.replace("{customer}", customer.sql), values)
+        cursor.execute(statement.sql, statement.params)
         row = cursor.fetchone()
     if row:
         made.customer_id = row[0]

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from psycopg.types.json import Jsonb
 
+from customers.fragment import Fragment
 from customers.models import Event
 from engage.object_ids import new_object_id
 
@@ -60,3 +62,20 @@ def record_events(events: Sequence[NewEvent]) -> None:
                 [event.occurred_at for event in events],
             ],
         )
+
+
+_INSERT_OF_ONE = """
+INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
+SELECT %s, customer.workspace_id, customer.id, %s, %s, %s, 0, %s FROM customer
+"""
+
+
+def insert_of_event(
+    *, event_id: str, name: str, properties: Mapping[str, Any], source: Event.Source, at: datetime
+) -> Fragment:
+    """The insert of an event from outside, for a statement that also records something else.
+
+    It is for the customers of the statement's relation `customer`, which has an `id` and a `workspace_id`. What the
+    event leads to is up to the caller.
+    """
+    return Fragment(_INSERT_OF_ONE, [event_id, name, Jsonb(dict(properties)), source.value, at])

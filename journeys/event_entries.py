@@ -10,6 +10,7 @@ from psycopg.errors import UniqueViolation
 
 from customers.conditions import Root, parse_condition
 from customers.events import NewEvent
+from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
@@ -46,6 +47,15 @@ def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
         if pattern.matches(name=event.name, properties=event.properties)
     ]
     return _queue(entries) if entries else []
+
+
+def starts_nothing(event_name: str) -> Fragment:
+    """The condition on a row `customer`: no journey of its workspace is started by events of this name."""
+    return Fragment(
+        "NOT EXISTS (SELECT FROM journeys_journey journey WHERE journey.trigger_type = 'event' AND journey.active "
+        "AND journey.workspace_id = customer.workspace_id AND journey.event_name = %s)",
+        [event_name],
+    )
 
 
 _JOURNEYS = """

@@ -64,7 +64,11 @@ def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | En
     arrival: Arrival = Ahead()
     stop: Stop | None = None
     while True:
-        walk = walk_on(course, scene, step_id=step_id, arrival=arrival)
+        try:
+            walk = walk_on(course, scene, step_id=step_id, arrival=arrival)
+        except Exception as error:  # noqa: BLE001 - whatever a step raises, this is what comes of it
+            yield _given_up(step_id, error)
+            return
         for footprint in walk.footprints:
             unheard = isinstance(stop, AwaitEvent) and footprint.resumed
             yield Rehearsed(at=scene.now, footprint=_marked(footprint) if unheard else footprint)
@@ -75,6 +79,12 @@ def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | En
         step_id, arrival = stop.step_id, _assumed(stop)
         if isinstance(stop, Wait | AwaitEvent):
             scene.now = stop.due_at
+
+
+def _given_up(step_id: str, error: Exception) -> Ended:
+    """What becomes of a step whose own code raises: a worker tries it again, and then ends the enrollment."""
+    reason = f"The step {step_id!r} cannot be walked, and would be given up: {type(error).__name__}: {error}"
+    return Ended(step_id=step_id, exited=True, reason=reason)
 
 
 def _marked(footprint: Footprint) -> Footprint:

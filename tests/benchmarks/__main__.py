@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import peer
 from tests.benchmarks.figures import Figure, table
-from tests.benchmarks.measures import bridge, idle, lateness, segment, single, thousand, walking
+from tests.benchmarks.measures import bridge, growth, idle, lateness, segment, single, thousand, walking
 from tests.benchmarks.service import Effort, Service, running_service
 
 MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
@@ -21,6 +21,7 @@ MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
     "bridge": bridge.measure,
     "idle": idle.measure,
     "segment": segment.measure,
+    "growth": growth.measure,
     "walking": walking.measure,
     "lateness": lateness.measure,
 }

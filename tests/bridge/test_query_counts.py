@@ -7,15 +7,18 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.models import EnrollmentJob
 from tests.bridge_calls import ACTION, CAPTURE, call
 from tests.clients import SdkClient
-from tests.factories import CustomerFactory
+from tests.factories import CustomerFactory, JourneyFactory
 
 # Finding the app, and the two ends of the transaction.
 EVERY_CALL = 3
 FIND, CREATE_AND_FIND_AGAIN, WRITE_ATTRIBUTES, RECORD_INTERACTION = 1, 2, 1, 1
 # The event itself, whom it ends or moves, and which journeys it starts.
 RECORD_EVENT = 3
+# The attempt at an event that leads to nothing, in one statement; the jobs of the journeys that it starts.
+AT_ONCE, QUEUE = 1, 3
 
 CLOSE: dict[str, Any] = {}
 TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen", "eventProperties": {"a": 1}}}
@@ -33,7 +36,6 @@ def ada(acme: Workspace) -> Customer:
 @pytest.mark.parametrize(
     ("path", "fields", "queries"),
     [
-        (ACTION, TRACK, RECORD_EVENT),
         (ACTION, UPDATE, WRITE_ATTRIBUTES),
         (CAPTURE, CAPTURED, WRITE_ATTRIBUTES),
         (CAPTURE, BOTH, WRITE_ATTRIBUTES + RECORD_EVENT),
@@ -47,7 +49,7 @@ def test_a_call_for_a_known_customer(
 
 
 @pytest.mark.usefixtures("ada")
-@pytest.mark.parametrize("fields", [CLOSE, {"actionType": "link"}])
+@pytest.mark.parametrize("fields", [CLOSE, {"actionType": "link"}, TRACK])
 def test_a_call_that_is_only_recorded_costs_two_queries(
     sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, fields: dict[str, Any]
 ) -> None:
@@ -55,8 +57,20 @@ def test_a_call_that_is_only_recorded_costs_two_queries(
         assert call(sdk, ACTION, fields).status_code == 200
 
 
+def test_an_event_that_leads_to_something_is_recorded_in_a_transaction(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, ada: Customer
+) -> None:
+    """The attempt to record it at once, then the event, whom it ends or moves, and which journeys it starts."""
+    JourneyFactory.create(workspace=ada.workspace, trigger_type="event", event_name="seen", steps=[])
+    with django_assert_num_queries(EVERY_CALL + AT_ONCE + FIND + RECORD_EVENT + QUEUE + RECORD_INTERACTION):
+        assert call(sdk, ACTION, TRACK).status_code == 200
+    assert EnrollmentJob.objects.filter(customer=ada).count() == 1
+
+
 def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(EVERY_CALL + FIND + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION):
+    with django_assert_num_queries(
+        EVERY_CALL + AT_ONCE + FIND + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION
+    ):
         assert call(sdk, ACTION, TRACK).status_code == 200
 
 

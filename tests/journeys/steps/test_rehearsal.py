@@ -71,3 +71,10 @@ def test_a_journey_without_steps_completes_at_once() -> None:
     assert rehearse(course(), scene()) == Rehearsal(
         steps=(), ended=None, ending="The journey has no steps: it completes at once."
     )
+
+
+def test_a_step_whose_code_raises_ends_the_rehearsal_as_it_would_end_the_enrollment() -> None:
+    rehearsal = rehearse(course(GRADE, DAY), scene(), step_id="gone")
+    assert rehearsal.ended is not None
+    assert rehearsal.ended.exited
+    assert rehearsal.ending == "The step 'gone' cannot be walked, and would be given up: KeyError: 'gone'"
