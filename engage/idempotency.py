@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from engage.errors import InvalidRequest, Refusal
@@ -151,6 +151,8 @@ def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
 def prune_idempotency_records(*, now: datetime, batch: int = 1000) -> int:
     """Deletes at most `batch` records that are older than 24 hours; how many it were. Safe to run beside traffic."""
     old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR).order_by("created_at")
-    locked = old.select_for_update(skip_locked=True)
-    deleted, _ = IdempotencyRecord.objects.filter(id__in=locked.values("id")[:batch]).delete()
+    with transaction.atomic():
+        # In two statements: in one, the planner may choose the batch anew for each record, and then all of them go.
+        chosen = list(old.select_for_update(skip_locked=True).values_list("id", flat=True)[:batch])
+        deleted, _ = IdempotencyRecord.objects.filter(id__in=chosen).delete()
     return deleted

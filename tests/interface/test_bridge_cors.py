@@ -86,11 +86,14 @@ TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen"}}  # a 
 
 
 @both_calls
+@pytest.mark.django_db(transaction=True)
 def test_failures_of_ours_may_be_read_too_and_leave_nothing_behind(sdk: SdkClient, path: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE bridge_interaction RENAME TO elsewhere")
-        answer = call(sdk, path, TRACK, headers=ORIGIN)
-        cursor.execute("ALTER TABLE elsewhere RENAME TO bridge_interaction")
+        try:
+            answer = call(sdk, path, TRACK, headers=ORIGIN)
+        finally:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO bridge_interaction")
     assert answer.json() == {
         "success": False,
         "error": "Internal error",
