@@ -3,7 +3,8 @@
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
+from django.utils import timezone
 
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision, WebhookDelivery
@@ -72,3 +73,15 @@ def standing_still(delivery: WebhookDelivery) -> bool:
     """Whether the delivery's enrollment still waits for it."""
     delivery.enrollment.refresh_from_db()
     return delivery.enrollment.state == "active" and delivery.enrollment.due_at is None
+
+
+def send_elsewhere() -> None:
+    """In a thread with a database connection of its own."""
+    send()
+    connections.close_all()
+
+
+def seconds_until_due(delivery: WebhookDelivery) -> float:
+    """For how long the delivery is put off."""
+    delivery.refresh_from_db()
+    return (delivery.due_at - timezone.now()).total_seconds()

@@ -1,0 +1,27 @@
+"""Whom the events are about."""
+
+import pytest
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment
+from tests.calls import let_workers_walk
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.journeys.events.reporting import THANK, WAIT
+from tests.journeys.walking.stories import enter
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id="ada", user_id="u-1")
+
+
+@pytest.fixture
+def waiting(acme: Workspace, server: ServerClient, ada: Customer) -> Enrollment:
+    """Ada waits for an order."""
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    assert (enrollment.step_id, enrollment.awaits_event) == ("wait", "ordered")
+    return enrollment

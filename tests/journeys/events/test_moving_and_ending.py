@@ -1,0 +1,123 @@
+"""A recorded event moves those who wait for it, and ends the enrollments that it is to end."""
+
+from typing import Any
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment
+from tests.calls import let_workers_walk
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
+from tests.journeys.walking.stories import enter, history
+
+
+def test_who_waits_for_the_event_goes_on_at_once(server: ServerClient, ada: Customer, waiting: Enrollment) -> None:
+    event_id = report(server, ada, total=7)
+    let_workers_walk()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.event_id) == ("completed", event_id)
+    assert history(waiting) == [("wait", "done"), ("thank", "done")]
+    ada.refresh_from_db()
+    assert ada.attributes == {"thanked": "7"}
+
+
+def test_another_event_and_another_customer_s_event_move_nobody(
+    acme: Workspace, server: ServerClient, ada: Customer, waiting: Enrollment
+) -> None:
+    report(server, ada, "looked")
+    report(server, CustomerFactory.create(workspace=acme))
+    let_workers_walk()
+    waiting.refresh_from_db()
+    assert (waiting.step_id, waiting.awaits_event) == ("wait", "ordered")
+
+
+def test_of_many_events_the_first_that_matches_is_the_one(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{**WAIT, "where": BIG}, THANK])
+    enrollment = enter(server, journey, ada)
+    let_workers_walk()
+    totals: list[Any] = [99, None, 150, 200]
+    event_ids = report_many(
+        server,
+        acme,
+        [{"external_id": "ada", "eventName": "ordered", "eventProperties": {"total": total}} for total in totals],
+    )
+    report(server, ada, total=300)
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    assert enrollment.event_id == event_ids[2]
+    ada.refresh_from_db()
+    assert ada.attributes == {"thanked": "150"}
+
+
+def test_an_event_that_does_not_meet_where_leaves_the_wait_as_it_is(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[{**WAIT, "where": BIG}, THANK]), ada)
+    let_workers_walk()
+    before = Enrollment.objects.filter(id=enrollment.id).values().get()
+    report(server, ada, total=99)
+    let_workers_walk()
+    assert Enrollment.objects.filter(id=enrollment.id).values().get() == before
+
+
+def test_two_enrollments_of_one_customer_are_both_moved(
+    acme: Workspace, server: ServerClient, ada: Customer, waiting: Enrollment
+) -> None:
+    other = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
+    let_workers_walk()
+    report(server, ada, total=7)
+    let_workers_walk()
+    assert [history(one) for one in (waiting, other)] == [[("wait", "done"), ("thank", "done")]] * 2
+
+
+def test_an_event_before_the_wait_is_not_the_one_that_is_awaited(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
+    report(server, ada, total=7)
+    let_workers_walk()
+    assert history(enrollment) == [("wait", "waiting")]
+
+
+def test_an_exit_event_ends_the_enrollment_in_the_middle_of_a_year_s_delay(server: ServerClient, ada: Customer) -> None:
+    enrollment = inside(server, ada, [{"event": "ordered"}])
+    report(server, ada)
+    enrollment.refresh_from_db()  # no worker has done anything
+    assert (enrollment.state, enrollment.exit_reason) == ("exited", "The event 'ordered' ends the journey.")
+    assert (enrollment.due_at, enrollment.step_id) == (None, "year")
+    assert history(enrollment) == [("year", "interrupted")]
+
+
+def test_an_exit_event_must_meet_where(server: ServerClient, ada: Customer) -> None:
+    enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}, {"event": "cancelled"}])
+    report(server, ada, total=99)
+    enrollment.refresh_from_db()
+    assert enrollment.state == "active"
+    report(server, ada, total=100)
+    enrollment.refresh_from_db()
+    assert enrollment.state == "exited"
+
+
+def test_an_event_that_is_awaited_and_ends_the_journey_ends_it(server: ServerClient, ada: Customer) -> None:
+    enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}], [WAIT, THANK])
+    report_many(
+        server,
+        ada.workspace,
+        [{"external_id": "ada", "eventName": "ordered", "eventProperties": {"total": n}} for n in (7, 100)],
+    )
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    assert (enrollment.state, history(enrollment)) == ("exited", [("wait", "interrupted")])
+
+
+def test_who_was_ended_by_an_event_may_be_entered_by_the_same_one(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    journey = event_journey(acme, steps=[YEAR], steps__exit_on=[{"event": "ordered"}])
+    report(server, ada)
+    let_workers_walk()
+    report(server, ada)
+    let_workers_walk()
+    states = Enrollment.objects.filter(journey=journey).order_by("id").values_list("state", flat=True)
+    assert sorted(states) == ["active", "exited"]

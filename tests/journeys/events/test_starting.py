@@ -1,0 +1,84 @@
+"""A recorded event starts the journeys that are entered by events of its name."""
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment, EnrollmentJob, Trigger
+from tests.calls import job_of, let_workers_decide, let_workers_walk
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory
+from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
+
+
+def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    journey = event_journey(acme, steps=[YEAR])
+    event_id = report(server, ada, total=7)
+    assert not Enrollment.objects.exists()
+    report(server, ada)
+    let_workers_decide()
+    assert results() == ["enrolled", "already_enrolled"]
+    enrollment = Enrollment.objects.get()
+    assert (enrollment.journey, enrollment.customer, enrollment.event_id) == (journey, ada, event_id)
+    queued = Trigger.objects.earliest("id")
+    assert (queued.event_id, queued.form, queued.payload) == (event_id, "single", {"total": 7})
+    job = job_of(server, acme.id, EnrollmentJob.objects.earliest("id").job_id)
+    assert (job["triggerId"], job["enrollmentId"]) == (queued.id, enrollment.id)
+
+
+def test_an_event_starts_every_active_journey_of_its_name_and_no_other(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    started = {event_journey(acme).id, event_journey(acme).id}
+    event_journey(acme, active=False)
+    event_journey(acme, event_name="Ordered")
+    JourneyFactory.create(workspace=acme)
+    report(server, ada)
+    let_workers_decide()
+    assert set(Enrollment.objects.values_list("journey_id", flat=True)) == started
+    assert EnrollmentJob.objects.count() == 2
+
+
+def test_an_event_that_does_not_meet_where_queues_nothing(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    event_journey(acme, event_where=BIG)
+    report(server, ada, total=99)
+    report(server, ada, total="100")
+    assert not EnrollmentJob.objects.exists()
+    report(server, ada, total=100)
+    let_workers_decide()
+    assert results() == ["enrolled"]
+
+
+def test_entry_conditions_may_ask_for_the_event(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    conditions = {"all": [BIG, {"field": "event.name", "op": "eq", "value": "ordered"}]}
+    event_journey(acme, entry_conditions=conditions)
+    report(server, ada, total=99)
+    report(server, ada, total=100)
+    let_workers_decide()
+    assert results() == ["conditions_not_met", "enrolled"]
+
+
+def test_templates_read_the_event_and_find_its_properties_under_api_too(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    note = {
+        "name": "{{ event.name }}",
+        "event": "{{ event.properties.total }}",
+        "properties": "{{ api.properties.total }}",
+        "payload": "{{ api.payload.total }}",
+    }
+    event_journey(acme, steps=[{"id": "note", "type": "update_profile", "attributes": note}])
+    report(server, ada, total=7)
+    let_workers_walk()
+    ada.refresh_from_db()
+    assert ada.attributes == {"name": "ordered", "event": "7", "properties": "7", "payload": "7"}
+
+
+def test_events_of_one_call_enter_in_their_order(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    event_journey(acme, max_entries_per_customer=2)
+    report_many(
+        server, acme, [{"external_id": "ada", "eventName": "ordered", "eventProperties": {"n": n}} for n in range(3)]
+    )
+    let_workers_decide()
+    assert results() == ["enrolled", "enrolled", "max_entries_reached"]
+    assert [one.payload["n"] for one in Trigger.objects.order_by("jobs__queued_ms")] == [0, 1, 2]

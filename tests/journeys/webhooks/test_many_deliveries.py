@@ -1,0 +1,196 @@
+"""Many deliveries at once: whose turn it is, who gets how much room, and that nothing is sent twice."""
+
+import time
+from collections import Counter
+from datetime import timedelta
+from itertools import cycle
+from threading import Event, Thread
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django import Settings
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery
+from journeys.webhooks.claims import anything_overdue, claim_due
+from journeys.webhooks.client import Client, Limits
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.room import Room
+from journeys.webhooks.schedule import Fate, Verdict
+from journeys.webhooks.sending import send_due
+from journeys.webhooks.signing_secrets import current_secrets
+from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
+from tests.receiver import Receiver, running
+from tests.simultaneous import all_at_once
+
+pytestmark = pytest.mark.django_db
+with_others = pytest.mark.django_db(transaction=True)
+
+
+@with_others
+def test_two_senders_at_once_send_nothing_twice(acme: Workspace, rival: Workspace, receiver: Receiver) -> None:
+    deliveries = standing(acme, receiver.url(), number=150) + standing(rival, receiver.url(), number=50)
+    all_at_once([lambda: send(limits=Limits())] * 3)
+    assert Counter(receiver.webhook_ids()) == {delivery.webhook_id: 1 for delivery in deliveries}
+    assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 200
+    assert Enrollment.objects.filter(due_at=None).count() == 0
+    assert WebhookAttempt.objects.count() == 200
+
+
+def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
+    with running() as slow, running() as fast:
+        standing(acme, slow.url("/slow/1.5"), number=40)
+        standing(acme, fast.url(), number=100)
+        began = time.time()
+        send(limits=Limits(), threads=8, seconds=1.4)
+        assert len(fast.arrived) == 100
+        assert max(request.at for request in fast.arrived) - began < 1.5  # before the slow one said a word
+        assert len(slow.arrived) == slow.most_in_the_air == 4  # of 8 threads
+
+
+def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
+    room = Room(32)
+    room.took_off("slow")
+    room.took_off("slow")
+    room.took_off("fast")
+    assert list(room.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
+    room.landed("slow", seconds=1.1)
+    room.landed("fast", seconds=0.9)
+    assert list(room.of_known_hosts()) == [("slow", 1, 3)]
+    assert (room.in_the_air, room.free) == (1, 31)
+    room.landed("slow", seconds=0.5)
+    assert list(room.of_known_hosts()) == []
+
+
+def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: Workspace) -> None:
+    standing(acme, "http://one.example/", number=50)
+    standing(acme, "http://two.example/", number=50)
+    standing(rival, "http://two.example/", number=50)
+    standing(acme, "http://three.example/", number=1)
+    claimed = claim_due(Room(16))
+    hosts = Counter((one.workspace_id, one.host) for one in claimed)
+    assert hosts == {
+        (acme.id, "one.example:80"): 4, (acme.id, "two.example:80"): 4,
+        (rival.id, "two.example:80"): 4, (acme.id, "three.example:80"): 1,
+    }  # fmt: skip
+
+
+def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Workspace, rival: Workspace) -> None:
+    for workspace in (acme, rival):
+        standing(workspace, "http://one.example/", number=50)
+    claimed = claim_due(Room(16))
+    assert Counter(one.workspace_id for one in claimed) == {acme.id: 4, rival.id: 4}
+
+
+def test_hosts_with_nothing_in_the_air_come_first(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=50)
+    standing(acme, "http://two.example/", number=1)
+    room = Room(4)
+    for _ in range(3):
+        room.took_off("one.example:80")
+    assert [one.host for one in claim_due(room)] == ["two.example:80"]
+
+
+def test_what_is_claimed_is_claimed_by_nobody_else_for_a_while(acme: Workspace) -> None:
+    [delivery] = standing(acme, "http://one.example/")
+    assert len(claim_due(Room(4))) == 1
+    assert claim_due(Room(4)) == []
+    assert 25 < seconds_until_due(delivery) <= 30
+
+
+@with_others
+def test_a_result_that_comes_after_another_senders_is_void(acme: Workspace, receiver: Receiver) -> None:
+    [delivery] = standing(acme, receiver.url("/slow/0.4"))
+    late = Thread(target=send_elsewhere)
+    late.start()
+    while not receiver.arrived:
+        time.sleep(0.01)
+    # As after the lease: another one has sent it meanwhile, and was answered differently.
+    WebhookAttempt.objects.create(
+        workspace=acme, delivery=delivery, number=1, at=timezone.now(), milliseconds=1, status=500
+    )
+    WebhookDelivery.objects.update(attempts=1)
+    late.join()
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts) == ("waiting", 1)
+    assert WebhookAttempt.objects.get().status == 500
+
+
+@with_others
+def test_a_customer_whom_somebody_holds_delays_no_other(
+    acme: Workspace, receiver: Receiver, settings: Settings
+) -> None:
+    [held, *others] = standing(acme, receiver.url(), number=5)
+    standing(acme, receiver.url("/slow/0.5"))  # keeps something in the air
+    locked, over = Event(), Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            Customer.objects.select_for_update().get(id=held.enrollment.customer_id)
+            locked.set()
+            over.wait(5)
+        connections.close_all()
+
+    holder = Thread(target=hold)
+    holder.start()
+    locked.wait()
+    sending = send_due(
+        threads=16, client=Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, limits=SHORT), seconds=5
+    )
+    assert next(sending).attempts == 4
+    assert set(WebhookDelivery.objects.filter(state="delivered")) == set(others)
+    over.set()
+    holder.join()
+    list(sending)
+    assert WebhookDelivery.objects.filter(state="delivered").count() == 6
+
+
+@pytest.mark.parametrize("number", [1, 100])
+def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number: int) -> None:
+    standing(acme, "http://one.example/", number=number)
+    current_secrets([acme.id])
+    with CaptureQueriesContext(connection) as captured:
+        claimed = claim_due(Room(2 * number))
+    assert (len(claimed), len(captured)) == (number, 1)
+    fates = [(200, Fate.DELIVERED), (500, Fate.RETRIED)]
+    results = [
+        Result(
+            claimed=one,
+            outcome=Outcome(at=timezone.now(), milliseconds=1, status=status),
+            verdict=Verdict(fate=fate, reason="As told.", seconds=5.0),
+        )
+        for one, (status, fate) in zip(claimed, cycle(fates), strict=False)
+    ]
+    with CaptureQueriesContext(connection) as captured:
+        write_results(results, wait=False)
+    # Begin; lock customers; settle; close circuits, and count failures where there are any; commit.
+    assert len(captured) == (5 if number == 1 else 6)
+    assert WebhookAttempt.objects.count() == number
+
+
+def test_nothing_is_claimed_after_the_time_or_once_asked_to_stop(
+    acme: Workspace, receiver: Receiver, settings: Settings
+) -> None:
+    standing(acme, receiver.url("/slow/0.1"), number=10)
+    client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS)
+    sent = sum(one.attempts for one in send_due(threads=4, client=client, seconds=0.05))
+    assert 1 <= sent == len(receiver.arrived) <= 4
+    asked = iter([False])
+    sent = sum(
+        one.attempts for one in send_due(threads=4, client=client, seconds=5, stopping=lambda: next(asked, True))
+    )
+    assert sent == 2
+    assert WebhookDelivery.objects.filter(state="waiting").count() == 10 - len(receiver.arrived)
+
+
+def test_what_nobody_takes_is_overdue_after_a_second(acme: Workspace, receiver: Receiver) -> None:
+    standing(acme, receiver.url())
+    assert not anything_overdue()
+    WebhookDelivery.objects.update(due_at=timezone.now() - timedelta(seconds=2))
+    assert anything_overdue()
+    send()
+    assert not anything_overdue()
