@@ -47,8 +47,9 @@ def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str]
     if text is None or not text.strip():
         return None
     stored = form(text)
-    if len(stored) > longest:
-        raise InvalidRequest(f"{called} must be at most {longest} characters long, not {len(stored)}.")
+    length = max(len(text), len(stored))  # as it was sent, spaces and all; to lower a letter may make two of it
+    if length > longest:
+        raise InvalidRequest(f"{called} must be at most {longest} characters long, not {length}.")
     return stored
 
 

@@ -15,8 +15,8 @@ _GREATEST = 2**53
 
 def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
     """`limit` of a query string. Raises InvalidRequest."""
-    text = query.get("limit", "")
-    if not text:
+    text = query.get("limit")
+    if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(at_most)) and 1 <= int(text) <= at_most):
         raise InvalidRequest(f"limit must be a whole number from 1 to {at_most}.")

@@ -179,6 +179,7 @@ def test_twenty_are_a_page_unless_said(server: ServerClient, ada: Customer, jour
 @pytest.mark.parametrize(
     ("query", "message"),
     [
+        ("limit=", "limit must be a whole number from 1 to 100."),
         ("limit=0", "limit must be a whole number from 1 to 100."),
         ("limit=101", "limit must be a whole number from 1 to 100."),
         ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),

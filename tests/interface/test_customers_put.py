@@ -277,6 +277,7 @@ def test_without_an_identifier_nobody_can_be_meant(acme: Workspace, server: Serv
         ({"external_id": "x" * 256}, "external_id must be at most 255 characters long, not 256."),
         ({"email": "not an address"}, "email must be an e-mail address."),
         ({"phone": "1" * 65}, "phone must be at most 64 characters long, not 65."),
+        ({"phone": " " + "1" * 64}, "phone must be at most 64 characters long, not 65."),
         ({"userId": ["u"]}, "userId must be a string, but an array came."),
         ({"external_id": "a", "attributes": []}, "attributes must be an object, but an array came."),
         ({"external_id": "a", "attributes": {"$set": 1}}, "The attribute name '$set' starts with $"),

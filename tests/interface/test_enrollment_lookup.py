@@ -271,6 +271,7 @@ def test_a_long_history_is_read_page_by_page_in_order(server: ServerClient, wait
 @pytest.mark.parametrize(
     ("query", "message"),
     [
+        ("limit=", "limit must be a whole number from 1 to 100."),
         ("limit=0", "limit must be a whole number from 1 to 100."),
         ("limit=101", "limit must be a whole number from 1 to 100."),
         ("limit=-1", "limit must be a whole number from 1 to 100."),
