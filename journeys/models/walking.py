@@ -78,7 +78,9 @@ class Enrollment(models.Model):
             # list of all who are inside, and read that for each customer where it expects nobody.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_by_due"),
             # Serves the walker's claim of those that were tried before: few, among however many that are due.
-            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_by_due"),
+            models.Index(
+                fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_by_due"
+            ),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
             # Serves the admin's lists of one journey, newest first, and of one workspace.
