@@ -26,7 +26,7 @@ STEPS = [
     {"id": "hook", "type": "webhook", "url": "https://receiver.example/"},
 ]
 FORMER, NUMBER, CALL = 500, 2000, 500
-MOST_ROWS = 50 * CALL
+MOST_ROWS = 100 * CALL  # a plan that compares each with each: a million
 
 
 @pytest.fixture
