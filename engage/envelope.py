@@ -6,8 +6,9 @@ from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, Typ
 
 import structlog
 from django.core.exceptions import PermissionDenied
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
+from psycopg.errors import ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -105,6 +106,11 @@ def as_refusal(exception: Exception) -> Refusal:
             return Unavailable(
                 "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
                 "With an Idempotency-Key it is done once in any case.",
+                headers={"Retry-After": "1"},
+            )
+        case IntegrityError(__cause__=ForeignKeyViolation()):
+            return Unavailable(
+                "Something that the call refers to was deleted at this moment. Nothing was done; try again.",
                 headers={"Retry-After": "1"},
             )
         case _:

@@ -7,11 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from bridge.models import Interaction
 from engage.models import ApiKey, App, Workspace
 from tests.clients import SdkClient, ServerClient
 
 pytestmark = pytest.mark.django_db
-_MOMENT = 0.2
+_MOMENT = 0.5
 _MISSING_JOB = "enroll-0123456789abcdef01234567-0123456789abcdef01234567-1"
 
 
@@ -55,6 +56,16 @@ def test_a_key_that_expires_is_refused_at_that_time(server: ServerClient, acme: 
 def test_an_app_that_is_switched_off_is_refused_a_moment_later(sdk: SdkClient) -> None:
     assert click(sdk) == 200
     App.objects.update(enabled=False)
+    time.sleep(_MOMENT)
+    assert click(sdk) == 401
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_of_an_app_that_was_deleted_a_moment_ago_leaves_nothing_behind(sdk: SdkClient) -> None:
+    assert click(sdk) == 200
+    App.objects.all().delete()
+    assert click(sdk) == 503
+    assert not Interaction.objects.exists()
     time.sleep(_MOMENT)
     assert click(sdk) == 401
 
