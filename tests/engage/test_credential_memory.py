@@ -8,8 +8,11 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from bridge.models import Interaction
+from customers.models import Customer
 from engage.models import ApiKey, App, Workspace
+from tests.calls import customers_path
 from tests.clients import SdkClient, ServerClient
+from tests.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
 _MOMENT = 0.5
@@ -80,9 +83,12 @@ def test_what_was_not_found_is_asked_for_again(sdk: SdkClient) -> None:
 def test_keys_of_two_workspaces_are_not_taken_for_each_other(
     server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace
 ) -> None:
-    assert [ask(server, acme), ask(rival_server, rival)] == [404, 404]
-    answer = rival_server.get(f"/api/v1/customers/{acme.id}/0123456789abcdef01234567")
-    assert answer.status_code == 404
-    assert {ApiKey.objects.get(workspace=acme).workspace_id, ApiKey.objects.get(workspace=rival).workspace_id} == {
-        acme.id, rival.id
-    }  # fmt: skip
+    """Both are known, and each sees its own customer alone."""
+    ours, theirs = CustomerFactory.create(workspace=acme), CustomerFactory.create(workspace=rival)
+    for _ in range(2):
+        assert read(server, ours) == read(rival_server, theirs) == 200
+        assert read(server, theirs) == read(rival_server, ours) == 404
+
+
+def read(server: ServerClient, customer: Customer) -> int:
+    return server.get(customers_path(customer.workspace, customer.id)).status_code
