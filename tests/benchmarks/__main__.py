@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import peer
 from tests.benchmarks.figures import Figure, table
-from tests.benchmarks.measures import bridge, growth, idle, lateness, segment, single, thousand, walking
+from tests.benchmarks.measures import bridge, growth, idle, lateness, segment, single, thousand, walking, webhooks
 from tests.benchmarks.service import Effort, Service, running_service
 
 MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
@@ -24,6 +24,7 @@ MEASURES: dict[str, Callable[[Service, Effort], list[Figure]]] = {
     "growth": growth.measure,
     "walking": walking.measure,
     "lateness": lateness.measure,
+    "webhooks": webhooks.measure,
 }
 
 
