@@ -1,6 +1,7 @@
 """Counters in Redis that fall back to counters inside the process while Redis is away."""
 
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +15,9 @@ from engage.tallies import LIMITS_ALONE, tallies
 
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
-
-
 _SAME_OUTAGE_SECONDS = 30.0
+# The part of what it has counted that a process counts in advance.
+_AHEAD = 1 / 50
 
 
 class CountingAlone:
@@ -36,13 +37,29 @@ class CountingAlone:
 _counting_alone = CountingAlone()
 
 
+@dataclass(slots=True)
+class _Counter:
+    """What this process knows of one counter: how long it lives, and how much of the total it has counted itself.
+
+    Up to `counted_to` Redis has been told; `ahead` of that is still to be used.
+    """
+
+    seconds: int | None
+    mine: int = 0
+    counted_to: int = 0
+    ahead: int = 0
+
+
 class CounterCache(BaseCache):
     """A cache for counting only: `add`, `incr` and `get`, of which none raises.
 
     Django's own Redis cache makes a client per command and asks three times per increment. While Redis is away each
     process counts for itself: a limit is then looser, but there is one.
 
-    What this process has added or found added before, it need not ask for again: a call then costs one command.
+    What this process has added or found added before, it need not ask for again. And who counts often counts in
+    advance: a fiftieth of what the process has counted so far, from which the next increments are served without a
+    word to Redis. No count is told lower than it is, so never is more let through than a limit allows; but a limit may
+    be reached a fiftieth too early, by what other processes have in hand. The first fifty are exact.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -50,7 +67,7 @@ class CounterCache(BaseCache):
         self._server = server
         self._options: dict[str, Any] = params.get("OPTIONS", {})
         self._local = LocMemCache("engage-counters", {})
-        self._known: dict[str, int | None] = {}  # names of counters to their time-outs
+        self._known: dict[str, _Counter] = {}
 
     @cached_property
     def _redis(self) -> "redis.Redis":
@@ -76,22 +93,32 @@ class CounterCache(BaseCache):
     def _note(self, name: str, seconds: int | None) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[name] = seconds
+        self._known[name] = _Counter(seconds)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         if redis_availability.is_expected():
             name = self.make_key(key, version=version)
-            try:
-                count = int(self._redis.incr(name, delta))
-                if count == delta and (seconds := self._known.get(name)):  # Redis had forgotten it
-                    self._redis.expire(name, seconds)
-            except REDIS_FAILURES as error:
-                redis_availability.note_failure(purpose="counters", error=error)
-            else:
-                return count
+            counter = self._known.get(name) or _Counter(None)
+            if counter.ahead < delta:
+                try:
+                    self._count_on(name, counter, delta)
+                except REDIS_FAILURES as error:
+                    redis_availability.note_failure(purpose="counters", error=error)
+            if counter.ahead >= delta:
+                counter.ahead -= delta
+                counter.mine += delta
+                return counter.counted_to - counter.ahead
         _counting_alone.note()
         self._local.add(key, 0, version=version)
         return self._local.incr(key, delta, version)
+
+    def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
+        """Counts so much in Redis, and a part of it in advance, beside what is in hand. Raises REDIS_FAILURES."""
+        more = delta - counter.ahead + int(counter.mine * _AHEAD)
+        counter.counted_to = int(self._redis.incr(name, more))
+        counter.ahead += more
+        if counter.counted_to == more and counter.seconds:  # Redis had forgotten it
+            self._redis.expire(name, counter.seconds)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         if redis_availability.is_expected():

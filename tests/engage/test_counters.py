@@ -1,6 +1,7 @@
 """While Redis is away each process counts for itself."""
 
 import time
+from typing import Any
 
 import pytest
 import redis
@@ -76,3 +77,31 @@ def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(
         client.delete(counters.make_key("forgotten"))
         assert [counters.incr("forgotten") for _ in range(2)] == [1, 2]
         assert 0 < client.ttl(counters.make_key("forgotten")) <= 60
+
+
+def test_who_counts_often_asks_redis_seldom_and_nobody_gets_past_a_limit(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    incr = redis.Redis.incr
+
+    def noted_incr(client: "redis.Redis", name: str, amount: int = 1) -> Any:
+        asked.append(amount)
+        return incr(client, name, amount)
+
+    monkeypatch.setattr(redis.Redis, "incr", noted_incr)
+    processes = [CounterCache(settings.REDIS_URL, {}) for _ in range(2)]
+    for counters in processes:
+        counters.add("often", 0, 60)
+    told = [processes[call % 3 == 0].incr("often") for call in range(3000)]
+    assert len(asked) < len(told) / 5
+    assert told[:50] == list(range(1, 51))
+    assert len(set(told)) == len(told)
+    for limit in (100, 1000, 2999):
+        assert limit * 0.98 - 1 <= sum(number <= limit for number in told) <= limit
+
+
+def test_several_at_once_are_counted_with_what_is_in_hand(settings: Settings) -> None:
+    counters = CounterCache(settings.REDIS_URL, {})
+    counters.add("several", 0, 60)
+    assert [counters.incr("several", 7) for _ in range(100)] == list(range(7, 707, 7))
