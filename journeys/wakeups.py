@@ -5,6 +5,7 @@ long. So publishing never raises, is never repeated, and is left out while Redis
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 import redis
@@ -13,6 +14,7 @@ from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
+from engage.errands import Errand
 from engage.redis_availability import REDIS_FAILURES, redis_availability
 from engage.request_log import current_request_id
 from journeys.reactions import Reaction
@@ -27,6 +29,7 @@ SEND = "send"
 _SINGLE_PENDING = "engage:single-lane-pending"
 _SENDER_PENDING = "engage:sender-pending"
 _PENDING_MS = 500
+_BETWEEN_LOOKS_SECONDS = 0.02
 _STALE_SECONDS = 5  # older than this, a wake-up of walker or sender says nothing that a newer one does not say
 
 
@@ -37,17 +40,47 @@ def _redis() -> redis.Redis:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _FirstOfBurst:
+    """The job after which a message to the single lane is named."""
+
+    trigger_id: str
+    job_id: str
+    request_id: str
+
+
 def wake_for_single(*, trigger_id: str, job_id: str) -> None:
-    """Wakes the single lane for one job. While a worker is expected there or at work, it will take this job too.
+    """Wakes the single lane for one job, in a moment: who has queued it need not wait until Redis has answered."""
+    _single_lane.ask(_FirstOfBurst(trigger_id=trigger_id, job_id=job_id, request_id=current_request_id()))
+
+
+def _wake_single_lane(first: _FirstOfBurst) -> None:
+    """While a worker is expected there or at work, it will take this job too.
 
     The worker takes the mark away before it looks for the last time, and the job was committed before this looks at
     the mark: either the worker sees the job, or this publishes.
     """
     try:
         if redis_availability.is_expected() and _redis().set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS):
-            _publish(ENROLL, task_id=job_id, queue="single", lane="single", trigger_id=trigger_id, start=0)
+            _publish(
+                ENROLL,
+                task_id=first.job_id,
+                queue="single",
+                request_id=first.request_id,
+                lane="single",
+                trigger_id=first.trigger_id,
+                start=0,
+            )
     except REDIS_FAILURES as error:
         redis_availability.note_failure(purpose="wake-ups", error=error)
+
+
+_single_lane = Errand(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SECONDS)
+
+
+def wake_now() -> None:
+    """Sends at once what was going to be sent in a moment."""
+    _single_lane.run_now()
 
 
 def stay_at_single_lane() -> None:
@@ -114,9 +147,15 @@ def _forget(mark: str) -> None:
 
 
 def _publish(
-    task: str, *, task_id: str | None, queue: str, expires: int | None = None, **arguments: str | int | None
+    task: str,
+    *,
+    task_id: str | None,
+    queue: str,
+    request_id: str | None = None,
+    expires: int | None = None,
+    **arguments: str | int | None,
 ) -> bool:
-    """Whether the message was handed to Redis."""
+    """Whether the message was handed to Redis. `request_id` is that of the current request, unless it is given."""
     if not redis_availability.is_expected():
         return False
     try:
@@ -127,7 +166,7 @@ def _publish(
             kwargs=arguments,
             argsrepr="",  # for monitors, which do not run; to make them takes a fifth of a publication
             kwargsrepr="",
-            headers={"request_id": current_request_id()},
+            headers={"request_id": current_request_id() if request_id is None else request_id},
             expires=expires,
             ignore_result=True,
             retry=False,

@@ -8,6 +8,7 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
+from journeys import wakeups
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
 
@@ -24,6 +25,7 @@ def _commits_do_not_wait_for_the_disk(django_db_setup: None, django_db_blocker: 
 def _redis_is_expected() -> Iterator[None]:
     redis_availability.reset()
     yield
+    wakeups.wake_now()  # no test is woken by the one before it
     redis_availability.reset()
 
 

@@ -46,6 +46,7 @@ def journey(acme: Workspace) -> Journey:
 
 def task_ids(queue: "redis.Redis", lane: str) -> list[str]:
     """The ids of the tasks that wait in the queue, in the order in which they came."""
+    wakeups.wake_now()
     messages: Any = queue.lrange(lane, 0, -1)
     return [json.loads(message)["headers"]["id"] for message in reversed(messages)]
 

@@ -1,0 +1,64 @@
+"""Errands: what may be done a moment later, in a thread of its own, so that nobody waits for it."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.util import Finalize
+from typing import Generic, TypeVar
+
+import structlog
+
+log = structlog.get_logger(__name__)
+Order = TypeVar("Order")
+
+
+class Errand(Generic[Order]):
+    """One kind of errand, of which one run serves all who have asked for it before it begins.
+
+    `run` is given the order of the first of them. It runs at once where it has not run just before, and then rests
+    for so many seconds: however often it is asked for, it costs little. A process that is killed may take the latest
+    orders along; so it is only for what somebody else finds out otherwise.
+    """
+
+    def __init__(self, run: Callable[[Order], None], *, rest_seconds: float) -> None:
+        self._run, self._rest_seconds = run, rest_seconds
+        self._begin_anew()
+        os.register_at_fork(after_in_child=self._begin_anew)
+        # The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
+        Finalize(None, self.run_now, exitpriority=1)
+
+    def _begin_anew(self) -> None:
+        """A forked process has no thread yet, and leaves to its parent what was asked of that."""
+        self._lock, self._running = threading.Lock(), threading.Lock()
+        self._order: Order | None = None
+        self._something = threading.Event()
+        self._runner: threading.Thread | None = None
+
+    def ask(self, order: Order) -> None:
+        """Has the errand run soon. Never waits, never raises."""
+        with self._lock:
+            if self._order is not None:
+                return
+            self._order = order
+            if self._runner is None:
+                self._runner = threading.Thread(target=self._run_now_and_then, name="errand", daemon=True)
+                self._runner.start()
+        self._something.set()
+
+    def run_now(self) -> None:
+        """Runs it in this thread, if it was asked for; when this comes back, no earlier order is left."""
+        with self._running:
+            with self._lock:
+                order, self._order = self._order, None
+            if order is not None:
+                self._run(order)
+
+    def _run_now_and_then(self) -> None:
+        while self._something.wait():
+            self._something.clear()
+            try:
+                self.run_now()
+            except Exception:
+                log.exception("errand_failed")
+            time.sleep(self._rest_seconds)
