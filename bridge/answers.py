@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from bridge.interactions import Recorded
 from bridge.models import Interaction
 from engage.object_ids import ObjectId
 
@@ -47,21 +48,21 @@ class CapturedData(TypedDict):
 ActionData = ClosedData | EventData | ProfileData | LinkData
 
 
-def action_answer(interaction: Interaction) -> tuple[str, ActionData]:
+def action_answer(recorded: Recorded) -> tuple[str, ActionData]:
     """Message and data for a button that was clicked."""
-    if interaction.event_id is not None:
-        return EVENT_MESSAGE, EventData(eventId=interaction.event_id)
-    match interaction.kind:
+    if recorded.event_id is not None:
+        return EVENT_MESSAGE, EventData(eventId=recorded.event_id)
+    match recorded.kind:
         case Interaction.Kind.UPDATE_PROFILE:
-            return PROFILE_MESSAGE, ProfileData(updated=True, attributes=interaction.attributes_written)
+            return PROFILE_MESSAGE, ProfileData(updated=True, attributes=recorded.attributes_written)
         case Interaction.Kind.LINK:
             return LINK_MESSAGE, LinkData(opened=True)
         case _:
             return CLOSED_MESSAGE, ClosedData(closed=True)
 
 
-def captured_data(interaction: Interaction) -> CapturedData:
-    data = CapturedData(attributesUpdated=interaction.attributes_written)
-    if interaction.event_id is not None:
-        data["eventId"] = interaction.event_id
+def captured_data(recorded: Recorded) -> CapturedData:
+    data = CapturedData(attributesUpdated=recorded.attributes_written)
+    if recorded.event_id is not None:
+        data["eventId"] = recorded.event_id
     return data

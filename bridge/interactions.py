@@ -1,7 +1,7 @@
 """What every bridge call comes down to: find or create its customer, do what was asked, and record it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -49,6 +49,17 @@ class NewAttributes:
     field: str
 
 
+@dataclass(kw_only=True, slots=True)
+class Recorded:
+    """An interaction as it was recorded: what came of the call."""
+
+    id: str = field(default_factory=new_object_id)
+    kind: Interaction.Kind
+    event_id: str | None = None
+    attributes_written: list[str] = field(default_factory=list)
+    created_customer: bool = False
+
+
 def record_interaction(
     *,
     app: App,
@@ -57,7 +68,7 @@ def record_interaction(
     event: MessageEvent | None = None,
     attributes: NewAttributes | None = None,
     now: datetime,
-) -> Interaction:
+) -> Recorded:
     """Records the call, with the event, what it leads to, and the attributes that it asks for, in one transaction.
 
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
@@ -66,43 +77,34 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
     JourneysStartedLimitExceeded; then nothing is written, and nobody is created.
     """
-    interaction = Interaction(
-        workspace_id=app.workspace_id,
-        app=app,
-        message_id=call.message_id,
-        kind=kind,
-        form_data=dict(call.form_data),
-        attributes_written=[],
-    )
-    if attributes is None and _record_at_once(interaction, call.known_by, event, now=now):
-        return interaction
+    recorded = Recorded(kind=kind)
+    if attributes is None and _record_at_once(recorded, app, call, event, now=now):
+        return recorded
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer = found.customer
         if found.created:
             count_customer_created(app_id=app.id, address=call.address)
-        interaction.created_customer = found.created
+        recorded.created_customer = found.created
         if attributes:
-            interaction.attributes_written = write_attributes(
+            recorded.attributes_written = write_attributes(
                 customer=customer, attributes=attributes.values, field=attributes.field
             )
         if event:
-            interaction.event_id = _record(event, customer, app=app, call=call, now=now)
-        _insert(interaction, Fragment("SELECT %s::text AS id", [customer.id]))
-    return interaction
+            recorded.event_id = _record(event, customer, app=app, call=call, now=now)
+        _insert(recorded, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
+    return recorded
 
 
-def _record_at_once(
-    interaction: Interaction, known_by: Identifiers, event: MessageEvent | None, *, now: datetime
-) -> bool:
+def _record_at_once(recorded: Recorded, app: App, call: Call, event: MessageEvent | None, *, now: datetime) -> bool:
     """Where nothing else is to be done: finds the customer and records in one statement; else False.
 
     Else means that there is no such customer, that the event leads to something, or that somebody is busy with the
     customer (who might come to wait for the event). The customer's row is locked as it is elsewhere.
     """
-    match = best_match_query(workspace_id=interaction.workspace_id, known_by=known_by)
+    match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
     if event is None:
-        return _insert(interaction, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
+        return _insert(recorded, app, call, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
     # Found first and locked then: the lock passes over who is locked, and must not come to the second best match.
     known = compose(
         "SELECT customer.id, customer.workspace_id FROM ({}) AS best "
@@ -110,11 +112,11 @@ def _record_at_once(
         match,
         unnoticed(event.name),
     )
-    interaction.event_id = event_id = new_object_id()
-    recorded = insert_of_event(
+    recorded.event_id = event_id = new_object_id()
+    beside = insert_of_event(
         event_id=event_id, name=event.name, properties=event.properties, source=event.source, at=now
     )
-    return _insert(interaction, known, beside=recorded)
+    return _insert(recorded, app, call, known, beside=beside)
 
 
 # Made at every call: for the ORM to put the same statement together anew takes three times as long as to execute it.
@@ -126,14 +128,14 @@ RETURNING customer_id
 """
 
 
-def _insert(made: Interaction, customer: Fragment, *, beside: Fragment | None = None) -> bool:
+def _insert(recorded: Recorded, app: App, call: Call, customer: Fragment, *, beside: Fragment | None = None) -> bool:
     """Records the interaction for the customer whom the fragment selects; False where it selects nobody.
 
     `beside` is another insert for the same `customer`.
     """
     values: list[Any] = [
-        made.id, made.workspace_id, made.app_id, made.event_id, made.message_id, made.kind,
-        Jsonb(made.form_data), Jsonb(made.attributes_written), made.created_customer,
+        recorded.id, app.workspace_id, app.id, recorded.event_id, call.message_id, recorded.kind,
+        Jsonb(call.form_data), Jsonb(recorded.attributes_written), recorded.created_customer,
     ]  # fmt: skip
     before = (
         compose("customer AS ({}), event AS ({})", customer, beside)
@@ -143,10 +145,7 @@ def _insert(made: Interaction, customer: Fragment, *, beside: Fragment | None = 
     statement = compose("WITH {} {}", before, Fragment(_INSERT, values))
     with connection.cursor() as cursor:
         cursor.execute(statement.sql, statement.params)
-        row = cursor.fetchone()
-    if row:
-        made.customer_id = row[0]
-    return row is not None
+        return cursor.fetchone() is not None
 
 
 def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:

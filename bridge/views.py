@@ -21,8 +21,8 @@ class ActionView(SdkView):
     @once_per_key
     def post(self, request: Request) -> Response:
         call, action = read_action(request.data, address=self.address)
-        interaction = perform_action(app=self.app, call=call, action=action, now=timezone.now())
-        return success(*action_answer(interaction))
+        recorded = perform_action(app=self.app, call=call, action=action, now=timezone.now())
+        return success(*action_answer(recorded))
 
 
 class CaptureView(SdkView):
@@ -32,5 +32,5 @@ class CaptureView(SdkView):
     @once_per_key
     def post(self, request: Request) -> Response:
         call, submit = read_capture(request.data, address=self.address)
-        interaction = capture_form(app=self.app, call=call, submit=submit, now=timezone.now())
-        return success(CAPTURED_MESSAGE, captured_data(interaction))
+        recorded = capture_form(app=self.app, call=call, submit=submit, now=timezone.now())
+        return success(CAPTURED_MESSAGE, captured_data(recorded))

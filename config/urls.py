@@ -8,15 +8,15 @@ from config.health import livez, readyz
 from config.metrics import metrics
 
 urlpatterns = [
-    path("livez", livez),
-    path("readyz", readyz),
-    path("metrics", metrics),
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/sdk/bridge/", include("bridge.urls")),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),
+    path("livez", livez),
+    path("readyz", readyz),
+    path("metrics", metrics),
     path("admin/", admin.site.urls),
 ]
 

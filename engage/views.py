@@ -1,6 +1,7 @@
 """What every view of the interface shares: who calls, how often, and the headers that say so."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
@@ -98,7 +99,7 @@ class SdkView(_LimitedView):
     def app(self) -> App:
         return cast("App", self.request.auth)
 
-    @property
+    @cached_property
     def address(self) -> str:
         return client_address(self.request._request)
 
