@@ -4,7 +4,7 @@ A message may be lost or doubled. What is to be done stands in PostgreSQL; a swe
 long. So publishing never raises, is never repeated, and is left out while Redis is away.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -96,9 +96,19 @@ def leave_single_lane() -> None:
     _forget(_SINGLE_PENDING)
 
 
-def wake_for_bulk(*, trigger_id: str, first_jobs: Iterable[tuple[int, str]]) -> None:
-    """Wakes the bulk lane: a message per (start, job id) of a chunk's first job."""
-    for start, job_id in first_jobs:
+def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> None:
+    """Wakes the bulk lane: a message per (start, job id) of a chunk's first job.
+
+    Each that still waits from before does for one of them: its worker, too, goes on until nothing waits in the lane.
+    """
+    if not redis_availability.is_expected():
+        return
+    try:
+        waiting = int(_redis().llen("bulk"))
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+        return
+    for start, job_id in first_jobs[waiting:]:
         if not _publish(ENROLL, task_id=job_id, queue="bulk", lane="bulk", trigger_id=trigger_id, start=start):
             return
 

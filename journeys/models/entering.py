@@ -55,7 +55,8 @@ class EnrollmentJob(models.Model):
     customer: a job outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`.
     Nor is there one to the trigger, which thousands of jobs share. A trigger of the database refuses, once per
     statement, what these two would refuse, and deletes the jobs of a deleted trigger
-    (migrations/0004_workspaces_do_not_mix.py).
+    (migrations/0004_workspaces_do_not_mix.py). Its pages have room for decisions (0007_room_for_decisions.py): what a
+    decision writes must stay out of all indexes.
     """
 
     class Status(models.TextChoices):

@@ -117,6 +117,18 @@ def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_task_that_still_waits_does_for_one_of_the_next_call(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    small = data(trigger(server, journey, {"external_ids": ["user-1"]}))
+    large = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    assert task_ids(queue, "bulk") == [small["jobIds"][0], *large["jobIds"][500::500]]
+    named = {"trigger_id": small["triggerId"], "start": 0}
+    enroll(lane="bulk", **named)
+    assert not EnrollmentJob.objects.filter(status="queued").exists()
+
+
+@pytest.mark.django_db(transaction=True)
 def test_nobody_is_woken_before_the_commit(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
@@ -141,6 +153,22 @@ def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     assert task_ids(queue, "bulk") == bulk["jobIds"][::500][:4]
     let_workers_decide()
     assert overdue_chunks(most=4) == []
+
+
+def test_a_decision_finds_room_beside_its_job(server: ServerClient, journey: Journey, everybody: Segment) -> None:
+    """Then no index is touched."""
+    data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    queued = pages_of_jobs()
+    let_workers_decide()
+    decided = pages_of_jobs()
+    assert sum(queued[job] == page for job, page in decided.items()) > 0.99 * len(queued)
+
+
+def pages_of_jobs() -> dict[int, int]:
+    """On which page of the table each job's row stands."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, (ctid::text::point)[0]::int FROM journeys_enrollmentjob")
+        return dict(cursor.fetchall())
 
 
 @pytest.mark.parametrize("number", [1, 500])
