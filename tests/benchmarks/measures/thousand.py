@@ -56,12 +56,12 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
             calls.append(_timed_call(service, ids))
         service.settle()
         drains.append(_CALLS * 1000 / (time.perf_counter() - started))
-        bare_drains.append(_CALLS * 1000 / _bare_drain(service))
+        bare_drains.append(_CALLS * 1000 / bare_drain(service))
         for number in range(_CALLS):
             ids = [f"user-{(number * 1000 + n) % CUSTOMERS}" for n in range(1000)]
             _timed_call(service, ids)
             bares.append(_timed_sql(service, ids))
-    call, bare, drain, bare_drain = middle(calls), middle(bares), middle(drains), middle(bare_drains)
+    call, bare, drain, floor = middle(calls), middle(bares), middle(drains), middle(bare_drains)
     return [
         Figure(
             measure="a call of 1,000 external ids", value=call, unit="ms",
@@ -69,7 +69,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
         ),
         Figure(
             measure="drain: customers from 20 such calls", value=drain, unit="/s",
-            beside="bare SQL, one connection", beside_value=bare_drain, ratio=drain / bare_drain, at_least=0.4,
+            beside="bare SQL, one connection", beside_value=floor, ratio=drain / floor, at_least=0.4,
         ),
     ]  # fmt: skip
 
@@ -99,8 +99,9 @@ def _queue_bare(service: Service, ids: list[str]) -> str:
     return trigger
 
 
-def _bare_drain(service: Service) -> float:
-    """Seconds for the customers of twenty calls, queued and entered in sets of 500, a transaction each."""
+def bare_drain(service: Service) -> float:
+    """Seconds for the customers of twenty calls, into empty tables: queued, and entered in sets of 500."""
+    service.connection.execute(_PREPARE)
     started = time.perf_counter()
     for number in range(_CALLS):
         trigger = _queue_bare(service, [f"user-{(number * 1000 + n) % CUSTOMERS}" for n in range(1000)])
