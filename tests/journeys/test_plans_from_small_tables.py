@@ -1,0 +1,88 @@
+"""Plans that a session made while its tables were small do not read the whole of large ones, row by row."""
+
+from collections.abc import Iterator
+
+import pytest
+from celery.signals import worker_init
+from django.db import connection
+from django.db.backends.signals import connection_created
+
+from config.postgresql.keyed import forbid_reading_whole_tables
+from engage.models import Workspace
+from journeys.models import Journey
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory, crowd
+
+TABLES = ("customers_customer", "journeys_enrollmentjob", "journeys_enrollment", "journeys_trigger")
+FEW, MANY = 3, 2000
+MOST_READ = 100 * MANY  # each with each: two million and more
+
+
+@pytest.fixture(autouse=True)
+def _no_plan_is_kept_yet(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
+
+
+@pytest.fixture
+def as_a_worker(db: None) -> Iterator[None]:
+    forbid_reading_whole_tables(connection=connection)
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("RESET enable_seqscan")
+
+
+def rows_read_in_passing(table: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = %s", [table])
+        return int(cursor.fetchone()[0])
+
+
+@pytest.fixture
+def journey(server: ServerClient, acme: Workspace) -> Journey:
+    """Its calls were small, and then the workspace grew."""
+    journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True, max_entries_per_customer=100)
+    few = crowd(acme, FEW)
+    with connection.cursor() as cursor:
+        for number in range(9):  # PostgreSQL keeps a plan after five
+            data(trigger(server, journey, {"external_ids": few}))
+            let_workers_decide()
+            if number == 0:
+                cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        cursor.execute(
+            "INSERT INTO customers_customer (id, workspace_id, external_id, attributes) "
+            "SELECT left(md5('later' || n), 24), %s, 'later-' || n, '{}' FROM generate_series(1, %s) n",
+            [acme.id, MANY],
+        )
+    return journey
+
+
+def trigger_many(server: ServerClient, journey: Journey) -> None:
+    for start in range(1, MANY, 1000):
+        data(trigger(server, journey, {"external_ids": [f"later-{n}" for n in range(start, start + 1000)]}))
+
+
+def test_a_large_call_after_many_small_ones_is_decided_by_key(
+    as_a_worker: None, server: ServerClient, journey: Journey
+) -> None:
+    trigger_many(server, journey)
+    before = {table: rows_read_in_passing(table) for table in TABLES}
+    let_workers_decide()
+    for table in TABLES:
+        assert rows_read_in_passing(table) - before[table] < MOST_READ, table
+
+
+def test_a_large_call_after_many_small_ones_is_queued_by_key(server: ServerClient, journey: Journey) -> None:
+    before = {table: rows_read_in_passing(table) for table in TABLES}
+    trigger_many(server, journey)
+    for table in TABLES:
+        assert rows_read_in_passing(table) - before[table] < MOST_READ, table
+
+
+def test_a_worker_forbids_it_in_every_connection_that_it_makes() -> None:
+    try:
+        worker_init.send(sender=None)
+        assert forbid_reading_whole_tables in [receiver() for _, receiver, *_ in connection_created.receivers]
+    finally:
+        connection_created.disconnect(forbid_reading_whole_tables)
