@@ -4,7 +4,7 @@
    connection has nothing to say, so one that has is looked at more closely.
 2. A statement may take as long as it takes; but after some seconds of silence the server is asked whether it is there.
    If it is not, the statement has failed. (It may be done all the same, once the server comes back.)
-3. A server that was silent is left alone for a moment, so that it costs a process one wait and not one per request.
+3. A server that was silent is left alone until it speaks (silence.py).
 
 And it writes lists faster (arrays.py).
 """
@@ -20,28 +20,9 @@ from psycopg.abc import RV, PQGen
 from psycopg.conninfo import make_conninfo
 
 from config.postgresql.arrays import WholeListDumper
+from config.postgresql.silence import silence
 
-_AVOID_SECONDS = 1.0
-
-
-class Silence:
-    """Until when a silent server is left alone; known to all connections of the process."""
-
-    avoid_until = 0.0
-
-    def note(self) -> None:
-        self.avoid_until = time.monotonic() + _AVOID_SECONDS
-
-    def end(self) -> None:
-        self.avoid_until = 0.0
-
-    def refuse(self) -> None:
-        """Raises OperationalError while the server is left alone."""
-        if time.monotonic() < self.avoid_until:
-            raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
-
-
-silence = Silence()
+_WHERE = ("host", "port", "dbname", "user")
 
 
 class WatchedConnection(psycopg.Connection[Any]):
@@ -71,11 +52,10 @@ class WatchedConnection(psycopg.Connection[Any]):
             return result
 
     def _require_an_answer(self) -> None:
-        where = make_conninfo(
-            "", host=self.info.host, port=self.info.port, dbname=self.info.dbname, connect_timeout=self.ping_timeout
-        )
-        if pq.PGconn.ping(where.encode()) == pq.Ping.NO_RESPONSE:
-            silence.note()
+        where = {name: getattr(self.info, name) for name in _WHERE}
+        asked = make_conninfo("", **where, connect_timeout=self.ping_timeout)
+        if pq.PGconn.ping(asked.encode()) == pq.Ping.NO_RESPONSE:
+            silence.note(where)
             self.pgconn.finish()
             raise psycopg.OperationalError("PostgreSQL does not answer any more.")
 
@@ -89,7 +69,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection = WatchedConnection.connect(**conn_params)
         except psycopg.errors.ConnectionTimeout:
-            silence.note()
+            silence.note({name: conn_params.get(name) for name in _WHERE})
             raise
         connection.adapters.register_dumper(list, WholeListDumper)
         return connection

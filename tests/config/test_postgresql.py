@@ -10,7 +10,9 @@ import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection
 
-from config.postgresql.base import WatchedConnection, silence
+from config.postgresql.base import WatchedConnection
+from config.postgresql.silence import silence
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,7 +111,9 @@ def relay() -> Iterator[Relay]:
         one.close()
 
 
-def test_a_statement_to_a_server_that_fell_silent_fails_and_the_server_is_left_alone_for_a_moment(relay: Relay) -> None:
+def test_a_statement_to_a_server_that_fell_silent_fails_and_nobody_else_waits_for_it_until_it_speaks(
+    relay: Relay,
+) -> None:
     with pytest.raises(psycopg.OperationalError, match="does not answer"), hasty(  # noqa: PT012
         host="127.0.0.1", port=relay.port, sslmode="disable", gssencmode="disable"
     ) as cut:  # fmt: skip
@@ -118,9 +122,28 @@ def test_a_statement_to_a_server_that_fell_silent_fails_and_the_server_is_left_a
         cut.execute("SELECT 2")
     assert cut.closed
     connection.close()
-    began = time.monotonic()
-    with pytest.raises(OperationalError, match="did not answer a moment ago"):
+    until = time.monotonic() + 1.5
+    while (began := time.monotonic()) < until:
+        with pytest.raises(OperationalError, match="did not answer a moment ago"):
+            connection.ensure_connection()
+        assert time.monotonic() - began < 0.2
+        time.sleep(0.1)
+    relay.silent = False
+    wait_until(can_connect, seconds=1.5)
+
+
+def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        silence.note({"host": "127.0.0.1", "port": listener.getsockname()[1], "dbname": "engage"})
+        with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
+            silence.refuse()
+    wait_until(can_connect, seconds=1.5)
+
+
+def can_connect() -> bool:
+    connection.close()
+    try:
         connection.ensure_connection()
-    assert time.monotonic() - began < 0.2
-    silence.end()
-    connection.ensure_connection()
+    except OperationalError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""A server that fell silent: nobody waits for it any more, until it speaks again.
+
+Whoever finds it silent knocks: begins to connect, and does not wait. Who wants a connection then looks whether the
+knock was answered. So an outage costs a process one wait and not one per request, and ends for it when the server first
+speaks.
+"""
+
+import select
+import time
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+_KNOCK_AGAIN_SECONDS = 1.0  # the server may have lost the earlier one
+
+
+class Silence:
+    """Known to all connections of a process, which have one server."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._where = b""
+        self._knock: _Knock | None = None
+
+    def note(self, where: Mapping[str, Any]) -> None:
+        """The server there (`host`, `port`, `dbname`, `user`) did not answer in time."""
+        with self._lock:
+            self._where = make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
+            self._knock_again()
+
+    def end(self) -> None:
+        with self._lock:
+            self._end()
+
+    def refuse(self) -> None:
+        """Raises OperationalError while the server is silent; never waits."""
+        with self._lock:
+            if self._knock is None:
+                return
+            if self._knock.was_answered():
+                self._end()
+                return
+            if self._knock.age > _KNOCK_AGAIN_SECONDS:
+                self._knock_again()
+        raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
+
+    def _knock_again(self) -> None:
+        self._end()
+        self._knock = _Knock(self._where)
+
+    def _end(self) -> None:
+        if self._knock:
+            self._knock.leave()
+        self._knock = None
+
+
+class _Knock:
+    """A connection that has begun and is never used: its server's first word is all that is wanted of it."""
+
+    def __init__(self, where: bytes) -> None:
+        self._began = time.monotonic()
+        self._connection = pq.PGconn.connect_start(where)
+        self._wants = pq.PollingStatus.WRITING
+
+    @property
+    def age(self) -> float:
+        return time.monotonic() - self._began
+
+    def was_answered(self) -> bool:
+        """Whether the server has spoken, or refused."""
+        while self._connection.status != pq.ConnStatus.BAD:
+            to_be_written = self._wants == pq.PollingStatus.WRITING
+            poll = select.poll()
+            poll.register(self._connection.socket, select.POLLOUT if to_be_written else select.POLLIN)
+            if not poll.poll(0):
+                return False
+            if not to_be_written:
+                return True
+            self._wants = pq.PollingStatus(self._connection.connect_poll())
+        return True
+
+    def leave(self) -> None:
+        self._connection.finish()
+
+
+silence = Silence()
