@@ -1,14 +1,13 @@
 """Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
 
-Each process adds up in memory. A thread of its own sends the sums to one hash in Redis every two seconds, where there
-are any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive
-the processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
-wait. Only a process that is killed takes its last two seconds along.
+Each process adds up in memory. An errand sends the sums to one hash in Redis every two seconds, where there are any: to
+count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
+processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums wait.
+Only a process that is killed takes its last two seconds along.
 """
 
 import os
 import threading
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
@@ -18,6 +17,8 @@ import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from engage.errands import Errand
 
 # What is counted: the first part of a name. The labels follow it; each has few values.
 DECISIONS = "decisions"  # result
@@ -33,6 +34,7 @@ _MICROSECONDS = 1_000_000
 Name = tuple[str, ...]
 _HASH = "engage:tallies"
 _SEPARATOR = "\t"
+_SEND = "send"
 _SECONDS_BETWEEN = 2.0
 _LAST_TRIES = 2
 _PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
@@ -42,20 +44,19 @@ class Tallies:
     """What one process has counted and not yet sent."""
 
     def __init__(self) -> None:
+        self._errand = Errand[str](self._send_and_ask_again, rest_seconds=_SECONDS_BETWEEN)
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Forgets everything: a forked process counts for itself, and has no thread yet."""
+        """Forgets everything: a forked process counts for itself."""
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._sums: Counter[Name] = Counter()
-        self._something = threading.Event()
-        self._sender: threading.Thread | None = None
 
     def count(self, *name: str, by: int = 1) -> None:
         """Adds to the count of this name: what is counted, and its labels."""
         with self._lock:
             self._sums[name] += by
-        self._wake_sender()
+        self._errand.ask(_SEND)
 
     def observe(self, *name: str, seconds: float) -> None:
         """Counts something that took so long in its bucket, and adds up how long."""
@@ -63,22 +64,12 @@ class Tallies:
         with self._lock:
             self._sums[bucket] += 1
             self._sums[took] += int(seconds * _MICROSECONDS)
-        self._wake_sender()
+        self._errand.ask(_SEND)
 
-    def _wake_sender(self) -> None:
-        if not self._something.is_set():
-            self._something.set()
-            if self._sender is None:
-                self._sender = threading.Thread(target=self._send_now_and_then, name="tallies", daemon=True)
-                self._sender.start()
-
-    def _send_now_and_then(self) -> None:
-        while self._something.wait():
-            time.sleep(_SECONDS_BETWEEN)
-            self._something.clear()
-            self.send()
-            if self._sums:
-                self._something.set()
+    def _send_and_ask_again(self, _: str) -> None:
+        self.send()
+        if self._sums:
+            self._errand.ask(_SEND)
 
     def send(self) -> None:
         """Sends what was counted, and comes back once it is there. While Redis is away it is kept.

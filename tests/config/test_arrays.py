@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from config.postgresql.arrays import WholeListDumper
-from engage.models import App
+from engage.models import App, Workspace
+from tests.factories import AppFactory
 
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 
@@ -60,5 +61,7 @@ def test_a_zero_byte_is_refused_and_never_taken_for_a_boundary() -> None:
 
 
 @pytest.mark.django_db
-def test_a_statement_of_the_orm_takes_a_list(acme: Any) -> None:
-    assert list(App.objects.filter(allowed_origins__contains=["https://acme.example", 'a"b'])) == []
+def test_a_statement_of_the_orm_takes_a_list(acme: Workspace) -> None:
+    named = AppFactory.create(workspace=acme, allowed_origins=["https://acme.example", 'a"b'])
+    AppFactory.create(workspace=acme, allowed_origins=["https://acme.example"])
+    assert list(App.objects.filter(allowed_origins__contains=['a"b'])) == [named]

@@ -1,4 +1,4 @@
-"""While Redis is away each process counts for itself."""
+"""Counting with little help from Redis: while it is away each process counts for itself, and busy ones count ahead."""
 
 import time
 from typing import Any
