@@ -1,9 +1,9 @@
 """Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
 
-Each process adds up in memory. An errand sends the sums to one hash in Redis every two seconds, where there are any: to
-count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
-processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums wait.
-Only a process that is killed takes its last two seconds along.
+Each process adds up in memory. An errand sends the sums to one hash in Redis every two seconds, where there are any:
+to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
+processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
+wait. Only a process that is killed takes its last two seconds along.
 """
 
 import os
