@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from django.urls import Resolver404, resolve
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
+from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
 from config.documentation import openapi_document
 
@@ -76,8 +73,8 @@ def template_of(path: str) -> str | None:
 
 def violation(value: Any, schema: str) -> str:
     """What about the value breaks the schema at this JSON pointer of the document; "" where nothing does."""
-    error = best_match(_validator(schema).iter_errors(value))
-    return f"{error.json_path} {error.message[:500]}" if error else ""
+    error = next(_validator(schema).iter_errors(value), None)
+    return f"{'.'.join(map(str, error.instance_path))} {error.message[:500]}".strip() if error else ""
 
 
 def _hold(raw: bytes, schema: str, called: str) -> None:
@@ -94,14 +91,12 @@ def _required_headers(response: str) -> frozenset[str]:
 
 @cache
 def _validator(schema: str) -> Draft202012Validator:
-    return Draft202012Validator({"$ref": f"{_DOCUMENT}#{schema}"}, registry=_registry())
+    return Draft202012Validator({"$ref": f"{_DOCUMENT}#{quote(schema)}"}, registry=_registry())
 
 
 @cache
-def _registry() -> "Registry[Any]":
-    document = Resource.from_contents(openapi_document(), default_specification=DRAFT202012)
-    registry: Registry[Any] = Registry().with_resource(_DOCUMENT, document)
-    return registry
+def _registry() -> Registry:
+    return Registry([(_DOCUMENT, openapi_document())], draft=Draft202012)
 
 
 def at(pointer: str) -> Any:
