@@ -12,7 +12,6 @@ from psycopg.types.json import Jsonb
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
-from journeys.models import Chunk, Trigger
 
 _PAGE_SIZE = 10_000
 
@@ -22,11 +21,9 @@ class QueuedTrigger:
     """A committed trigger: how many jobs it made, all with the same epoch millisecond in their ids."""
 
     id: str
-    workspace_id: str
     journey_id: str
     customers: int
     queued_ms: int
-    lane: Chunk.Lane
 
 
 # A common table expression that changes a table is executed once and to its end, so the call is one statement and
@@ -43,19 +40,21 @@ WITH clock AS (
         (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
     SELECT %s, %s, numbered.id, %s, ordinal, clock.ms, 'queued', '', ''
     FROM numbered, clock ORDER BY ordinal
-    RETURNING 1
+    RETURNING ordinal, customer_id
 ), trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
-    SELECT %s, %s, %s, %s, NULL, %s, (SELECT count(*) FROM jobs), %s, to_timestamp(clock.ms / 1000.0) FROM clock
+    SELECT %s, %s, %s, 'bulk', NULL, %s, (SELECT count(*) FROM jobs), %s, to_timestamp(clock.ms / 1000.0) FROM clock
     RETURNING customers
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT %s, %s, number * %s, least((number + 1) * %s, customers), %s,
+    SELECT %s, %s, number * %s, least((number + 1) * %s, customers), 'bulk',
            now() + number * %s * interval '1 second', now(), 0, ''
     FROM trigger, generate_series(0, (customers - 1) / %s) AS number WHERE customers > 0
 )
-SELECT trigger.customers, clock.ms FROM trigger, clock
+SELECT trigger.customers, clock.ms,
+       ARRAY(SELECT customer_id FROM jobs WHERE ordinal < %s ORDER BY ordinal) AS first_page
+FROM trigger, clock
 """
 
 
@@ -63,37 +62,32 @@ def queue_jobs(
     *,
     workspace_id: str,
     journey_id: str,
-    form: Trigger.Form,
     audience: Fragment,
     payload: Mapping[str, Any],
     request_id: str,
-) -> QueuedTrigger:
+) -> tuple[QueuedTrigger, list[str]]:
     """Makes a trigger with a job for every customer of the audience, and chunks for the workers.
+
+    Gives it with the first page of its customers, as `queued_customer_ids` does.
 
     The job ids of one trigger share a millisecond. Where one is taken by an earlier trigger of the same journey and
     customer, the millisecond steps past it.
     """
     trigger_id = new_object_id()
-    lane = Chunk.Lane.SINGLE if form is Trigger.Form.SINGLE else Chunk.Lane.BULK
-    customers, queued_ms = past_taken_ids(
+    customers, queued_ms, first_page = past_taken_ids(
         _QUEUE.replace("{audience}", audience.sql),
         lambda least_ms: [
             least_ms, *audience.params,
             workspace_id, journey_id, trigger_id,
-            trigger_id, workspace_id, journey_id, form.value, Jsonb(payload), request_id,
-            workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, lane.value, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
+            trigger_id, workspace_id, journey_id, Jsonb(payload), request_id,
+            workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
+            _PAGE_SIZE,
         ],
         journey_id=journey_id,
         audience=audience,
     )  # fmt: skip
-    return QueuedTrigger(
-        id=trigger_id,
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        customers=customers,
-        queued_ms=queued_ms,
-        lane=lane,
-    )
+    trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
+    return trigger, first_page
 
 
 def past_taken_ids(

@@ -8,7 +8,6 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.models import Chunk
 from journeys.queueing import QueuedTrigger, past_taken_ids
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
@@ -80,14 +79,7 @@ def queue_one(
         journey_id=journey_id,
         audience=customer,
     )  # fmt: skip
-    trigger = QueuedTrigger(
-        id=trigger_id,
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        customers=1,
-        queued_ms=queued_ms or 0,
-        lane=Chunk.Lane.SINGLE,
-    )
-    return QueueingOutcome(
-        trigger_type=trigger_type, customer_id=customer_id, trigger=trigger if queued_ms is not None else None
-    )
+    trigger = None
+    if queued_ms is not None:
+        trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=1, queued_ms=queued_ms)
+    return QueueingOutcome(trigger_type=trigger_type, customer_id=customer_id, trigger=trigger)

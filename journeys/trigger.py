@@ -20,7 +20,7 @@ from engage.request_log import current_request_id
 from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id, job_ids
-from journeys.models import Chunk, Journey, Trigger
+from journeys.models import Journey
 from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.queueing_one import IdentifyingColumn, queue_one
 
@@ -148,31 +148,22 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
         raise JourneyNotFound(journey_id)
     require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
-    trigger = queue_jobs(
+    trigger, first_page = queue_jobs(
         workspace_id=workspace_id,
         journey_id=journey_id,
-        form=Trigger.Form.BULK,
         audience=audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
         payload=payload,
         request_id=current_request_id(),
     )
-    first_page = queued_customer_ids(trigger.id)
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
     transaction.on_commit(partial(wakeups.wake_for_bulk, trigger_id=trigger.id, first_jobs=first_jobs))
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-def queued_before(*, workspace_id: str, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
+def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
     """A bulk call that was queued earlier. Raises JourneyNotFound where its jobs went with their journey."""
-    trigger = QueuedTrigger(
-        id=trigger_id,
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        customers=customers,
-        queued_ms=queued_ms,
-        lane=Chunk.Lane.BULK,
-    )
+    trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     first_page = queued_customer_ids(trigger_id)
     if customers and not first_page:
         raise JourneyNotFound(journey_id)

@@ -76,7 +76,7 @@ class TriggerView(ServerView):
         return StreamedAnswer(answers.stream_bulk(queued), facts=facts, status=202)
 
     def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        return answers.stream_bulk(queued_before(workspace_id=self.api_key.workspace_id, **facts))
+        return answers.stream_bulk(queued_before(**facts))
 
     def _try_one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
         run = try_one(

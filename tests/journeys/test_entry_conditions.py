@@ -35,10 +35,9 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
         source=Event.Source.BRIDGE_ACTION,
         occurred_at=timezone.now(),
     )
-    queued = queue_jobs(
+    queued, _ = queue_jobs(
         workspace_id=customer.workspace_id,
         journey_id=journey.id,
-        form=Trigger.Form.SINGLE,
         audience=Fragment("SELECT %s::text AS id", [customer.id]),
         payload=properties,
         request_id="test",
@@ -90,7 +89,6 @@ def queue(journey: Journey, *customers: Customer) -> None:
     queue_jobs(
         workspace_id=journey.workspace_id,
         journey_id=journey.id,
-        form=Trigger.Form.BULK,
         audience=Fragment("SELECT unnest(%s::text[]) AS id", [[customer.id for customer in customers]]),
         payload={},
         request_id="test",
