@@ -19,10 +19,11 @@ class TrackedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookRequest:
-    """A rendered webhook that is to be sent; `body` is JSON text."""
+    """A rendered webhook that is to be sent to `host` (with its port); `body` is JSON text."""
 
     method: str
     url: str
+    host: str
     headers: Mapping[str, str]
     body: str | None
     on_failure: Literal["continue", "exit"]

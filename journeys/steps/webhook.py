@@ -79,6 +79,7 @@ class Webhook:
         return WebhookRequest(
             method=self.method,
             url=self.url.render(rendering),
+            host=self.url.target.host_and_port,
             headers=self.headers.render(rendering),
             body=None if self.body is None else _encoded(self.body.render(rendering)),
             on_failure=self.on_failure,

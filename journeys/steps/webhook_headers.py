@@ -17,8 +17,9 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BEYOND_LATIN_1 = re.compile(r"[^\x00-\xff]")
 # Those that decide where and how the request goes, and those that the service signs it with.
-_RESERVED = frozenset(
+RESERVED_HEADERS = frozenset(
     {
+        "accept-encoding",
         "connection",
         "content-encoding",
         "content-length",
@@ -91,7 +92,7 @@ def _read(step: WrittenStep, part: Part) -> dict[str, str | TemplatedText]:
 def _check_name(part: Part, name: str) -> None:
     if not _TOKEN.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
         part.refuse("is no name for a header.")
-    if name.lower() in _RESERVED:
+    if name.lower() in RESERVED_HEADERS:
         part.refuse("must not be set: the service sets it.")
 
 

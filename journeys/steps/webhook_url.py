@@ -9,12 +9,14 @@ from journeys.rendering import Rendering, parse_url_template
 from journeys.steps.outcomes import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.written import WrittenStep
+from journeys.webhook_targets import RefusedRequest, Target, parse_target
 
 MAX_LENGTH = 2048
 _MAX_WRITTEN = 16 * 1024
 _FORM = re.compile(r"(?P<scheme>[A-Za-z]+)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
-_HOST = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 _GREATEST_PORT = 65535
+_NO_HOST = "has no host that can be called; letters beyond ASCII are written as xn--…."
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _LITERAL = "%/:?@!$&'()*+,;=~-._[]"
 _DOTS = re.compile(r"/\.\.?(?=[/?]|$)")
@@ -25,6 +27,7 @@ class Url:
     """`origin` is scheme, host and port; `rest` is what follows, with every value percent-encoded."""
 
     origin: str
+    target: Target  # of the origin alone
     rest: str | TemplatedText
 
     @property
@@ -53,23 +56,28 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     match = _FORM.fullmatch(text)
     if match is None or match["scheme"].lower() not in {"http", "https"}:
         part.refuse("must begin with http:// or https://.")
-    authority, rest = match["authority"], match["rest"]
-    _check_authority(part, authority)
+    origin, rest = f"{match['scheme'].lower()}://{match['authority']}", match["rest"]
+    target = _read_target(part, origin, match["authority"])
     if "#" in _TEMPLATE.sub("", rest):
         part.refuse("must not have a fragment (#…).")
     if _has_dots(_TEMPLATE.sub("x", rest)):
         part.refuse("must not have . or .. for a part of its path.")
     read = read_text(step, Part(rest, part.place, part.refusal), parse=parse_url_template)
-    return Url(origin=f"{match['scheme'].lower()}://{authority}", rest=read)
+    return Url(origin=origin, target=target, rest=read)
 
 
-def _check_authority(part: Part, authority: str) -> None:
+def _read_target(part: Part, origin: str, authority: str) -> Target:
+    """What is taken here is what the client takes, too."""
     if "{{" in authority or "{%" in authority:
         part.refuse("may hold templates in its path and query only: its host and port are literal.")
     if "@" in authority:
         part.refuse("must not name a user.")
-    match = _HOST.fullmatch(authority)
+    match = _AUTHORITY.fullmatch(authority)
     if match is None:
-        part.refuse("has no host that can be called; letters beyond ASCII are written as xn--….")
+        part.refuse(_NO_HOST)
     if match["port"] and not 0 < int(match["port"]) <= _GREATEST_PORT:
         part.refuse(f"has a port that is not between 1 and {_GREATEST_PORT}.")
+    try:
+        return parse_target(f"{origin}/")
+    except RefusedRequest:
+        part.refuse(_NO_HOST)

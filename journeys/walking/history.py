@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.db import connection
 
@@ -16,8 +15,6 @@ from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
 from journeys.steps.outcomes import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
 from journeys.walking.scenes import Standing
-
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,19 +170,13 @@ def _insert_deliveries(requests: Sequence[tuple[_Entry, WebhookRequest]]) -> Non
                 [entry.standing.workspace_id for entry, _ in requests],
                 [entry.standing.claimed.id for entry, _ in requests],
                 [entry.ordinal for entry, _ in requests],
-                [_host(request.url) for _, request in requests],
+                [request.host for _, request in requests],
                 [request.method for _, request in requests],
                 [request.url for _, request in requests],
                 [json.dumps(dict(request.headers)) for _, request in requests],
                 [request.body for _, request in requests],
             ],
         )
-
-
-def _host(url: str) -> str:
-    """Where a request goes to: what a circuit is kept for."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"
 
 
 _MOVE = """

@@ -15,18 +15,14 @@ from datetime import datetime
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
+from journeys.steps.webhook_headers import RESERVED_HEADERS
+from journeys.webhook_targets import RefusedRequest, Target, parse_target
 from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_endpoints
 from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.targets import RefusedRequest, Target, parse_target
 
 _RECORDED = 4 * 1024  # bytes of the answer that go into the history
 _ENDPOINTS = 3  # of a host that are tried
-_OURS = {
-    "host", "content-length", "transfer-encoding", "webhook-id", "webhook-timestamp", "webhook-signature",
-    "accept-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
-    "upgrade", "expect",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +174,7 @@ def _headers(target: Target, request: Request) -> dict[str, str]:
     ours = {"Host": target.host_header, "Accept-Encoding": "identity", "Connection": "close", **request.signed}
     if request.body is not None or request.method in {"POST", "PUT", "PATCH"}:
         ours["Content-Length"] = str(len(request.body or b""))
-    theirs = {name: value for name, value in request.headers.items() if name.lower() not in _OURS}
+    theirs = {name: value for name, value in request.headers.items() if name.lower() not in RESERVED_HEADERS}
     if not any(name.lower() == "user-agent" for name in theirs):
         ours["User-Agent"] = "Engage"
     return ours | theirs

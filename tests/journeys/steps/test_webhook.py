@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from customers.conditions import CustomerFacts
+from journeys.models import WebhookDelivery
 from journeys.steps.outcomes import Answered, Ended, Footprint, Send, TimeUp, WebhookRequest
 from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.written import InvalidSteps
+from journeys.webhook_targets import parse_target
 from tests.journeys.steps.scenes import course, refusal_of, scene, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
@@ -42,7 +45,12 @@ def named(name: str) -> Scene:
 
 def test_a_webhook_that_says_nothing_more_is_a_post_without_a_body() -> None:
     assert request_of(webhook()) == WebhookRequest(
-        method="POST", url="https://example.com/hook", headers={}, body=None, on_failure="continue"
+        method="POST",
+        url="https://example.com/hook",
+        host="example.com:443",
+        headers={},
+        body=None,
+        on_failure="continue",
     )
 
 
@@ -66,6 +74,7 @@ def test_a_webhook_is_rendered_and_waits_for_its_result() -> None:
             request=WebhookRequest(
                 method="PUT",
                 url="https://example.com:8443/users/6560a1b2c3d4e5f60718293a?city=London&x=%20",
+                host="example.com:8443",
                 headers={"X-Plan": "PRO", "content-type": "application/vnd.x+json"},
                 body='{"seats":3,"who":"Ada","tags":["[\\"a\\",\\"b\\"]",null,true]}',
                 on_failure="exit",
@@ -228,6 +237,10 @@ def test_a_webhook_is_not_over_with_its_time() -> None:
         ("{{ customer.url }}", "must begin with http:// or https://."),
         ("https://", "has no host that can be called; letters beyond ASCII are written as xn--…."),
         ("https:///hook", "has no host that can be called; letters beyond ASCII are written as xn--…."),
+        ("https://[1:2]/x", "has no host that can be called; letters beyond ASCII are written as xn--…."),
+        ("https://e..example/x", "has no host that can be called; letters beyond ASCII are written as xn--…."),
+        ("https://-a.example/x", "has no host that can be called; letters beyond ASCII are written as xn--…."),
+        (f"https://{'a.' * 127}example/", "has no host that can be called; letters beyond ASCII are written as xn--…."),
         ("https://bücher.example/", "has no host that can be called; letters beyond ASCII are written as xn--…."),
         ("https://exa mple.com/", "has no host that can be called; letters beyond ASCII are written as xn--…."),
         ("https://example.com\\@evil.com/", "must not name a user."),
@@ -255,10 +268,30 @@ def test_a_url_that_leads_nowhere_known_is_refused(url: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://10.0.0.1:8080", "https://[::1]:8443/x", "https://a_b.example?x", "https://x.example/{{ '#..' }}"]
+    ("url", "host"),
+    [
+        ("http://10.0.0.1:8080", "10.0.0.1:8080"),
+        ("https://[::1]:8443/x", "::1:8443"),
+        ("https://a_b.Example?x", "a_b.example:443"),
+        ("http://x.example./{{ '#..' }}", "x.example:80"),
+    ],
 )
-def test_other_urls_are_taken(url: str) -> None:
-    course(webhook(url))
+def test_other_urls_are_taken(url: str, host: str) -> None:
+    assert request_of(webhook(url)).host == host
+
+
+@given(
+    host=st.text("aB1.-_[]:%\u00df", min_size=1, max_size=300)
+    | st.lists(st.text("ab-", max_size=64), max_size=12).map(".".join),
+    rest=st.text("/?#a%. \\\u00e9", max_size=8),
+)
+def test_whatever_url_is_taken_can_be_sent_and_kept(host: str, rest: str) -> None:
+    try:
+        request = request_of(webhook(f"https://{host}/{rest}"))
+    except InvalidSteps:
+        return
+    assert parse_target(request.url).host_and_port == request.host
+    assert len(request.host) <= (WebhookDelivery._meta.get_field("host").max_length or 0)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +324,7 @@ RESERVED = "Host content-LENGTH Transfer-Encoding Connection TE Upgrade Trailer 
 SIGNING = "webhook-id Webhook-Timestamp WEBHOOK-SIGNATURE"
 
 
-@pytest.mark.parametrize("name", f"{RESERVED} {SIGNING} Proxy-Authorization Proxy-Connection".split())
+@pytest.mark.parametrize("name", f"{RESERVED} {SIGNING} Accept-Encoding Proxy-Authorization Proxy-Connection".split())
 def test_what_the_service_decides_no_journey_sets(name: str) -> None:
     assert refusal_of(webhook(headers={name: "x"})) == (
         f"steps[0].headers.{name} must not be set: the service sets it."

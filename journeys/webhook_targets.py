@@ -26,6 +26,11 @@ class Target:
     path: str
 
     @property
+    def host_and_port(self) -> str:
+        """What a circuit is kept for; at most 259 characters."""
+        return f"{self.host}:{self.port}"
+
+    @property
     def host_header(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS["https" if self.https else "http"] else f"{host}:{self.port}"
