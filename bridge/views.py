@@ -18,7 +18,7 @@ class ActionView(SdkView):
     """`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
 
     @schema.describe_action
-    @once_per_key
+    @once_per_key()
     def post(self, request: Request) -> Response:
         call, action = read_action(request.data, address=self.address)
         recorded = perform_action(app=self.app, call=call, action=action, now=timezone.now())
@@ -29,7 +29,7 @@ class CaptureView(SdkView):
     """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
     @schema.describe_capture
-    @once_per_key
+    @once_per_key()
     def post(self, request: Request) -> Response:
         call, submit = read_capture(request.data, address=self.address)
         recorded = capture_form(app=self.app, call=call, submit=submit, now=timezone.now())

@@ -17,6 +17,7 @@ from django.templatetags.static import static
 
 from config import development, embedded, openapi
 from config.navigation import NAVIGATION
+from engage.rates import parse_rate
 
 django_stubs_ext.monkeypatch()
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,11 +46,24 @@ def _required(name: str) -> str:
     return value
 
 
+def _list(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _rate(name: str, *, default: str) -> str:
+    rate: str = env.str(name, default=default)
+    try:
+        parse_rate(rate)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+    return rate
+
+
 SECRET_KEY = _required("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="")
 if not SECRET_KEY:
     SECRET_KEY = development.secret_key(folder=ROOT / ".data")
-ALLOWED_HOSTS = _required("ALLOWED_HOSTS").split(",") if PRODUCTION else ["*"]
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = _list(_required("ALLOWED_HOSTS")) if PRODUCTION else ["*"]
+CSRF_TRUSTED_ORIGINS = _list(env.str("CSRF_TRUSTED_ORIGINS", default=""))
 
 # PostgreSQL: the only truth ------------------------------------------------------------------------------------------
 
@@ -61,10 +75,13 @@ DATABASES["default"] |= {
     "CONN_MAX_AGE": env.int("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
 }
-DATABASES["default"].setdefault("OPTIONS", {}).update(
+DATABASES["default"]["OPTIONS"] = {
     # Prepared statements: Django turns them off; with them a short query costs a quarter less.
-    {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 3}
-)
+    "server_side_binding": True,
+    "prepare_threshold": 3,
+    "connect_timeout": 3,
+    **DATABASES["default"].get("OPTIONS", {}),  # what the URL says counts
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
@@ -212,17 +229,17 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 
 # So long a process need not look a key or an app up again; one that is revoked is refused after it at the latest.
 CREDENTIALS_KEPT_SECONDS = env.float("CREDENTIALS_KEPT_SECONDS", default=1.0)
-BRIDGE_RATE_LIMIT = env.str("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+BRIDGE_RATE_LIMIT = _rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
 # What the calls of one app from one address may make: anyone can send an app id.
-BRIDGE_CUSTOMERS_CREATED_LIMIT = env.str("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
-BRIDGE_JOURNEYS_STARTED_LIMIT = env.str("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
+BRIDGE_CUSTOMERS_CREATED_LIMIT = _rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
+BRIDGE_JOURNEYS_STARTED_LIMIT = _rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 
 # Webhooks go to public addresses, and to these networks; in development to a receiver on the same machine, too.
-_webhook_networks = env.list("WEBHOOK_ALLOWED_NETWORKS", default=[] if PRODUCTION else ["127.0.0.0/8", "::1/128"])
+_webhook_networks = env.str("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
 try:
-    WEBHOOK_ALLOWED_NETWORKS = [ip_network(network.strip()) for network in _webhook_networks]
+    WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in _list(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
 WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", default=32)  # webhooks that one task has in the air at once

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.cache import caches
 
 from engage.errors import Refusal
-from engage.rate_limit import parse_rate
+from engage.rates import parse_rate
 
 
 class CapReached(Refusal):

@@ -18,14 +18,23 @@ def client_address(request: HttpRequest) -> str:
     if settings.TRUSTED_PROXIES == 0:
         return _callers_network(peer)
     seen = [address.strip() for address in request.headers.get("X-Forwarded-For", "").split(",") if address.strip()]
-    return _callers_network(seen[-settings.TRUSTED_PROXIES] if len(seen) >= settings.TRUSTED_PROXIES else peer)
+    if len(seen) < settings.TRUSTED_PROXIES:
+        return _callers_network(peer)
+    return _callers_network(_without_port(seen[-settings.TRUSTED_PROXIES]), otherwise=peer)
 
 
-def _callers_network(text: str) -> str:
+def _without_port(text: str) -> str:
+    """Some proxies write the port of each connection, too."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
+def _callers_network(text: str, *, otherwise: str = "") -> str:
     try:
         address = ip_address(text)
     except ValueError:
-        return text
+        return otherwise or text
     if not isinstance(address, IPv6Address):
         return text
     return str(address.ipv4_mapped or ip_network((address, _ONE_CALLERS_BITS), strict=False))

@@ -1,8 +1,9 @@
 """Counters in Redis that fall back to counters inside the process while Redis is away."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import redis
@@ -48,6 +49,7 @@ class _Counter:
     mine: int = 0
     counted_to: int = 0
     ahead: int = 0
+    lock: Lock = field(default_factory=Lock)
 
 
 class CounterCache(BaseCache):
@@ -99,15 +101,16 @@ class CounterCache(BaseCache):
         if redis_availability.is_expected():
             name = self.make_key(key, version=version)
             counter = self._known.get(name) or _Counter(None)
-            if counter.ahead < delta:
-                try:
-                    self._count_on(name, counter, delta)
-                except REDIS_FAILURES as error:
-                    redis_availability.note_failure(purpose="counters", error=error)
-            if counter.ahead >= delta:
-                counter.ahead -= delta
-                counter.mine += delta
-                return counter.counted_to - counter.ahead
+            with counter.lock:
+                if counter.ahead < delta:
+                    try:
+                        self._count_on(name, counter, delta)
+                    except REDIS_FAILURES as error:
+                        redis_availability.note_failure(purpose="counters", error=error)
+                if counter.ahead >= delta:
+                    counter.ahead -= delta
+                    counter.mine += delta
+                    return counter.counted_to - counter.ahead
         _counting_alone.note()
         self._local.add(key, 0, version=version)
         return self._local.incr(key, delta, version)

@@ -10,10 +10,11 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.object_ids import ObjectIdField
+from engage.rates import HOW_TO_WRITE, RATE
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
-rate_validator = RegexValidator(r"^[1-9]\d{0,8}/[1-9]?\d{0,3}[smhd]$", "Write a rate as 100/m, 5/s or 1000/h.")
+rate_validator = RegexValidator(rf"^{RATE}$", HOW_TO_WRITE)
 key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*$", "Use lower-case letters, digits, - and _.")
 
 

@@ -11,8 +11,6 @@ from django_ratelimit.core import get_usage
 
 from engage.errors import Refusal
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-
 
 @dataclass(frozen=True)
 class Usage:
@@ -49,12 +47,6 @@ class RateLimitExceeded(Refusal):
             headers={"Retry-After": str(usage.seconds_left)},
         )
         self.usage = usage
-
-
-def parse_rate(rate: str) -> tuple[int, int]:
-    """ "100/m" as (100, 60): how many in how many seconds."""
-    count, _, period = rate.partition("/")
-    return int(count), int(period[:-1] or 1) * _SECONDS[period[-1]]
 
 
 def count_call(request: HttpRequest, *, policy: str, caller: str, limit: int, window_seconds: int) -> Usage:

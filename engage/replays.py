@@ -37,34 +37,37 @@ class StreamedAnswer(StreamingHttpResponse):
         self.facts = facts
 
 
-def once_per_key(method: Method) -> Method:
+def _never(request: Request) -> bool:
+    return False
+
+
+def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Method], Method]:
     """A view's method that does its work once per `Idempotency-Key`, where its caller sends one.
 
     The work and its answer are then one transaction: what must wait for the commit uses `transaction.on_commit`.
+    A request of which `unless` says so changes nothing: its key is not looked at.
     """
 
-    @wraps(method)
-    def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
-        key = request.headers.get("Idempotency-Key")
-        if key is None or _changes_nothing(request):
-            return method(view, request, **ids)
-        require_idempotency_key(key)
-        call = KeyedCall(caller=view.caller, path=request.path, key=key, body=request.data)
-        with transaction.atomic():
-            kept = begin_once(call, now=timezone.now())
-            if kept is not None:
-                return _replayed(view, kept)
-            first = method(view, request, **ids)
-            if first.status_code < HTTPStatus.BAD_REQUEST:
-                keep_answer(call, _kept(first))
-        return first
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
+            key = request.headers.get("Idempotency-Key")
+            if key is None or unless(request):
+                return method(view, request, **ids)
+            require_idempotency_key(key)
+            call = KeyedCall(caller=view.caller, path=request.path, key=key, body=request.data)
+            with transaction.atomic():
+                kept = begin_once(call, now=timezone.now())
+                if kept is not None:
+                    return _replayed(view, kept)
+                first = method(view, request, **ids)
+                if first.status_code < HTTPStatus.BAD_REQUEST:
+                    keep_answer(call, _kept(first))
+            return first
 
-    return answer
+        return answer
 
-
-def _changes_nothing(request: Request) -> bool:
-    """A dry run may be repeated at will, and must not stand in the way of the call that it rehearses."""
-    return request.query_params.get("dryRun", "false").lower() != "false"
+    return decorate
 
 
 def _kept(answer: HttpResponseBase) -> KeptAnswer:

@@ -15,7 +15,8 @@ from engage.client_address import client_address
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
 from engage.parsing import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
-from engage.rate_limit import RateLimitExceeded, Usage, count_call, parse_rate
+from engage.rate_limit import RateLimitExceeded, Usage, count_call
+from engage.rates import parse_rate
 
 
 class _LimitedView(APIView):

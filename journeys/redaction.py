@@ -4,9 +4,13 @@ import re
 from collections.abc import Mapping
 
 HIDDEN = "***"
-_SPEAKING = r"auth|cookie|token|secret|passw|credential|session|signature|api[-_]?key|access[-_]?key"
-_NAME = re.compile(_SPEAKING, re.IGNORECASE)
-_PARAMETER = re.compile(rf"([?&][^=&]*(?:{_SPEAKING})[^=&]*=)[^&]+", re.IGNORECASE)
+# Words that speak of a credential wherever they stand in a name, and those that do so only as words of their own.
+_NAME = re.compile(
+    r"auth|cookie|token|secret|passw|passphrase|credential|session|signature|api[-_]?key|access[-_]?key"
+    r"|(?<![a-z])(?:key|sig|pwd|pass|jwt|bearer|hmac)(?![a-z])",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&]+)=[^&]+")
 
 
 def without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
@@ -16,4 +20,4 @@ def without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
 
 def url_without_secrets(url: str) -> str:
     """The URL; the value of a query parameter whose name speaks of a credential is hidden."""
-    return _PARAMETER.sub(rf"\1{HIDDEN}", url)
+    return _PARAMETER.sub(lambda found: f"{found[1]}={HIDDEN}" if _NAME.search(found[1]) else found[0], url)

@@ -25,13 +25,18 @@ from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before
 _RETURN_MINIMAL = re.compile(r"(?:^|,)\s*return\s*=\s*\"?minimal\"?\s*(?:[,;]|$)", re.IGNORECASE)
 
 
+def _is_rehearsed(request: Request) -> bool:
+    """A dry run may be repeated at will, and must not stand in the way of the call that it rehearses."""
+    return read_dry_run(request.query_params)
+
+
 class TriggerView(ServerView):
     """`POST /api/v1/journeys/{workspaceId}/{journeyId}/trigger`"""
 
     policy = "trigger"
 
     @schema.describe_trigger
-    @once_per_key
+    @once_per_key(unless=_is_rehearsed)
     def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
         is_dry = read_dry_run(request.query_params)

@@ -31,6 +31,8 @@ class JsonField(JSONField):
             ) from None
         except RecursionError:
             raise ValidationError(f"{self.named} is nested too deeply.") from None
+        except ValueError:  # Python reads no number of thousands of digits
+            raise ValidationError(f"{self.named} holds a number that is too long.") from None
         except InvalidJson as refusal:
             raise ValidationError(refusal.message) from None
 

@@ -18,7 +18,7 @@ class EventsView(WorkspaceView):
     policy = "events"
 
     @schema.describe_report
-    @once_per_key
+    @once_per_key()
     def post(self, request: Request, workspace_id: str) -> Response:
         report = read_report(request.data, now=timezone.now())
         if isinstance(report, ReportedEvent):

@@ -121,6 +121,7 @@ def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(st
         ({"steps": '[{"id": "w",}]'}, "steps is not JSON: "),
         ({"steps": "[NaN]"}, "steps[0] is NaN, which is not JSON."),
         ({"steps": "[" * 100_000}, "steps is nested too deeply."),
+        ({"steps": f"[{9 * '1'}{5000 * '0'}]"}, "steps holds a number that is too long."),
         ({"entry_conditions": "[1]"}, "entryConditions must be an object, but an array came."),
         ({"trigger_type": "event"}, "eventName is required where the trigger is event."),
         ({"exit_on": [{"event": ""}]}, "exitOn[0].event must not be blank."),

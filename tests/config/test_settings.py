@@ -57,9 +57,12 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8,loopback"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be at least 1."),
+        ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
+        ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
+        ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
     ],
 )
-def test_settings_of_webhooks_that_mean_nothing_are_refused(variable: dict[str, str], message: str) -> None:
+def test_settings_that_mean_nothing_are_refused(variable: dict[str, str], message: str) -> None:
     done = start({**PRODUCTION, **variable})
     assert done.returncode != 0
     assert message in done.stderr
@@ -70,6 +73,22 @@ def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() ->
     assert start(PRODUCTION, code).stdout == "\n"
     listed = {**PRODUCTION, "WEBHOOK_ALLOWED_NETWORKS": "10.1.0.0/16, fd00::/8"}
     assert start(listed, code).stdout == "10.1.0.0/16 fd00::/8\n"
+
+
+def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
+    code = "from config.settings import ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS; print(ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS)"
+    listed = {"ALLOWED_HOSTS": "a.example, b.example", "CSRF_TRUSTED_ORIGINS": "https://a.example , https://b.example"}
+    assert start({**PRODUCTION, **listed}, code).stdout == (
+        "['a.example', 'b.example'] ['https://a.example', 'https://b.example']\n"
+    )
+
+
+def test_what_the_database_url_says_counts() -> None:
+    code = "from config.settings import DATABASES; print(DATABASES['default']['OPTIONS'])"
+    url = f"{PRODUCTION['DATABASE_URL']}?connect_timeout=9&sslmode=require"
+    assert start({**PRODUCTION, "DATABASE_URL": url}, code).stdout == (
+        "{'server_side_binding': True, 'prepare_threshold': 3, 'connect_timeout': 9, 'sslmode': 'require'}\n"
+    )
 
 
 def test_nothing_embedded_starts_in_production() -> None:

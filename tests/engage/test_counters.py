@@ -1,6 +1,7 @@
 """Counting with little help from Redis: while it is away each process counts for itself, and busy ones count ahead."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -99,6 +100,16 @@ def test_who_counts_often_asks_redis_seldom_and_nobody_gets_past_a_limit(
     assert len(set(told)) == len(told)
     for limit in (100, 1000, 2999):
         assert limit * 0.98 - 1 <= sum(number <= limit for number in told) <= limit
+
+
+def test_threads_are_told_no_number_twice(settings: Settings) -> None:
+    counters = CounterCache(settings.REDIS_URL, {})
+    counters.add("threads", 0, 60)
+    for _ in range(1000):
+        counters.incr("threads")
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: counters.incr("threads"), range(4000)))
+    assert len(set(told)) == len(told)
 
 
 def test_several_at_once_are_counted_with_what_is_in_hand(settings: Settings) -> None:

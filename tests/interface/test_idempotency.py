@@ -14,7 +14,7 @@ from customers.models import Customer, Event
 from engage.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.bridge_calls import ACTION, CAPTURE, LEAST, call
 from tests.calls import data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
@@ -148,6 +148,12 @@ def test_a_dry_run_keeps_nothing(server: ServerClient, journey: Journey) -> None
     path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger"
     server.post(f"{path}?dryRun=true", ADA, headers=KEY)
     assert not IdempotencyRecord.objects.exists()
+
+
+def test_no_other_call_knows_dry_runs(sdk: SdkClient) -> None:
+    for _ in range(2):
+        sdk.post(f"{ACTION}?dryRun=true", LEAST[ACTION], headers=KEY)
+    assert Interaction.objects.count() == 1
 
 
 def test_keys_paths_and_callers_are_told_apart(
