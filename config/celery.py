@@ -47,6 +47,15 @@ def _leave_broken_connections(*, task: Any, **_: Any) -> None:
         close_old_connections()
 
 
+@task_prerun.connect
+def _bind_log(*, task: Any, task_id: str, **_: Any) -> None:
+    """Every line of a task names it, and the request that led to it."""
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
+    if request_id := (task.request.headers or {}).get("request_id"):
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+
+
 @task_failure.connect
 def _log_failure(*, sender: Any, task_id: str, exception: BaseException, **_: Any) -> None:
     """In place of Celery's own line, which would print the exception's message and the arguments."""

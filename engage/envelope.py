@@ -6,9 +6,9 @@ from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, Typ
 
 import structlog
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
-from psycopg.errors import ForeignKeyViolation
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -102,19 +102,30 @@ def as_refusal(exception: Exception) -> Refusal:
             return NotFound("There is nothing at this address.")
         case PermissionDenied():
             return Forbidden("This is not allowed.")
-        case OperationalError() | InterfaceError():
-            return Unavailable(
+        case DatabaseError() | InterfaceError():
+            return _refusal_of_database(exception)
+        case _:
+            return _internal_error()
+
+
+def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
+    match error.__cause__:
+        case DeadlockDetected():
+            why = "Another call was changing the same things at this moment. Nothing was done; try again."
+        case ForeignKeyViolation():
+            why = "Something that the call refers to was deleted at this moment. Nothing was done; try again."
+        case _ if isinstance(error, OperationalError | InterfaceError):
+            why = (
                 "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
-                "With an Idempotency-Key it is done once in any case.",
-                headers={"Retry-After": "1"},
-            )
-        case IntegrityError(__cause__=ForeignKeyViolation()):
-            return Unavailable(
-                "Something that the call refers to was deleted at this moment. Nothing was done; try again.",
-                headers={"Retry-After": "1"},
+                "With an Idempotency-Key it is done once in any case."
             )
         case _:
-            return InternalError("Something went wrong on our side. Nothing is known to have been done.")
+            return _internal_error()
+    return Unavailable(why, headers={"Retry-After": "1"})
+
+
+def _internal_error() -> InternalError:
+    return InternalError("Something went wrong on our side. Nothing is known to have been done.")
 
 
 # Django's own handlers, for what never reaches a view --------------------------------------------------------------

@@ -161,11 +161,12 @@ CROSS JOIN LATERAL (
     ORDER BY turn_at LIMIT %(most)s
 ) AS chunk
 JOIN journeys_enrollmentjob job ON job.trigger_id = chunk.trigger_id AND job.ordinal = chunk.start
+ORDER BY chunk.lane, chunk.turn_at
 """
 
 
 def overdue_chunks(*, most: int) -> list[OverdueChunk]:
-    """At most `most` chunks of each lane that have been due for a second or more, the earliest turn first."""
+    """At most `most` chunks of each lane that have been due for a second or more, lane by lane, earliest turn first."""
     with connection.cursor() as cursor:
         cursor.execute(_OVERDUE, {"lanes": [lane.value for lane in Chunk.Lane], "most": most})
         return [

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
-from django.db import InterfaceError, OperationalError
 
+from engage.outages import is_outage
 from journeys.chunks import (
     MAX_ATTEMPTS,
     ClaimedChunk,
@@ -54,9 +54,9 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
         return False
     try:
         return settle(claimed).somebody_walks
-    except (OperationalError, InterfaceError):
-        raise  # the database is away; nothing is wrong with the jobs
     except Exception as error:
+        if is_outage(error):
+            raise  # nothing is wrong with the jobs
         log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=sum(chunk.size for chunk in claimed))
         hold_back(claimed, error=for_the_record(error))
         return False

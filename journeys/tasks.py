@@ -1,10 +1,10 @@
 """The Celery tasks: each does what waits in PostgreSQL, may run twice, and may be lost."""
 
 import time
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
 
-import structlog
-from celery import Task, shared_task
+from celery import shared_task
 from celery.worker import state
 from django.conf import settings
 
@@ -30,10 +30,9 @@ _WAKEUPS = 4
 _SEND_SECONDS = 30.0
 
 
-@shared_task(name=wakeups.ENROLL, bind=True)
-def enroll(task: "Task[..., None]", *, lane: str, trigger_id: str | None, start: int | None) -> None:
+@shared_task(name=wakeups.ENROLL)
+def enroll(*, lane: str, trigger_id: str | None, start: int | None) -> None:
     """Decides the jobs of a chunk, then those that have queued behind it. The task's id is its first job's id."""
-    _bind_log(task)
     named = None if trigger_id is None or start is None else (trigger_id, start)
     if Chunk.Lane(lane) is Chunk.Lane.SINGLE:
         _serve_single_lane(named)
@@ -61,10 +60,9 @@ def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: f
     return served.anything
 
 
-@shared_task(name=wakeups.WALK, bind=True)
-def walk(task: "Task[..., None]") -> None:
+@shared_task(name=wakeups.WALK)
+def walk() -> None:
     """Walks the enrollments that are due."""
-    _bind_log(task)
     walked = walk_due(seconds=_WALK_SECONDS)
     wakeups.wake_for_reaction(walked.reaction)
     if walked.somebody_sends:
@@ -73,10 +71,9 @@ def walk(task: "Task[..., None]") -> None:
         wakeups.wake_walker()
 
 
-@shared_task(name=wakeups.SEND, bind=True)
-def send(task: "Task[..., None]") -> None:
+@shared_task(name=wakeups.SEND)
+def send() -> None:
     """Sends the webhooks that are due, and wakes the walker for those who wait for them."""
-    _bind_log(task)
     wakeups.begin_sending()
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS)
     for sent in send_due(
@@ -94,16 +91,13 @@ def _worker_stops() -> bool:
 @shared_task(name="sweep")
 def sweep() -> None:
     """Wakes those for whom something has waited too long: its message was lost, or nobody was there to hear it."""
-    for chunk in overdue_chunks(most=_WAKEUPS):
-        first = job_id(journey_id=chunk.journey_id, customer_id=chunk.customer_id, queued_ms=chunk.queued_ms)
-        wakeups.wake_lane(lane=chunk.lane, job_id=first)
+    for lane, chunks in groupby(overdue_chunks(most=_WAKEUPS), key=attrgetter("lane")):
+        wakeups.wake_lane(
+            lane=lane,
+            first_jobs=[
+                job_id(journey_id=chunk.journey_id, customer_id=chunk.customer_id, queued_ms=chunk.queued_ms)
+                for chunk in chunks
+            ],
+        )
     if anything_overdue():
         wakeups.wake_sender()
-
-
-def _bind_log(task: "Task[..., None]") -> None:
-    request: Any = task.request
-    structlog.contextvars.clear_contextvars()
-    structlog.contextvars.bind_contextvars(task=task.name, task_id=request.id)
-    if request_id := (request.headers or {}).get("request_id"):
-        structlog.contextvars.bind_contextvars(request_id=request_id)

@@ -101,21 +101,28 @@ def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> 
 
     Each that still waits from before does for one of them: its worker, too, goes on until nothing waits in the lane.
     """
-    if not redis_availability.is_expected():
-        return
-    try:
-        waiting = int(_redis().llen("bulk"))
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
-        return
-    for start, job_id in first_jobs[waiting:]:
+    for start, job_id in first_jobs[_messages_that_wait("bulk") :]:
         if not _publish(ENROLL, task_id=job_id, queue="bulk", lane="bulk", trigger_id=trigger_id, start=start):
             return
 
 
-def wake_lane(*, lane: str, job_id: str) -> None:
-    """Wakes a lane for whatever waits in it; the sweeper's way."""
-    _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
+def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
+    """Wakes a lane for whatever waits in it; the sweeper's way.
+
+    As above, a message that still waits does for one. They are short-lived: while no worker hears, the next sweep sends
+    others.
+    """
+    for job_id in first_jobs[_messages_that_wait(lane) :]:
+        _publish(ENROLL, task_id=job_id, queue=lane, expires=_STALE_SECONDS, lane=lane, trigger_id=None, start=None)
+
+
+def _messages_that_wait(queue: str) -> int:
+    """How many; 0 while Redis is away, which publishing will find out, too."""
+    try:
+        return int(_redis().llen(queue)) if redis_availability.is_expected() else 0
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
+        return 0
 
 
 def wake_for_reaction(reaction: Reaction) -> None:

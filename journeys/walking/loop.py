@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
+from engage.outages import is_outage
 from journeys.failures import for_the_record
 from journeys.reactions import Reaction
 from journeys.revisions import course_of_revision
@@ -77,9 +78,9 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             walks, failures = _walk_all(standings)
             written = write_walks(walks) if walks else Written()
             hold_back(failures)
-    except (OperationalError, InterfaceError):
-        raise  # the database is away; nothing is wrong with the enrollments
     except Exception as error:
+        if is_outage(error):
+            raise  # nothing is wrong with the enrollments
         log.exception("walk_failed", enrollments=len(claimed))
         hold_back([Failure(claimed=one, error=for_the_record(error)) for one in claimed])
     else:

@@ -32,6 +32,15 @@ class _Streak:
     probe_failed: bool = False
 
 
+# All of them before any is changed, in one order: two senders that note the same hosts wait for each other. Not the
+# rows, because they come and go.
+_LOCK = """
+SELECT pg_advisory_xact_lock(key) FROM (
+    SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key
+    FROM unnest(%s::text[], %s::text[]) AS noted(workspace_id, host) ORDER BY key
+) AS keys
+"""
+
 _CLOSE = """
 DELETE FROM journeys_webhookhost circuit USING unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
 WHERE circuit.workspace_id = healthy.workspace_id AND circuit.host = healthy.host
@@ -80,7 +89,10 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     healthy = sorted(key for key, streak in streaks.items() if streak.healthy)
     failing = sorted((*key, streak.failures) for key, streak in streaks.items() if streak.failures)
     probed = sorted(key for key, streak in streaks.items() if streak.probe_failed)
+    if not streaks:
+        return
     with connection.cursor() as cursor:
+        cursor.execute(_LOCK, _columns(list(streaks)))
         if healthy:
             cursor.execute(_CLOSE, _columns(healthy))
         if failing:

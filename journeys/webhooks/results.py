@@ -56,12 +56,12 @@ def write_results(results: Sequence[Result], *, wait: bool) -> Written:
     """Writes the results; `wait` also for customers that somebody else holds, else theirs are held."""
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
-        written = [result for result in results if result.claimed.id in free]
-        walking = _settle(written) if written else 0
+        settled = _settle([result for result in results if result.claimed.id in free])
+        written = [result for result in results if result.claimed.id in settled.ids]
         note_attempts([result.attempted for result in written if not result.outcome.refused])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     fates = Counter(result.verdict.fate for result in written)
-    return Written(fates=fates, somebody_walks=walking > 0, held=held)
+    return Written(fates=fates, somebody_walks=settled.moved > 0, held=held)
 
 
 _LOCK = """
@@ -100,25 +100,35 @@ WITH known AS MATERIALIZED (
         result = CASE WHEN waited THEN known.reason ELSE delivery.result END,
         due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
     FROM known WHERE delivery.id = known.id
+), moved AS (
+    UPDATE journeys_enrollment SET due_at = now()
+    WHERE id = ANY(ARRAY(
+        SELECT standing.id FROM known
+        CROSS JOIN LATERAL (
+            SELECT * FROM journeys_steprun run
+            WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
+        ) AS run
+        CROSS JOIN LATERAL (
+            SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
+        ) AS standing
+        WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
+          AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
+    ))
+    RETURNING 1
 )
-UPDATE journeys_enrollment SET due_at = now()
-WHERE id = ANY(ARRAY(
-    SELECT standing.id FROM known
-    CROSS JOIN LATERAL (
-        SELECT * FROM journeys_steprun run
-        WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
-    ) AS run
-    CROSS JOIN LATERAL (
-        SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
-    ) AS standing
-    WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
-      AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
-))
+SELECT ARRAY(SELECT id FROM known), (SELECT count(*) FROM moved)
 """
 
 
-def _settle(results: Sequence[Result]) -> int:
-    """How many enrollments may go on."""
+@dataclass(frozen=True, kw_only=True)
+class _Settled:
+    """The deliveries whose results were no void ones, and how many enrollments may go on."""
+
+    ids: frozenset[int]
+    moved: int
+
+
+def _settle(results: Sequence[Result]) -> _Settled:
     outcomes = [result.outcome for result in results]
     verdicts = [result.verdict for result in results]
     columns: list[Any] = [
@@ -135,4 +145,5 @@ def _settle(results: Sequence[Result]) -> int:
     ]
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, columns)
-        return int(cursor.rowcount)
+        ids, moved = cursor.fetchone()
+    return _Settled(ids=frozenset(ids), moved=moved)

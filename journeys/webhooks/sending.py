@@ -14,9 +14,10 @@ from datetime import datetime
 from queue import Empty, SimpleQueue
 
 import structlog
+from django.db import InterfaceError, OperationalError, connection
 
 from engage.tallies import WEBHOOKS, tallies
-from journeys.webhooks.claims import Claimed, claim_due
+from journeys.webhooks.claims import LEASE_SECONDS, Claimed, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
@@ -30,6 +31,8 @@ _GATHER_SECONDS = 0.01
 # While requests are in the air, results are written together: those of so many seconds, or so many.
 _WRITE_SECONDS = 0.04
 _WRITE_NUMBER = 200
+_AWAY_SECONDS = 0.2  # between attempts to write, where the database is away
+_KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in the air
 _HOLD_SECONDS = 1.0  # then a result waits for its customer's row, whoever holds it
 
 
@@ -67,12 +70,25 @@ class _Sender:
         self._claim()
         while self._room.in_the_air or self._unwritten:
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
-            if not circuits_change:  # while this is written, the threads already send the next ones
-                self._claim()
-            if circuits_change or self._is_time_to_write():
-                yield self._write()
-            if circuits_change:
-                self._claim()
+            try:
+                if not circuits_change:  # while this is written, the threads already send the next ones
+                    self._claim()
+                if circuits_change or self._is_time_to_write():
+                    yield self._write()
+                if circuits_change:
+                    self._claim()
+            except (OperationalError, InterfaceError):
+                if not self._may_try_again():
+                    raise
+                connection.close_if_unusable_or_obsolete()
+                time.sleep(_AWAY_SECONDS)
+
+    def _may_try_again(self) -> bool:
+        """What was answered is not forgotten because the database was away: it is kept while nobody else sends it."""
+        if not self._unwritten or time.monotonic() - self._unwritten_since < _KEPT_SECONDS:
+            return True
+        log.warning("webhook_results_lost", results=len(self._unwritten))
+        return False
 
     def _claim(self) -> None:
         if not self._room.free or time.monotonic() >= self._until or self._stopping():

@@ -1,15 +1,17 @@
 """Two lanes, turns within one, wake-ups that a burst shares, and a number of statements that does not grow."""
 
 import json
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 import pytest
 import redis
+import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
@@ -151,6 +153,10 @@ def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     sweep()
     assert task_ids(queue, "single") == [single["jobId"]]
     assert task_ids(queue, "bulk") == bulk["jobIds"][::500][:4]
+    sweep()  # what still waits does for it
+    assert (queue.llen("single"), queue.llen("bulk")) == (1, 4)
+    message = json.loads(cast("bytes", queue.lindex("bulk", 0)))
+    assert datetime.fromisoformat(message["headers"]["expires"]) < timezone.now() + timedelta(seconds=5)
     let_workers_decide()
     assert overdue_chunks(most=4) == []
 
@@ -184,3 +190,9 @@ def test_a_chunk_costs_the_same_number_of_statements_whatever_its_size(
     # Claim; begin; lock chunks, lock customers, read jobs, read journeys, ask conditions; write entries and decisions,
     # end the chunk; commit.
     assert len(captured) == 11
+
+
+def test_a_task_says_in_its_log_lines_who_it_is_and_nothing_of_the_one_before() -> None:
+    with structlog.contextvars.bound_contextvars(task="enroll", request_id="of-another"):
+        sweep.apply(task_id="t-1")
+        assert structlog.contextvars.get_contextvars() == {"task": "sweep", "task_id": "t-1"}

@@ -70,6 +70,18 @@ def test_a_poisonous_job_fails_alone_with_its_error(
     assert (counts["decided"], counts["failed"]) == (99, 1)
 
 
+def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE OR REPLACE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'poisoned' USING ERRCODE = 'program_limit_exceeded'; END $$"
+        )
+    job_id = data(trigger(server, journey, {"external_id": poisonous.external_id}))["jobId"]
+    serve_without_waiting()
+    reason = job_of(server, journey.workspace_id, job_id)["reason"]
+    assert reason == "Given up after 5 attempts: OperationalError: poisoned"
+
+
 def test_a_poisonous_single_does_not_spoil_the_burst_that_it_came_in(
     server: ServerClient, journey: Journey, poisonous: Customer
 ) -> None:

@@ -75,10 +75,12 @@ def standing_still(delivery: WebhookDelivery) -> bool:
     return delivery.enrollment.state == "active" and delivery.enrollment.due_at is None
 
 
-def send_elsewhere() -> None:
+def send_elsewhere() -> list[Sent]:
     """In a thread with a database connection of its own."""
-    send()
-    connections.close_all()
+    try:
+        return send()
+    finally:
+        connections.close_all()
 
 
 def seconds_until_due(delivery: WebhookDelivery) -> float:

@@ -1,9 +1,10 @@
 """A host that keeps failing is left alone for a while, where it fails; meanwhile no attempts are used up."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from engage.models import Workspace
@@ -13,6 +14,7 @@ from journeys.webhooks.claims import anything_overdue, claim_due
 from journeys.webhooks.room import Room
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
+from tests.simultaneous import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -167,3 +169,21 @@ def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
     send()
     assert WebhookDelivery.objects.filter(state="failed").count() == 15
     assert not WebhookHost.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_senders_that_note_the_same_hosts_do_not_lock_each_other_out(acme: Workspace) -> None:
+    def noting(healthy: str, failing: str) -> Callable[[], None]:
+        attempts = [
+            Attempted(workspace_id=acme.id, host=host, healthy=host == healthy, probe=False)
+            for host in (healthy, failing)
+        ]
+
+        def note_often() -> None:
+            for _ in range(100):
+                with transaction.atomic():
+                    note_attempts(attempts)
+
+        return note_often
+
+    all_at_once([noting("one.example:80", "two.example:80"), noting("two.example:80", "one.example:80")] * 2)

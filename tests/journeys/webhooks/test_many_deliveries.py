@@ -105,7 +105,8 @@ def test_what_is_claimed_is_claimed_by_nobody_else_for_a_while(acme: Workspace) 
 @with_others
 def test_a_result_that_comes_after_another_senders_is_void(acme: Workspace, receiver: Receiver) -> None:
     [delivery] = standing(acme, receiver.url("/slow/0.4"))
-    late = Thread(target=send_elsewhere)
+    sent: list[int] = []
+    late = Thread(target=lambda: sent.extend(one.attempts for one in send_elsewhere()))
     late.start()
     while not receiver.arrived:
         time.sleep(0.01)
@@ -118,6 +119,26 @@ def test_a_result_that_comes_after_another_senders_is_void(acme: Workspace, rece
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts) == ("waiting", 1)
     assert WebhookAttempt.objects.get().status == 500
+    assert sent == [0]  # nor is it counted
+
+
+@with_others
+def test_what_was_answered_while_the_database_was_away_is_written_once_it_is_back(
+    acme: Workspace, receiver: Receiver
+) -> None:
+    [delivery] = standing(acme, receiver.url("/slow/0.4"))
+    sender = Thread(target=send_elsewhere)
+    sender.start()
+    while not receiver.arrived:
+        time.sleep(0.01)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    sender.join()
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, len(receiver.arrived)) == ("delivered", 1, 1)
 
 
 @with_others
@@ -167,8 +188,8 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     ]
     with CaptureQueriesContext(connection) as captured:
         write_results(results, wait=False)
-    # Begin; lock customers; settle; close circuits, and count failures where there are any; commit.
-    assert len(captured) == (5 if number == 1 else 6)
+    # Begin; lock customers; settle; lock and close circuits, and count failures where there are any; commit.
+    assert len(captured) == (6 if number == 1 else 7)
     assert WebhookAttempt.objects.count() == number
 
 

@@ -1,0 +1,50 @@
+"""Which errors say that the database is away."""
+
+import psycopg
+import pytest
+from django.db import IntegrityError, InterfaceError, OperationalError
+from psycopg import errors
+
+from engage.envelope import as_refusal
+from engage.outages import is_outage
+
+
+def raised(error: Exception, cause: Exception | None) -> Exception:
+    """As Django raises it."""
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised(OperationalError(), psycopg.OperationalError("server closed the connection unexpectedly")),
+        raised(OperationalError(), errors.AdminShutdown()),
+        raised(OperationalError(), errors.CannotConnectNow()),
+        raised(OperationalError(), errors.ConnectionFailure()),
+        raised(OperationalError(), errors.TooManyConnections()),
+        raised(InterfaceError("connection already closed"), None),
+    ],
+)
+def test_it_is_away(error: Exception) -> None:
+    assert is_outage(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised(OperationalError(), errors.DeadlockDetected()),
+        raised(OperationalError(), errors.QueryCanceled()),
+        raised(OperationalError(), errors.ProgramLimitExceeded()),
+        raised(IntegrityError(), errors.UniqueViolation()),
+        ValueError(),
+    ],
+)
+def test_it_is_there(error: Exception) -> None:
+    assert not is_outage(error)
+
+
+def test_a_caller_in_a_deadlock_is_told_to_try_again() -> None:
+    refusal = as_refusal(raised(OperationalError(), errors.DeadlockDetected()))
+    assert (refusal.status, refusal.headers) == (503, {"Retry-After": "1"})
+    assert refusal.message == "Another call was changing the same things at this moment. Nothing was done; try again."
