@@ -62,13 +62,15 @@ class _Knock:
     """A connection that has begun and is never used: its server's first word is all that is wanted of it."""
 
     def __init__(self, where: bytes) -> None:
-        self._began = time.monotonic()
         self._connection = pq.PGconn.connect_start(where)
         self._wants = pq.PollingStatus.WRITING
+        self._said_at = time.monotonic()
+        self.was_answered()  # says at once what can be said: the next who asks may come much later
 
     @property
     def age(self) -> float:
-        return time.monotonic() - self._began
+        """Seconds since the last word to the server."""
+        return time.monotonic() - self._said_at
 
     def was_answered(self) -> bool:
         """Whether the server has spoken, or refused."""
@@ -81,6 +83,7 @@ class _Knock:
             if not to_be_written:
                 return True
             self._wants = pq.PollingStatus(self._connection.connect_poll())
+            self._said_at = time.monotonic()
         return True
 
     def leave(self) -> None:

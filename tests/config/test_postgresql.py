@@ -140,6 +140,14 @@ def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
     wait_until(can_connect, seconds=1.5)
 
 
+def test_who_asks_seldom_sees_the_end_of_a_silence_as_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.postgresql.silence._KNOCK_AGAIN_SECONDS", 0.0)  # every question comes late
+    told = connection.get_connection_params()
+    silence.note({name: told.get(name) for name in ("host", "port", "dbname", "user")})
+    time.sleep(0.2)
+    silence.refuse()
+
+
 def can_connect() -> bool:
     connection.close()
     try:
