@@ -66,6 +66,9 @@ class OriginNotAllowed(Refusal):
     error = "Origin not allowed"
     code = "origin_not_allowed"
 
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"This app does not allow calls from {origin[:100]!r}; its allowed origins do not name it.")
+
 
 class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; `request.auth` becomes the ApiKey. Raises Unauthorized."""
@@ -99,7 +102,7 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
 
 
 class AppAuthentication(BaseAuthentication):
-    """`X-App-Id: <APP_ID>`; `request.auth` becomes the App. Raises InvalidAppId, OriginNotAllowed, InvalidRequest."""
+    """`X-App-Id: <APP_ID>`; `request.auth` becomes the App. Raises InvalidAppId, InvalidRequest."""
 
     def authenticate(self, request: Request) -> tuple[None, App]:
         if KEY_PREFIX in request.headers.get("Authorization", "") or KEY_PREFIX in request.headers.get("X-App-Id", ""):
@@ -108,7 +111,6 @@ class AppAuthentication(BaseAuthentication):
                 "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
             )
         app = app_of(request.headers.get("X-App-Id", ""))
-        _require_allowed_origin(app, request.headers.get("Origin"))
         structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
         return None, app
 
@@ -132,12 +134,15 @@ def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Cal
         return model.from_db(None, [column.name for column in cursor.description], row) if row else None
 
 
-def _require_allowed_origin(app: App, origin: str | None) -> None:
-    """Checked on the call itself: a preflight request does not carry the app's id. Apps outside browsers send none."""
+def require_allowed_origin(app: App, origin: str | None) -> None:
+    """Raises OriginNotAllowed. Apps outside browsers send none.
+
+    Checked on the call itself: a preflight request does not carry the app's id.
+    """
     if origin is None or not app.allowed_origins:
         return
     if _origin(origin) not in {_origin(allowed) for allowed in app.allowed_origins}:
-        raise OriginNotAllowed("This app does not allow calls from this origin.")
+        raise OriginNotAllowed(origin)
 
 
 def _origin(text: str) -> str:

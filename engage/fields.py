@@ -33,7 +33,18 @@ class BodySerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError(f"must be an object, but {describe(data)} came.", code="wrong_type")
-        return super().to_internal_value(_fold_aliases(data, self.aliases))
+        return super().to_internal_value(self._fold_aliases(data))
+
+    def _fold_aliases(self, body: dict[str, Any]) -> dict[str, Any]:
+        folded = {name: value for name, value in body.items() if value is not None and name not in self.aliases}
+        for alias, name in self.aliases.items():
+            value = body.get(alias)
+            if value is None or (name in folded and _is_blank(self.fields[name], value)):
+                continue
+            if name in folded and not _is_blank(self.fields[name], folded[name]) and not same_json(folded[name], value):
+                raise InvalidRequest(f"{name} and {alias} are two spellings of one field, but their values differ.")
+            folded[name] = value
+        return folded
 
     @classmethod
     def read(cls, body: Any) -> dict[str, Any]:
@@ -50,16 +61,9 @@ class BodySerializer(serializers.Serializer[Any]):
         return cls()
 
 
-def _fold_aliases(body: Any, aliases: dict[str, str]) -> dict[str, Any]:
-    folded = {name: value for name, value in body.items() if value is not None and name not in aliases}
-    for alias, name in aliases.items():
-        value = body.get(alias)
-        if value is None:
-            continue
-        if name in folded and not same_json(folded[name], value):
-            raise InvalidRequest(f"{name} and {alias} are two spellings of one field, but their values differ.")
-        folded[name] = value
-    return folded
+def _is_blank(field: "serializers.Field[Any, Any, Any, Any]", value: Any) -> bool:
+    """Whether the value counts as absent, as `null` does."""
+    return isinstance(field, TextField) and field.blank_is_absent and isinstance(value, str) and not value.strip()
 
 
 def same_json(one: Any, other: Any) -> bool:
@@ -111,9 +115,7 @@ class TextField(StrictField):
         self.blank_is_absent = blank_is_absent
 
     def run_validation(self, data: Any = empty) -> Any:
-        if self.blank_is_absent and isinstance(data, str) and not data.strip():
-            data = empty
-        return super().run_validation(data)
+        return super().run_validation(empty if _is_blank(self, data) else data)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):

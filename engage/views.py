@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from engage.authentication import ApiKeyAuthentication, AppAuthentication
+from engage.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
 from engage.client_address import client_address
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
@@ -38,12 +38,14 @@ class _LimitedView(APIView):
         raise NotImplementedError
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
+        """Who calls, how often, and then all else: whatever is refused after that has been counted."""
+        self.perform_authentication(request)
         try:
             self.usage = self.count(request)
         except RateLimitExceeded as exceeded:
             self.usage = exceeded.usage
             raise
+        super().initial(request, *args, **kwargs)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
@@ -90,6 +92,10 @@ class SdkView(_LimitedView):
 
     authentication_classes = (AppAuthentication,)
     max_body_bytes = max_inflated_bytes = 64 * KIB
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        require_allowed_origin(self.app, request.headers.get("Origin"))
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)

@@ -140,7 +140,7 @@ class SdkCall(_Call):
                 "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
             ),
             InvalidAppId("The header X-App-Id must hold the id of an enabled app."),
-            OriginNotAllowed("This app does not allow calls from this origin."),
+            OriginNotAllowed("https://elsewhere.example"),
         ]
 
     def _body_too_large(self) -> BodyTooLarge:

@@ -91,6 +91,7 @@ def test_an_origin_that_is_not_on_the_list_is_refused(acme: Workspace, path: str
     sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"]))
     answer = call(sdk, path, {}, headers={"Origin": origin})
     refused_without_a_trace(answer, status=403, error="Origin not allowed")
+    assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("600", "599")
 
 
 def test_pages_without_an_origin_of_their_own_may_be_on_the_list(acme: Workspace) -> None:

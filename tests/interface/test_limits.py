@@ -55,6 +55,17 @@ def test_refusals_carry_the_headers_and_count(acme: Workspace, journey: Journey)
         assert trigger(server, journey, body)["X-RateLimit-Remaining"] == str(4 - remaining)
 
 
+def test_the_key_and_the_limit_come_before_what_the_caller_accepts(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "1/m")
+    html = {"Accept": "text/html"}
+    nobody = trigger(server, journey, {"external_id": "ada"}, headers={**html, "Authorization": "Bearer nobody"})
+    refused(nobody, status=401, error="Unauthorized")
+    answer = trigger(server, journey, {"external_id": "ada"}, headers=html)
+    refused(answer, status=406, error="Not acceptable")
+    assert answer["X-RateLimit-Remaining"] == "0"
+    refused(trigger(server, journey, {}, headers=html), status=429, error="Rate limit exceeded")
+
+
 def test_the_limit_is_checked_before_the_body(acme: Workspace, journey: Journey) -> None:
     server = limited(acme, "1/m")
     data(trigger(server, journey, {"external_id": "ada"}))

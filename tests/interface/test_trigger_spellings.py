@@ -36,3 +36,12 @@ def test_both_spellings_of_segment_ids(server: ServerClient, acme: Workspace) ->
     segment = SegmentFactory.create(workspace=acme, members=[CustomerFactory.create(workspace=acme)])
     body = {"segment_ids": [segment.id], "segmentIds": [segment.id]}
     assert data(trigger(server, JourneyFactory.create(workspace=acme), body))["customersEnrolled"] == 1
+
+
+@pytest.mark.parametrize("blank", [None, "", "  "])
+@pytest.mark.parametrize(("filled", "other"), [("external_id", "externalId"), ("externalId", "external_id")])
+def test_a_blank_spelling_is_absent_beside_a_filled_one(
+    server: ServerClient, acme: Workspace, filled: str, other: str, blank: str | None
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    assert data(trigger(server, JourneyFactory.create(workspace=acme), {filled: "ada", other: blank}))["queued"] is True
