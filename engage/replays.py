@@ -7,13 +7,13 @@ from http import HTTPStatus
 from typing import Any, Protocol, cast
 
 from django.db import transaction
-from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from engage.idempotency import Caller, KeptAnswer, KeyedCall, begin_once, keep_answer, require_idempotency_key
+from engage.long_answers import LongAnswer, long_answer
 
 Method = Callable[..., HttpResponseBase]
 
@@ -24,17 +24,9 @@ class ReplayingView(Protocol):
     @property
     def caller(self) -> Caller: ...
 
-    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of an earlier StreamedAnswer of this view, from its facts."""
+    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier long answer of this view, from its facts."""
         ...
-
-
-class StreamedAnswer(StreamingHttpResponse):
-    """JSON that is streamed, and the few facts from which the view's `stream_again` makes the same once more."""
-
-    def __init__(self, pieces: Iterator[str], *, facts: Mapping[str, Any], status: int) -> None:
-        super().__init__(pieces, status=status, content_type="application/json")
-        self.facts = facts
 
 
 def _never(request: Request) -> bool:
@@ -72,7 +64,7 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
 
 def _kept(answer: HttpResponseBase) -> KeptAnswer:
     headers = {name: value for name, value in answer.items() if name != "Content-Type"}
-    if isinstance(answer, StreamedAnswer):
+    if isinstance(answer, LongAnswer):
         return KeptAnswer(status=answer.status_code, headers=headers, facts=answer.facts)
     body = json.dumps(cast("Response", answer).data)
     return KeptAnswer(status=answer.status_code, headers=headers, body=body)
@@ -81,7 +73,7 @@ def _kept(answer: HttpResponseBase) -> KeptAnswer:
 def _replayed(view: ReplayingView, kept: KeptAnswer) -> HttpResponseBase:
     answer: HttpResponseBase
     if kept.facts is not None:
-        answer = StreamedAnswer(view.stream_again(kept.facts), facts=kept.facts, status=kept.status)
+        answer = long_answer(view.tell_again(kept.facts), facts=kept.facts, status=kept.status)
     else:
         answer = Response(json.loads(kept.body or "null"), status=kept.status)
     for name, value in kept.headers.items():

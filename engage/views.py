@@ -30,8 +30,8 @@ class _LimitedView(APIView):
     def caller(self) -> Caller:
         raise NotImplementedError
 
-    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of an earlier answer of this view, from the facts of its StreamedAnswer."""
+    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier long answer of this view, from its facts."""
         raise NotImplementedError
 
     def count(self, request: Request) -> Usage:

@@ -141,7 +141,7 @@ def bulk_data(queued: QueuedMany) -> BulkData:
     }
 
 
-def stream_bulk(queued: QueuedMany) -> Iterator[str]:
+def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: an audience of a million takes no more memory than one of a thousand."""
     envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
     yield _compact(envelope)[:-2]  # without the braces that close `data` and the envelope

@@ -118,7 +118,7 @@ def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
     return data
 
 
-def stream_dry_run(run: DryRun) -> Iterator[str]:
+def dry_run_pieces(run: DryRun) -> Iterator[str]:
     """The answer in pieces, a page of customers each: it takes no more memory for a million than for a thousand."""
     yield f'{{"success":true,"message":{_compact(DRY_RUN_MESSAGE)},"data":{{"customers":['
     results = Counter[str]()

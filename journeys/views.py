@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
@@ -12,11 +11,12 @@ from rest_framework.response import Response
 
 from customers.audience import Audience
 from engage.envelope import success
-from engage.replays import StreamedAnswer, once_per_key
+from engage.long_answers import long_answer
+from engage.replays import once_per_key
 from engage.views import ServerView
 from journeys import answers, schema
 from journeys.cancellation import cancel_job
-from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, stream_dry_run
+from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
 from journeys.dry_runs import try_many, try_one
 from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
@@ -78,10 +78,10 @@ class TriggerView(ServerView):
             "customers": queued.trigger.customers,
             "queued_ms": queued.trigger.queued_ms,
         }
-        return StreamedAnswer(answers.stream_bulk(queued), facts=facts, status=202)
+        return long_answer(answers.bulk_pieces(queued), facts=facts, status=202)
 
-    def stream_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        return answers.stream_bulk(queued_before(**facts))
+    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        return answers.bulk_pieces(queued_before(**facts))
 
     def _try_one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
         run = try_one(
@@ -102,7 +102,7 @@ class TriggerView(ServerView):
             answer = success(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
             answer["Preference-Applied"] = "return=minimal"
             return answer
-        return StreamingHttpResponse(stream_dry_run(run), content_type="application/json")
+        return long_answer(dry_run_pieces(run))
 
 
 class JobView(ServerView):

@@ -67,9 +67,7 @@ def test_an_exclusion_is_answered_again(server: ServerClient, journey: Journey) 
     assert (first.status_code, is_replay_of(again, first)) == (200, True)
 
 
-def test_a_large_answer_is_streamed_again_and_not_stored(
-    server: ServerClient, acme: Workspace, journey: Journey
-) -> None:
+def test_a_large_answer_is_told_again_and_not_stored(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     segment = SegmentFactory.create(workspace=acme)
     crowd(acme, 10_001, segment=segment)  # and with them Ada and Bob
     first, again = [trigger(server, journey, {"segment_ids": [segment.id]}, headers=KEY) for _ in range(2)]
@@ -79,7 +77,7 @@ def test_a_large_answer_is_streamed_again_and_not_stored(
     assert (record.body, len(json.dumps(record.facts)) < 200) == (None, True)
 
 
-def test_a_streamed_answer_to_nobody_is_given_again(server: ServerClient, journey: Journey) -> None:
+def test_an_answer_that_names_nobody_is_given_again(server: ServerClient, journey: Journey) -> None:
     first, again = [trigger(server, journey, {"external_ids": ["nobody"]}, headers=KEY) for _ in range(2)]
     assert (data(first)["customersEnrolled"], is_replay_of(again, first)) == (0, True)
 

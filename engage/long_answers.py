@@ -1,0 +1,43 @@
+"""Answers that are written piece by piece, because they may be longer than fits into memory."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from django.http import HttpResponse, StreamingHttpResponse
+
+from engage.parsing import KIB
+
+_WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
+
+
+class WholeAnswer(HttpResponse):
+    """JSON that was short enough to be put together; `facts` as below."""
+
+    facts: Mapping[str, Any] | None = None
+
+
+class StreamedAnswer(StreamingHttpResponse):
+    """JSON that is streamed; `facts` are the few from which the same can be made once more, where that is needed."""
+
+    facts: Mapping[str, Any] | None = None
+
+
+LongAnswer = WholeAnswer | StreamedAnswer
+
+
+def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str, Any] | None = None) -> LongAnswer:
+    """JSON in pieces; as a whole up to 4 MiB, because a stream holds the process for as long as its reader is slow."""
+    begun: list[str] = []
+    size = 0
+    answer: LongAnswer
+    for piece in pieces:
+        begun.append(piece)
+        size += len(piece)
+        if size > _WHOLE:
+            answer = StreamedAnswer(chain(begun, pieces), status=status, content_type="application/json")
+            break
+    else:
+        answer = WholeAnswer("".join(begun), status=status, content_type="application/json")
+    answer.facts = facts
+    return answer
