@@ -5,7 +5,8 @@
 - A value that is absent or null is empty, and its full path is noted once, where it is written, filtered or looped
   over. It is not noted where it is only tested (`if`, `unless`, `case`), nor before the filters `default` and `size`.
 - A string is written as it is; anything else as compact JSON writes it.
-- Whatever a template and its values are, rendering ends within a fraction of a second: as text or as RenderingFailed.
+- Whatever the templates of a step and their values are, rendering them ends within a fraction of a second: as text or
+  as RenderingFailed.
 """
 
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed

@@ -1,7 +1,6 @@
 """The state of one rendering: what names stand for, and how much work is left."""
 
 from collections.abc import Callable, Mapping
-from time import thread_time
 from typing import TextIO
 
 from liquid import BoundTemplate, RenderContext
@@ -17,18 +16,15 @@ from journeys.rendering.values import MAX_SIZE
 MAX_OUTPUT = 64 * 1024
 MAX_WORK = 10_000
 MAX_NAMES = 100
-_MAX_SECONDS = 0.1
-_LOOKED_AT_EVERY = 8
 
 
 class Context(RenderContext):
     """Looks names up in the scope and nowhere else, and stops what works too long or grows too big.
 
-    Loops cost their rounds times the parts of their body. What single parts cost cannot be told beforehand (to compare
-    two large values, say), so that the time on the processor is looked at, too.
+    Loops cost their rounds times the parts of their body; the rendering looks at the time.
     """
 
-    __slots__ = ("_deadline", "_rendering", "_sizes", "_ticks", "_work", "loop_weight")
+    __slots__ = ("_rendering", "_sizes", "_work", "loop_weight")
 
     def __init__(self, template: BoundTemplate, rendering: Rendering) -> None:
         super().__init__(template, globals=rendering.scope)
@@ -36,13 +32,11 @@ class Context(RenderContext):
         self.loop_weight = 1
         self._rendering = rendering
         self._work = 0
-        self._ticks = 0
-        self._deadline = 0.0
         self._sizes: dict[str, int] = {}
 
     def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
         """The value that the path leads to; Missing where there is none, or null. `default` is not asked for."""
-        self.tick()
+        self._rendering.tick()
         try:
             value = self.scope[path[0]]  # type: ignore[index]  # an unhashable or odd first name is not in it either
             for name in path[1:]:
@@ -52,7 +46,7 @@ class Context(RenderContext):
         return Missing(_written(path), self._rendering) if value is None else value
 
     def filter(self, name: str, token: Token | None) -> Callable[..., object]:
-        self.tick()
+        self._rendering.tick()
         return super().filter(name, token)
 
     def assign(self, key: str, val: object) -> None:
@@ -72,16 +66,6 @@ class Context(RenderContext):
         self._work += length * self.loop_weight
         if self._work > MAX_WORK:
             raise RenderingFailed("its loops go round too often.")
-
-    def tick(self) -> None:
-        """Looks at the clock now and then: the time is up after 100 ms on the processor."""
-        self._ticks += 1
-        if self._ticks % _LOOKED_AT_EVERY:
-            return
-        now = thread_time()
-        self._deadline = self._deadline or now + _MAX_SECONDS
-        if now > self._deadline:
-            raise RenderingFailed("it takes too long.")
 
 
 def _written(path: list[object]) -> str:

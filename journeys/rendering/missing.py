@@ -1,24 +1,32 @@
-"""Variables without a value, and where they are noted."""
+"""The rendering of one step: its scope, its time, and the variables that had no value."""
 
 from collections.abc import Callable, ItemsView, Mapping
 from functools import cached_property
+from time import thread_time
 from typing import Any
 
 from liquid import Undefined
 
+from journeys.rendering.failures import RenderingFailed
+
 MAX_NAMES = 100
+_MAX_SECONDS = 0.1
+_LOOKED_AT_EVERY = 8
 _LONGEST_NAME = 200
 
 
 class Rendering:
     """The scope that the templates of one step are rendered with, and the names that had no value in it.
 
-    The scope is made when the first template asks for it.
+    The scope is made when the first template asks for it. All the templates of the step have 100 ms on the processor
+    together: what single parts of them cost cannot be told beforehand (to compare two large values, say).
     """
 
     def __init__(self, make_scope: Callable[[], Mapping[str, object]]) -> None:
         self._make_scope = make_scope
         self._missing: dict[str, None] = {}
+        self._ticks = 0
+        self._deadline = 0.0
 
     @cached_property
     def scope(self) -> Mapping[str, object]:
@@ -28,6 +36,16 @@ class Rendering:
         """Notes a name without a value: the first MAX_NAMES of them."""
         if len(self._missing) < MAX_NAMES:
             self._missing[name[:_LONGEST_NAME]] = None
+
+    def tick(self) -> None:
+        """To be called for each part of the work: looks at the clock now and then. Raises RenderingFailed."""
+        self._ticks += 1
+        if self._ticks % _LOOKED_AT_EVERY:
+            return
+        now = thread_time()
+        self._deadline = self._deadline or now + _MAX_SECONDS
+        if now > self._deadline:
+            raise RenderingFailed("it takes too long.")
 
     @property
     def missing(self) -> tuple[str, ...]:

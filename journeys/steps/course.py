@@ -6,6 +6,7 @@ exception out of a step's code is not caught here: it concerns one enrollment, w
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import thread_time
 
 from journeys.steps.definition import Step, parse_steps
 from journeys.steps.delay import Delay
@@ -16,6 +17,7 @@ from journeys.steps.wait_for_event import WaitForEvent
 from journeys.steps.webhook import Webhook
 
 MAX_STEPS_IN_ONE_GO = 100
+SECONDS_IN_ONE_GO = 1.0  # on the processor
 _COMPLETED = "The last step is done."
 
 
@@ -38,12 +40,13 @@ def parse_course(steps: object, exit_on: object) -> Course:
 
 
 def walk_on(course: Course, scene: Scene, *, step_id: str, arrival: Arrival) -> Walk:
-    """Goes on from this step until a stop, at most MAX_STEPS_IN_ONE_GO steps.
+    """Goes on from this step until a stop, at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
 
     Before every step that has not begun the exit conditions are looked at. Writes to `scene.customer` what the steps
     write. Raises ValueError where the arrival fits no such step.
     """
     footprints: list[Footprint] = []
+    until = thread_time() + SECONDS_IN_ONE_GO
     for _ in range(MAX_STEPS_IN_ONE_GO):
         result = _take(course, scene, course.steps[step_id], arrival)
         if isinstance(result, Ended):
@@ -55,6 +58,8 @@ def walk_on(course: Course, scene: Scene, *, step_id: str, arrival: Arrival) -> 
         if then.step_id is None:
             return Walk(footprints=tuple(footprints), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, arrival = then.step_id, Ahead()
+        if thread_time() > until:
+            break
     return Walk(footprints=tuple(footprints), stop=Pause(step_id=step_id))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from time import thread_time
 
 from journeys.steps.course import Course, walk_on
 from journeys.steps.outcomes import (
@@ -20,6 +21,7 @@ from journeys.steps.outcomes import (
 from journeys.steps.scene import Scene
 
 MAX_FOOTPRINTS = 200
+MAX_SECONDS = 2.0  # on the processor
 _SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
 
@@ -41,7 +43,7 @@ class Rehearsal:
 
 
 def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS) -> Rehearsal:
-    """Walks from this step, or from the first one, to the end: at most `at_most` footprints.
+    """Walks from this step, or from the first one, to the end: at most `at_most` footprints, or MAX_SECONDS.
 
     A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
     say so. The scene stays as it is.
@@ -50,13 +52,14 @@ def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_mos
     if start is None:
         return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
     steps: list[Rehearsed] = []
+    until = thread_time() + MAX_SECONDS
     for found in _walk(course, replace(scene), start):
         if isinstance(found, Ended):
             return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
-        if len(steps) == at_most:
+        if len(steps) == at_most or thread_time() > until:
             break
         steps.append(found)
-    return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {at_most} steps.")
+    return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {len(steps)} steps.")
 
 
 def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | Ended]:

@@ -105,3 +105,18 @@ def hold_back(failures: Sequence[Failure]) -> None:
                 [failure.error for failure in failures],
             ],
         )
+
+
+_PUT_BACK = """
+UPDATE journeys_enrollment enrollment SET attempts = enrollment.attempts - 1, due_at = now()
+FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
+WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+"""
+
+
+def put_back(claimed: Sequence[ClaimedEnrollment]) -> None:
+    """There was no time for these: they are due as before, and the claim does not count."""
+    if not claimed:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_PUT_BACK, [[one.id for one in claimed], [one.attempts for one in claimed]])

@@ -22,12 +22,15 @@ from journeys.walking.claims import (
     hold_back,
     is_anybody_due,
     lock_customers_of,
+    put_back,
 )
 from journeys.walking.history import Walked, Written, write_walks
 from journeys.walking.scenes import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
+# Of a batch's time on the processor, while it holds its customers' rows.
+_BATCH_SECONDS = 1.0
 
 
 @dataclass(kw_only=True)
@@ -78,6 +81,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             walks, failures = _walk_all(standings)
             written = write_walks(walks) if walks else Written()
             hold_back(failures)
+            put_back([standing.claimed for standing in standings[len(walks) + len(failures) :]])
     except Exception as error:
         if is_outage(error):
             raise  # nothing is wrong with the enrollments
@@ -88,8 +92,13 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
 
 
 def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[Failure]]:
-    walks, failures = [], []
+    """As many of them, in their order, as there is time for: at least one."""
+    walks: list[Walked] = []
+    failures: list[Failure] = []
+    until = time.thread_time() + _BATCH_SECONDS
     for standing in standings:
+        if (walks or failures) and time.thread_time() > until:
+            break
         try:
             walks.append(Walked(standing=standing, walk=_walk(standing)))
         except Exception as error:

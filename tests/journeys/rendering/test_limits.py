@@ -1,14 +1,15 @@
 """Templates that would run for long, grow without end, or were never templates."""
 
 import time
+from collections import deque
 from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeys.rendering import InvalidTemplate, RenderingFailed
-from tests.journeys.rendering.templates import failure_of, refusal_of, rendered
+from journeys.rendering import InvalidTemplate, RenderingFailed, parse_template
+from tests.journeys.rendering.templates import failure_of, refusal_of, rendered, rendering
 
 BIG = "a" * 60_000
 MANY = list(range(1000))
@@ -58,6 +59,15 @@ BOMBS = [
 def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
     started = time.thread_time()
     assert failure_of(text, big=BIG, many=MANY, more=list(range(100_000)), nested=[[[1] * 20] * 20] * 20) == reason
+    assert time.thread_time() - started < PATIENCE
+
+
+def test_the_templates_of_a_step_share_their_time() -> None:
+    used = rendering(big=BIG)
+    template = parse_template("{{ big | escape | replace: 'a', 'b' | upcase | size }}")
+    started = time.thread_time()
+    with pytest.raises(RenderingFailed, match="it takes too long"):
+        deque((template.render(used) for _ in range(5000)), maxlen=0)
     assert time.thread_time() - started < PATIENCE
 
 

@@ -71,3 +71,10 @@ def test_a_walk_pauses_after_a_hundred_steps_and_goes_on_from_there() -> None:
 def test_what_cannot_be_resumed_says_so() -> None:
     with pytest.raises(ValueError, match="A step of type exit is over when it has begun"):
         walk(course(OUT), scene(), arrival=TimeUp())
+
+
+def test_after_a_while_a_walk_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journeys.steps.course.SECONDS_IN_ONE_GO", 0.0)
+    steps = [{"id": f"s{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(3)]
+    walked = walk(course(*steps))
+    assert ([left.step_id for left in walked.footprints], walked.stop) == (["s0"], Pause(step_id="s1"))

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from journeys.steps.outcomes import Ended
 from journeys.steps.rehearsal import MAX_FOOTPRINTS, Rehearsal, rehearse
 from tests.journeys.steps.scenes import ADA, NOW, course, scene
@@ -78,3 +80,9 @@ def test_a_step_whose_code_raises_ends_the_rehearsal_as_it_would_end_the_enrollm
     assert rehearsal.ended is not None
     assert rehearsal.ended.exited
     assert rehearsal.ending == "The step 'gone' cannot be walked, and would be given up: KeyError: 'gone'"
+
+
+def test_a_rehearsal_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journeys.steps.rehearsal.MAX_SECONDS", -1.0)
+    rehearsal = rehearse(course(GRADE, DAY), scene())
+    assert (rehearsal.steps, rehearsal.ended, rehearsal.ending) == ((), None, "Stopped after 0 steps.")

@@ -71,6 +71,21 @@ def test_a_missing_value_is_empty_and_the_history_notes_it(server: ServerClient,
     assert Customer.objects.get().attributes == {"plan": ""}
 
 
+def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_next(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
+    data(trigger(server, journey, {"external_ids": crowd(acme, 5)}))
+    let_workers_decide()
+    with CaptureQueriesContext(connection) as captured:
+        let_workers_walk()
+    claims = [query for query in captured if "interval '5 seconds'" in query["sql"]]
+    assert len(claims) > 5
+    assert StepRun.objects.filter(state="done").count() == 5
+    assert list(Enrollment.objects.values_list("state", "attempts").distinct()) == [("completed", 0)]
+
+
 def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
     server: ServerClient, acme: Workspace
 ) -> None:
