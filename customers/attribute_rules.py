@@ -1,9 +1,9 @@
 """What an attribute may be called, and how much a profile may hold. The same rules for whoever writes attributes."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engage.compact_json import json_bytes
 from engage.errors import InvalidRequest
 from engage.parsing import KIB
 
@@ -37,7 +37,7 @@ def _problem_of(name: str) -> str | None:
 
 def check_attributes_size(attributes: Mapping[str, Any]) -> None:
     """Raises InvalidRequest where all the attributes of one profile together exceed MAX_ATTRIBUTES_BYTES as JSON."""
-    size = len(json.dumps(attributes, ensure_ascii=False, separators=(",", ":")).encode())
+    size = json_bytes(attributes)
     if size > MAX_ATTRIBUTES_BYTES:
         raise InvalidRequest(
             f"The profile's attributes would come to {size} bytes of JSON; the maximum is {MAX_ATTRIBUTES_BYTES}."

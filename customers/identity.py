@@ -81,17 +81,11 @@ class Resolution:
     created: bool
 
 
-def find_customer(*, workspace_id: str, known_by: Identifiers) -> Customer | None:
-    """The workspace's customer known by these identifiers (at least one), in one query.
+def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
+    """The workspace's customer known by these identifiers (at least one), or a new one with all of them.
 
     userId, external_id, email and phone are tried in this order, and the first that matches somebody wins. A userId is
     compared with the stored user ids and then, where it looks like one, with the customer ids.
-    """
-    return _best_match(workspace_id=workspace_id, known_by=known_by)
-
-
-def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
-    """Like `find_customer`, but where nobody matches, a customer with all the identifiers is created.
 
     A customer who is found stays as they are: no identifier is changed or added. Must run in a transaction, which then
     holds the customer's row (FOR NO KEY UPDATE), so that nobody erases them meanwhile.
@@ -114,7 +108,7 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
 _READ = ("id", "workspace_id", "user_id", "external_id", "email", "phone")
 
 
-def _best_match(*, workspace_id: str, known_by: Identifiers, locked: str = "") -> Customer | None:
+def _best_match(*, workspace_id: str, known_by: Identifiers, locked: str) -> Customer | None:
     query = best_match_query(workspace_id=workspace_id, known_by=known_by)
     with connection.cursor() as cursor:
         cursor.execute(f"{query.sql} {locked}", query.params)

@@ -97,7 +97,7 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
         unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_NOTED_EVERY)
         ApiKey.objects.filter(unnoted, id=key.id).update(last_used_at=now)
-        key.last_used_at = now
+        key.last_used_at = now  # for all who recall it: the next note is due in a minute
     return key
 
 

@@ -16,7 +16,7 @@ _Credential = TypeVar("_Credential")
 
 
 class CredentialMemory(Generic[_Credential]):
-    """What one process knows of one kind of credentials. Those who share one must not change it."""
+    """What one process knows of one kind of credentials. Those who recall one share it: what one writes, all see."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[float, _Credential]] = {}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Never, Self
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from engage.compact_json import json_bytes
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.parsing import KIB, STORED_DEPTH, depth, describe
 
@@ -171,7 +172,7 @@ class ObjectField(StrictField):
             self.refuse(data)
         if depth(data) > STORED_DEPTH:
             raise serializers.ValidationError(f"is nested more than {STORED_DEPTH} deep.", code="too_deep")
-        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+        size = json_bytes(data)
         if size > self.max_bytes:
             raise serializers.ValidationError(
                 f"is {size} bytes of JSON; its maximum is {self.max_bytes}.", code="too_big"

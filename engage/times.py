@@ -12,3 +12,8 @@ Instant = Annotated[str, Keywords(format="date-time", pattern=r"^\d{4}-\d\d-\d\d
 def iso_utc(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds and a Z: "2026-11-20T19:08:00.123Z"."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def iso_utc_or_none(moment: datetime | None) -> str | None:
+    """The same; None for none."""
+    return iso_utc(moment) if moment else None

@@ -1,14 +1,13 @@
 """The trigger's and the look-ups' answers, as the interface spells them."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from engage.compact_json import ascii_json
 from engage.envelope import Success
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
-from engage.times import Instant, iso_utc
+from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.lookups import JobState, TriggerState
 from journeys.models import EnrollmentJob
 from journeys.trigger import Excluded, QueuedMany, QueuedOne
@@ -144,7 +143,7 @@ def bulk_data(queued: QueuedMany) -> BulkData:
 def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: an audience of a million takes no more memory than one of a thousand."""
     envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
-    yield _compact(envelope)[:-2]  # without the braces that close `data` and the envelope
+    yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())
     yield from _array("jobIds", queued.pages_of_job_ids())
     yield "}}"
@@ -153,12 +152,8 @@ def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
 def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
     yield f',"{name}":['
     for number, page in enumerate(pages):
-        yield ("," if number else "") + _compact(page)[1:-1]
+        yield ("," if number else "") + ascii_json(page)[1:-1]
     yield "]"
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def job_data(job: JobState) -> JobData:
@@ -172,7 +167,7 @@ def job_data(job: JobState) -> JobData:
         "reason": job.reason,
         "enrollmentId": job.enrollment_id,
         "queuedAt": iso_utc(job.queued_at),
-        "decidedAt": _iso_or_none(job.decided_at),
+        "decidedAt": iso_utc_or_none(job.decided_at),
     }
 
 
@@ -188,7 +183,3 @@ def trigger_data(trigger: TriggerState) -> TriggerData:
         "results": trigger.results,
         "queuedAt": iso_utc(trigger.queued_at),
     }
-
-
-def _iso_or_none(moment: datetime | None) -> str | None:
-    return iso_utc(moment) if moment else None

@@ -1,12 +1,12 @@
 """The answer to a dry run: what a trigger call would do."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from customers.audience import Named
+from engage.compact_json import ascii_json
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.times import Instant, iso_utc
@@ -120,12 +120,12 @@ def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
 
 def dry_run_pieces(run: DryRun) -> Iterator[str]:
     """The answer in pieces, a page of customers each: it takes no more memory for a million than for a thousand."""
-    yield f'{{"success":true,"message":{_compact(DRY_RUN_MESSAGE)},"data":{{"customers":['
+    yield f'{{"success":true,"message":{ascii_json(DRY_RUN_MESSAGE)},"data":{{"customers":['
     results = Counter[str]()
     for number, page in enumerate(run.pages):
         results.update(_results(page))
-        yield ("," if number else "") + _compact([tried_data(one) for one in page])[1:-1]
-    yield f"],{_compact(_summary(run, results))[1:]}}}"
+        yield ("," if number else "") + ascii_json([tried_data(one) for one in page])[1:-1]
+    yield f"],{ascii_json(_summary(run, results))[1:]}}}"
 
 
 def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
@@ -189,7 +189,3 @@ def _request(request: WebhookRequest) -> RehearsedRequestData:
         "headers": without_secrets(request.headers),
         "body": request.body,
     }
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))

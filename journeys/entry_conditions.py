@@ -28,13 +28,13 @@ WHERE job.journey_id = {} AND {}
 """
 
 
-def check_entry_conditions(conditions: object, *, trigger_type: str, place: str = "entryConditions") -> None:
+def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
     """Whether a journey of this trigger type may have these conditions (null: none).
 
     Raises InvalidCondition, whose message names the place.
     """
     if conditions is not None:
-        parse_condition(conditions, roots=_ROOTS[Journey.TriggerType(trigger_type)], place=place)
+        parse_condition(conditions, roots=_ROOTS[Journey.TriggerType(trigger_type)], place="entryConditions")
 
 
 def failing_conditions(

@@ -1,13 +1,12 @@
 """The answers about enrollments, as the interface spells them."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, TypedDict
 
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.paging import written_cursor
-from engage.times import Instant, iso_utc
+from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.enrollments.by_customer import Entrance, Naming, NamingsPage
 from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
 from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
@@ -158,11 +157,11 @@ def enrollment_data(state: EnrollmentState) -> EnrollmentData:
         "state": enrollment.state,
         "stepId": enrollment.step_id or None,
         "awaitsEvent": enrollment.awaits_event or None,
-        "goesOnAt": _iso_or_none(state.goes_on_at),
+        "goesOnAt": iso_utc_or_none(state.goes_on_at),
         "exitReason": enrollment.exit_reason or None,
         "error": enrollment.error or None,
         "enteredAt": iso_utc(enrollment.entered_at),
-        "endedAt": _iso_or_none(enrollment.ended_at),
+        "endedAt": iso_utc_or_none(enrollment.ended_at),
     }
 
 
@@ -186,7 +185,7 @@ def _step_data(step: RecordedStep) -> StepData:
         "missing": run.missing,
         "eventId": run.event_id,
         "beganAt": iso_utc(run.began_at),
-        "endedAt": _iso_or_none(run.ended_at),
+        "endedAt": iso_utc_or_none(run.ended_at),
         "webhook": _webhook_data(step.delivery, step) if step.delivery else None,
     }
 
@@ -239,7 +238,7 @@ def _naming_data(naming: Naming) -> NamingData:
         "result": naming.result or None,
         "reason": naming.reason or None,
         "queuedAt": iso_utc(naming.queued_at),
-        "decidedAt": _iso_or_none(naming.decided_at),
+        "decidedAt": iso_utc_or_none(naming.decided_at),
         "enrollment": _entrance_data(naming.entrance) if naming.entrance else None,
     }
 
@@ -249,12 +248,8 @@ def _entrance_data(entrance: Entrance) -> EntranceData:
         "enrollmentId": entrance.id,
         "state": entrance.state,
         "stepId": entrance.step_id or None,
-        "goesOnAt": _iso_or_none(entrance.goes_on_at),
+        "goesOnAt": iso_utc_or_none(entrance.goes_on_at),
         "exitReason": entrance.exit_reason or None,
         "enteredAt": iso_utc(entrance.entered_at),
-        "endedAt": _iso_or_none(entrance.ended_at),
+        "endedAt": iso_utc_or_none(entrance.ended_at),
     }
-
-
-def _iso_or_none(moment: datetime | None) -> str | None:
-    return iso_utc(moment) if moment else None

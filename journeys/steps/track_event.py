@@ -3,10 +3,10 @@
 `{"id": "note", "type": "track_event", "eventName": "reminded", "eventProperties": {"plan": "{{ customer.plan }}"}}`.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from engage.compact_json import json_bytes
 from engage.documents import Part
 from engage.parsing import KIB, STORED_DEPTH
 from journeys.rendering import Rendering
@@ -55,13 +55,9 @@ class TrackEvent:
 
 
 def _require_small(properties: Any) -> None:
-    size = _size(properties)
+    size = json_bytes(properties)
     if size > MAX_PROPERTIES_BYTES:
         raise StepFailed(f"The event's properties are {size} bytes of JSON; the maximum is {MAX_PROPERTIES_BYTES}.")
-
-
-def _size(properties: Any) -> int:
-    return len(json.dumps(properties, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _in_words(tracked: TrackedEvent) -> str:
@@ -86,7 +82,7 @@ def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
         return _NO_PROPERTIES
     part.members()
     properties = read_json(step, part, deepest=STORED_DEPTH)
-    size = _size(part.value)
+    size = json_bytes(part.value)
     if size > MAX_PROPERTIES_BYTES:
         part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_PROPERTIES_BYTES}.")
     return properties

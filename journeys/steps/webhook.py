@@ -5,10 +5,10 @@
 rendered, and its result decides where the walk goes on; sending it is the caller's.
 """
 
-import json
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
+from engage.compact_json import unicode_json
 from engage.documents import Part
 from engage.parsing import KIB
 from journeys.rendering import Rendering
@@ -92,7 +92,7 @@ class Webhook:
 
 
 def _encoded(body: object) -> str:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    text = unicode_json(body)
     size = len(text.encode())
     if size > MAX_BODY_BYTES:
         raise StepFailed(f"The body is {size} bytes of JSON; the maximum is {MAX_BODY_BYTES}.")

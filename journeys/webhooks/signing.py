@@ -1,4 +1,8 @@
-"""Standard Webhooks: secrets, and the headers that let a receiver tell who sent a request, and when."""
+"""Standard Webhooks: secrets, and the headers that let a receiver tell who sent a request, and when.
+
+Its library checks signatures, and the tests hold ours to it. To sign takes one line of it, and it knows one secret at a
+time; while a secret is replaced, a request is signed with two.
+"""
 
 import base64
 import hashlib
