@@ -189,6 +189,7 @@ UNFOLD = {
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
+    "LOGIN": {"form": "engage.admin.login.LoginForm"},
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.anywhere.find_anywhere"},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
@@ -233,6 +234,7 @@ BRIDGE_RATE_LIMIT = _rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and a
 # What the calls of one app from one address may make: anyone can send an app id.
 BRIDGE_CUSTOMERS_CREATED_LIMIT = _rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
 BRIDGE_JOURNEYS_STARTED_LIMIT = _rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
+ADMIN_LOGIN_LIMIT = _rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 

@@ -1,0 +1,30 @@
+"""The form by which staff log in: who guesses passwords is not let guess for long."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from unfold.forms import AuthenticationForm
+
+from engage.caps import CapReached, count_towards
+from engage.client_address import client_address
+
+
+class LoginLimitExceeded(CapReached):
+    """Somebody at this address has tried as often as they may."""
+
+    code = "login_limit_exceeded"
+    made = "attempts to log in"
+
+
+class LoginForm(AuthenticationForm):
+    """Counts each attempt, also those that succeed, per address: nobody elsewhere is locked out by it."""
+
+    def clean(self) -> dict[str, Any]:
+        address = client_address(self.request) if self.request else ""
+        try:
+            count_towards(LoginLimitExceeded, caller=address, rate=settings.ADMIN_LOGIN_LIMIT)
+        except LoginLimitExceeded as exceeded:
+            raise ValidationError(exceeded.message, code=exceeded.code) from None
+        cleaned: dict[str, Any] = super().clean()
+        return cleaned

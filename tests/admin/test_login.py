@@ -1,0 +1,27 @@
+"""Logging in, and how often it may be tried."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+LOGIN = "/admin/login/"
+
+
+@pytest.fixture
+def ada(db: None, settings: Settings) -> User:
+    settings.ADMIN_LOGIN_LIMIT = "3/h"
+    return User.objects.create_superuser("ada", password="countess")
+
+
+def status(client: Client, *, password: str, address: str) -> int:
+    """302 where it led in."""
+    return client.post(LOGIN, {"username": "ada", "password": password}, REMOTE_ADDR=address).status_code
+
+
+def test_who_guesses_is_refused_after_a_while_and_nobody_else(ada: User, client: Client) -> None:
+    assert [status(client, password="guess", address="203.0.113.7") for _ in range(3)] == [200] * 3
+    refused = client.post(LOGIN, {"username": "ada", "password": "countess"}, REMOTE_ADDR="203.0.113.7")
+    assert refused.status_code == 200
+    assert "More than 3 attempts to log in in 3600 seconds." in refused.content.decode()
+    assert status(client, password="countess", address="203.0.113.8") == 302
