@@ -189,7 +189,6 @@ UNFOLD = {
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
-    "LOGIN": {"form": "engage.admin.login.LoginForm"},
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.anywhere.find_anywhere"},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},

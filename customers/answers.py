@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from customers.membership import MembershipChange
 from customers.models import Customer
-from customers.roster import Upserted
+from customers.upsert import UpsertedItem
 from engage.errors import Refusal
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
@@ -86,7 +86,7 @@ def customer_record(customer: Customer) -> CustomerRecord:
     }
 
 
-def batch_answer(outcomes: Sequence[Upserted | Refusal]) -> tuple[str, BatchData]:
+def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, BatchData]:
     """Message and data: how many of each, and a result per item in the order of the call."""
     results = [_result(outcome) for outcome in outcomes]
     statuses = [result["status"] for result in results]
@@ -95,9 +95,9 @@ def batch_answer(outcomes: Sequence[Upserted | Refusal]) -> tuple[str, BatchData
     return f"{created} created, {updated} updated, {failed} failed.", data
 
 
-def _result(outcome: Upserted | Refusal) -> ItemDone | ItemFailed:
-    if isinstance(outcome, Upserted):
-        return ItemDone(status="created" if outcome.created else "updated", customerId=outcome.customer.id)
+def _result(outcome: UpsertedItem | Refusal) -> ItemDone | ItemFailed:
+    if isinstance(outcome, UpsertedItem):
+        return ItemDone(status="created" if outcome.created else "updated", customerId=outcome.customer_id)
     return item_failed(outcome)
 
 

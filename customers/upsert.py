@@ -9,19 +9,28 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import F, Func, IntegerField, QuerySet
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
 from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
 from engage.errors import Refusal
+from engage.parsing import KIB
 
+T = TypeVar("T")
 _ATTEMPTS = 20
+# Profiles of more bytes than these together (as PostgreSQL keeps them) are read for a few items at a time: in memory,
+# a profile takes ten times what it takes as text.
+_LARGE_BYTES = 2048 * KIB
+_FEW = 20
+_PROFILE_SIZE = Func(F("attributes"), function="pg_column_size", output_field=IntegerField())
 _IDENTIFIERS = ("external_id", "email", "phone", "user_id")
 # bulk_update() would write a CASE with a branch per row for every field.
 _UPDATE = """
@@ -42,13 +51,21 @@ class TooManyAtOnce(Refusal):
     code = "too_many_at_once"
 
 
+@dataclass(frozen=True)
+class UpsertedItem:
+    """What became of an item of a batch. Not the customer: a thousand profiles may be large."""
+
+    customer_id: str
+    created: bool
+
+
 def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> Upserted:
     """Creates or updates the customer whom the identifiers mean.
 
     Raises MissingParameter, CustomerNotFound, IdentifierConflict, InvalidRequest or TooManyAtOnce; nothing is then
     written.
     """
-    (outcome,) = upsert_customers(workspace_id=workspace_id, items=[data], now=now)
+    (outcome,) = _undisturbed(lambda: _apply(workspace_id, [data], now))
     if isinstance(outcome, Refusal):
         raise outcome
     return outcome
@@ -56,15 +73,28 @@ def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> 
 
 def upsert_customers(
     *, workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime
-) -> list[Upserted | Refusal]:
+) -> list[UpsertedItem | Refusal]:
     """The same for many, as if they came one after the other: a result per item, in order.
 
     An item that was refused when it was read keeps its place and its refusal. Raises TooManyAtOnce.
     """
+
+    def apply_all() -> list[UpsertedItem | Refusal]:
+        return [
+            UpsertedItem(outcome.customer.id, outcome.created) if isinstance(outcome, Upserted) else outcome
+            for some in _parts(workspace_id, items)
+            for outcome in _apply(workspace_id, some, now)
+        ]
+
+    return _undisturbed(apply_all)
+
+
+def _undisturbed(work: Callable[[], T]) -> T:
+    """Does the work in a transaction, and again where another call came between. Raises TooManyAtOnce."""
     for _ in range(_ATTEMPTS):
         try:
             with transaction.atomic():
-                return _apply(workspace_id, items, now)
+                return work()
         except (IntegrityError, OperationalError) as error:
             if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
                 raise
@@ -74,21 +104,31 @@ def upsert_customers(
     )
 
 
+def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:
+    """All of them, their customers locked; a few at a time where the profiles together are too large for memory."""
+    stored = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE).values_list("size", flat=True)
+    size = max(1, len(items)) if sum(stored) <= _LARGE_BYTES else _FEW
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
 def _apply(workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime) -> list[Upserted | Refusal]:
-    accepted = [item for item in items if isinstance(item, CustomerData)]
-    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, accepted), now=now)
+    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, _accepted(items)), now=now)
     outcomes = [_outcome(roster, item) for item in items]
     _write(workspace_id, roster, now)
     return outcomes
 
 
-def _locked(workspace_id: str, items: Sequence[CustomerData]) -> list[Customer]:
+def _accepted(items: Sequence[CustomerData | Refusal]) -> list[CustomerData]:
+    return [item for item in items if isinstance(item, CustomerData)]
+
+
+def _locked(workspace_id: str, items: Sequence[CustomerData]) -> QuerySet[Customer]:
     """Every customer who has one of the identifiers sent."""
     values: dict[str, set[str]] = {}
     for item in items:
         for field, value in item.sent().items():
             values.setdefault(field, set()).add(value)
-    return list(having_any(workspace_id=workspace_id, identifiers=values).select_for_update(no_key=True))
+    return having_any(workspace_id=workspace_id, identifiers=values).select_for_update(no_key=True)
 
 
 def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:

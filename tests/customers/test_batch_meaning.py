@@ -1,5 +1,6 @@
 """A batch means what its items would mean one after the other."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from customers.identity import Identifiers
 from customers.models import Customer
 from customers.roster import CustomerData, Upserted
-from customers.upsert import upsert_customer, upsert_customers
+from customers.upsert import UpsertedItem, upsert_customer, upsert_customers
 from engage.errors import Refusal
 from engage.models import Workspace
 from tests.factories import CustomerFactory, WorkspaceFactory
@@ -59,8 +60,8 @@ def _one_by_one(workspace: Workspace, items: list[CustomerData]) -> list[Upserte
     return outcomes
 
 
-def _described(outcomes: list[Upserted | Refusal]) -> list[Any]:
-    return [outcome.created if isinstance(outcome, Upserted) else outcome.code for outcome in outcomes]
+def _described(outcomes: Sequence[Upserted | UpsertedItem | Refusal]) -> list[Any]:
+    return [outcome.code if isinstance(outcome, Refusal) else outcome.created for outcome in outcomes]
 
 
 def _state(workspace: Workspace) -> list[str]:
@@ -68,9 +69,14 @@ def _state(workspace: Workspace) -> list[str]:
 
 
 @pytest.mark.django_db
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("large_bytes", [1_000_000, -1])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(items=st.lists(_items, min_size=1, max_size=8))
-def test_a_batch_ends_where_its_items_one_after_the_other_end(items: list[dict[str, Any]]) -> None:
+def test_a_batch_ends_where_its_items_one_after_the_other_end(
+    monkeypatch: pytest.MonkeyPatch, large_bytes: int, items: list[dict[str, Any]]
+) -> None:
+    monkeypatch.setattr("customers.upsert._LARGE_BYTES", large_bytes)  # -1: a few items at a time
+    monkeypatch.setattr("customers.upsert._FEW", 3)
     batched, batched_ids = _populated(BEFORE)
     single, single_ids = _populated(BEFORE)
     together = upsert_customers(workspace_id=batched.id, items=[_data(item, batched_ids) for item in items], now=NOW)

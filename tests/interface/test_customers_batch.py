@@ -178,9 +178,9 @@ def test_the_number_of_queries_does_not_grow_with_the_batch(
 ) -> None:
     CustomerFactory.create(workspace=acme, external_id="person-0", email="old@acme.example")
     batch = [{"external_id": f"person-{n}", "email": f"{n}@acme.example", "attributes": {"n": n}} for n in range(size)]
-    with django_assert_num_queries(8):  # the key twice, the transaction twice; lock, let go, update, insert
+    with django_assert_num_queries(9):  # the key twice, the transaction twice; lock, read, let go, update, insert
         answer = _send(server, acme, batch)
     assert (answer["created"], answer["updated"]) == (size - 1, 1)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         assert _send(server, acme, [{**item, "attributes": {"n": "x"}} for item in batch])["updated"] == size
     assert Customer.objects.filter(workspace=acme, attributes={"n": "x"}).count() == size
