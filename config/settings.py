@@ -203,6 +203,7 @@ MIDDLEWARE = [
     "engage.request_times.RequestTimesMiddleware",
     "engage.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
