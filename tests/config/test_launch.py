@@ -107,6 +107,7 @@ def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
         assert message.startswith(f"127.0.0.1:{port} is not free (")
         advice = re.search(r"Choose another: PORT=(\d+) make run$", message)
         assert advice
+        assert int(advice[1]) > port
         socket.create_server(("127.0.0.1", int(advice[1]))).close()
     assert list(folder.iterdir()) == []
 
