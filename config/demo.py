@@ -24,7 +24,7 @@ class SeededWorkspace(TypedDict):
 
 
 class Demo(TypedDict):
-    """`adminPassword` is None where somebody else made the account; `webhookSecret` signs the workspace's webhooks."""
+    """`adminPassword` is None where somebody else has set it; `webhookSecret` signs the workspace's webhooks."""
 
     workspace: SeededWorkspace
     adminPassword: str | None

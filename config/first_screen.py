@@ -64,7 +64,9 @@ def try_trigger(*, address: Address, demo: Demo) -> Verdict:
 
 def first_screen(*, address: Address, demo: Demo) -> str:
     """Sends one trigger, and tells how it went."""
-    password = demo["adminPassword"] or "as it was set before; manage.py changepassword admin sets another"
+    password = (
+        demo["adminPassword"] or "as it was set before; .venv/bin/python manage.py changepassword admin sets another"
+    )
     try:
         proof = _proof(address, demo, try_trigger(address=address, demo=demo))
     except TriggerFailed as failure:

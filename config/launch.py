@@ -1,5 +1,6 @@
 """`make run`: from nothing to a running service, and on Ctrl-C back again, one thing after the other."""
 
+import errno
 import os
 import signal
 import socket
@@ -17,8 +18,9 @@ import redis
 from config import embedded
 from config.demo import read_demo
 from config.first_screen import Address, first_screen
+from config.locks import FileLock
 from config.processes import ProcessEnded, Processes
-from config.servers import ROOT, EmbeddedServerError
+from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
 
 START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
 STOP = 10.0  # seconds for the processes, and for the servers after them
@@ -27,6 +29,7 @@ WORKERS = 3  # of the Procfile
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
+RECEIVER_HOST = "127.0.0.1"
 LOOPBACK = "127.0.0.0/8"
 PORTS_TRIED = 100
 
@@ -57,10 +60,10 @@ def main() -> int:
 
 
 def _launch(*, host: str, port: str) -> NoReturn:
-    if os.environ.setdefault("ENVIRONMENT", "development") != "development":
-        raise LaunchError("make run is for development: it makes a demo. In production, run the Procfile's processes.")
-    _refuse_a_busy_port(host, port)
-    address = Address(host=ANY_ADDRESS.get(host, host), port=int(port))
+    _refuse_production()
+    address = _address(host, port)
+    _lock_data(address)
+    _refuse_a_busy_port(host, address.port)
     os.environ["DEMO_RECEIVER_PORT"] = str(_free_port_above(address.port))
     os.environ.setdefault("WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)  # the demo's receiver is on this machine
     redis_url = _ensure_servers()
@@ -83,27 +86,61 @@ def _launch(*, host: str, port: str) -> NoReturn:
         processes.stop(within=STOP)
 
 
-def _refuse_a_busy_port(host: str, port: str) -> None:
+def _refuse_production() -> None:
+    """A database that is given may be a real one, as the settings take it to be: development has to be said, then."""
+    if os.environ.get("DATABASE_URL") and not os.environ.get("ENVIRONMENT"):
+        raise LaunchError(
+            "DATABASE_URL is set, and make run would migrate that database and make a demo and an administrator in it. "
+            "Where that is meant, say so: ENVIRONMENT=development make run"
+        )
+    if os.environ.setdefault("ENVIRONMENT", "development") != "development":
+        raise LaunchError("make run is for development: it makes a demo. In production, run the Procfile's processes.")
+
+
+def _address(host: str, port: str) -> Address:
     if not port.isdecimal() or not 0 < int(port) < 2**16:
         raise LaunchError(f"PORT must be a number from 1 to 65535, not {port!r}.")
+    return Address(host=ANY_ADDRESS.get(host, host), port=int(port))
+
+
+def _lock_data(address: Address) -> None:
+    """Until this process ends: two on the same data would send each other's tour to their own receiver."""
+    lock = FileLock.at(launcher_lock())
+    if not lock.try_exclusive():
+        raise LaunchError(
+            f"make run is running already, at {lock.noted()}, with the data in {data_folder()}. "
+            "Use that one or stop it, or give this one data of its own: EMBEDDED_DATA=... make run"
+        )
+    lock.note(address.url)
+
+
+def _refuse_a_busy_port(host: str, port: int) -> None:
     try:
-        family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
+        _bind(host, port)
     except OSError as error:
-        raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT=8001 make run") from error
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise LaunchError(f"HOST must be a name or an address of this machine, not {host!r} ({error}).") from error
+        free = _free_port_above(port, host=host)
+        raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT={free} make run") from error
 
 
-def _free_port_above(port: int) -> int:
-    """For the demo's receiver: mostly the next port, so that its address stays the same from start to start."""
+def _free_port_above(port: int, *, host: str = RECEIVER_HOST) -> int:
+    """Mostly the next one, so that the address of the demo's receiver stays the same from start to start."""
     for candidate in range(port + 1, min(port + PORTS_TRIED, 2**16)):
         try:
-            with socket.create_server(("127.0.0.1", candidate)):
-                return candidate
+            _bind(host, candidate)
         except OSError:
             continue
-    raise LaunchError(f"No port from {port + 1} to {port + PORTS_TRIED} is free for the demo's receiver of webhooks.")
+        return candidate
+    raise LaunchError(f"No port of {host} from {port + 1} to {port + PORTS_TRIED} is free.")
+
+
+def _bind(host: str, port: int) -> None:
+    """Raises OSError where a server could not."""
+    family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(where)
 
 
 def _ensure_servers() -> str:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Self
 
-_WIDTH = 20  # of a process id, padded
+_WIDTH = 300  # bytes of a note, padded
 
 
 class FileLock:
@@ -38,15 +38,23 @@ class FileLock:
         os.close(self.fd)
 
     def note_holder(self, pid: int) -> None:
-        """Write down who is about to hold it, for whoever wants to send that process a signal.
-
-        One write of a fixed length: who reads meanwhile finds the holder before or this one.
-        """
-        os.pwrite(self.fd, str(pid).ljust(_WIDTH).encode(), 0)
+        """Write down who is about to hold it, for whoever wants to send that process a signal."""
+        self.note(str(pid))
 
     def holder(self) -> int:
         """The process that holds it; meaningful only while somebody does."""
-        return int(os.pread(self.fd, _WIDTH, 0))
+        return int(self.noted())
+
+    def note(self, text: str) -> None:
+        """Write down what others should know of the holder.
+
+        One write of a fixed length: who reads meanwhile finds the note before or this one.
+        """
+        os.pwrite(self.fd, text.ljust(_WIDTH).encode(), 0)
+
+    def noted(self) -> str:
+        """What the last holder wrote down."""
+        return os.pread(self.fd, _WIDTH, 0).decode().rstrip()
 
     def stands_at(self, path: Path) -> bool:
         """Whether this handle is still the file that others would open there."""

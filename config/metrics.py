@@ -9,11 +9,11 @@ from secrets import compare_digest
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 
 from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
 from engage.authentication import Unauthorized
-from engage.envelope import failure_body
+from engage.envelope import plain_failure
 from engage.redis_availability import REDIS_FAILURES
 from engage.tallies import BUCKETS, DECISIONS, LIMITS_ALONE, REQUESTS, SUM, WEBHOOKS, Name, all_counts, tallies
 from journeys.backlog import COUNTED_AT_MOST, Backlog, backlog
@@ -27,8 +27,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         if settings.PRODUCTION:
             raise Http404
     elif not _has_token(request):
-        refusal = Unauthorized("Send METRICS_TOKEN as a bearer token.")
-        return JsonResponse(failure_body(refusal), status=refusal.status, headers={"WWW-Authenticate": "Bearer"})
+        return plain_failure(Unauthorized("Send METRICS_TOKEN as a bearer token."))
     return HttpResponse(exposition(_metrics()), content_type=CONTENT_TYPE)
 
 

@@ -117,6 +117,11 @@ def data_folder() -> Path:
     return folder
 
 
+def launcher_lock() -> Path:
+    """Held by the `make run` that uses the data, with its address as the note."""
+    return _socket_folder(data_folder()) / "launcher"
+
+
 def _socket_folder(data_folder: Path) -> Path:
     """A short private folder, found again by the data's path and the user.
 

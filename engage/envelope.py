@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 import structlog
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import DisallowedHost, PermissionDenied
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation
@@ -28,6 +28,7 @@ from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
 Data = TypeVar("Data")
+_LONGEST_HOST = 255
 
 
 class Success(TypedDict, Generic[Data]):
@@ -131,21 +132,24 @@ def _internal_error() -> InternalError:
 # Django's own handlers, for what never reaches a view --------------------------------------------------------------
 
 
-def _plain(refusal: Refusal) -> JsonResponse:
-    return JsonResponse(failure_body(refusal), status=refusal.status)
+def plain_failure(refusal: Refusal) -> JsonResponse:
+    """The refusal as an answer of Django's, outside of DRF's views."""
+    return JsonResponse(failure_body(refusal), status=refusal.status, headers=refusal.headers)
 
 
 def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return _plain(InvalidRequest("The request could not be understood."))
+    if isinstance(exception, DisallowedHost):
+        log.warning("host_not_allowed", host=request.headers.get("Host", "")[:_LONGEST_HOST])
+    return plain_failure(InvalidRequest("The request could not be understood."))
 
 
 def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return _plain(Forbidden("This is not allowed."))
+    return plain_failure(Forbidden("This is not allowed."))
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return _plain(NotFound("There is nothing at this address."))
+    return plain_failure(NotFound("There is nothing at this address."))
 
 
 def answer_server_error(request: HttpRequest) -> JsonResponse:
-    return _plain(InternalError("Something went wrong on our side."))
+    return plain_failure(InternalError("Something went wrong on our side."))

@@ -83,7 +83,7 @@ def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
         raise NoSuchJourney(f"There is no journey with the id or key {name!r}{where}.")
     if len(found) > 1:
         keys = ", ".join(journey.workspace.key for journey in found)
-        raise NoSuchJourney(f"Several workspaces have a journey {name!r}: {keys}. Say which one.")
+        raise NoSuchJourney(f"Several workspaces have a journey {name!r}: {keys}. Say which one with --workspace KEY.")
     return found[0]
 
 

@@ -61,6 +61,10 @@ class SeededWorkspace:
 
 def read_seed(document: Mapping[str, object]) -> Seed:
     """The description in a parsed JSON document. Raises InvalidSeed, whose message begins with the place."""
+    if "steps" in document:
+        Part(document["steps"], "steps", InvalidSeed).refuse(
+            'is not known here. A journey stands in journeys: {"workspace": {"key": "acme"}, "journeys": [{…}]}.'
+        )
     whole = Part(document, "", InvalidSeed).fields(
         required=["workspace"], optional=["apiKeys", "apps", "customers", "segments", "journeys"]
     )

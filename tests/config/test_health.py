@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import structlog
 from django.db import OperationalError, connection
 from django.test import Client
 
@@ -39,3 +40,44 @@ def test_postgresql_decides() -> None:
     with connection.execute_wrapper(fail):
         answer = get("/readyz")
     assert (answer.status_code, answer.json()["postgresql"]) == (503, "down")
+
+
+# Whoever asks, and however ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+@pytest.mark.parametrize("host", ["10.1.2.3:8000", "no host at all"])
+def test_they_answer_whatever_the_host_is(settings: Any, path: str, host: str) -> None:
+    settings.ALLOWED_HOSTS = ["engage.example"]
+    assert Client().get(path, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_in_production_too_where_http_is_redirected(settings: Any, path: str) -> None:
+    settings.ALLOWED_HOSTS, settings.METRICS_TOKEN = ["engage.example"], "s3cret"
+    settings.SECURE_SSL_REDIRECT, settings.SECURE_REDIRECT_EXEMPT = True, [rf"^{path[1:]}$"]
+    answer = Client().get(path, headers={"Host": "10.1.2.3:8000", "Authorization": "Bearer s3cret"})
+    assert answer.status_code == 200
+
+
+def test_elsewhere_a_host_that_is_not_allowed_is_refused_and_named_in_the_log(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["engage.example"]
+    with structlog.testing.capture_logs() as lines:
+        answer = Answer.of(Client().get("/api/v1/schema", headers={"Host": "10.1.2.3:8000"}))
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert {"event": "host_not_allowed", "host": "10.1.2.3:8000", "log_level": "warning"} in lines
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_other_methods_are_refused_in_json(path: str, method: str) -> None:
+    answer = Answer.of(Client(enforce_csrf_checks=True).generic(method, path))
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert answer.json()["code"] == "method_not_allowed"
+    assert answer.json()["message"] == f'Method "{method}" not allowed.'
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_a_head_is_a_get_without_its_body(path: str) -> None:
+    answer = Answer.of(Client().head(path))
+    assert (answer.status_code, answer.content) == (200, b"")

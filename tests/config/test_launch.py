@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,15 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
     try:
         screen = text_once_there(output, launcher, until="Ctrl-C stops everything")
         answers = [pasted(line) for line in re.findall(r"^  (curl .*)$", screen, re.MULTILINE)]
+        beside = refused({})
     finally:
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
     assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
     assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 6
+    assert beside.startswith(
+        f"make run is running already, at http://127.0.0.1:{os.environ['PORT']}, with the data in "
+    )
     assert code == 0
     assert "Traceback" not in output.read_text()
     assert left_over(folder) == []
@@ -99,9 +104,28 @@ def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         message = refused({"PORT": str(port)})
-    assert message.startswith(f"127.0.0.1:{port} is not free (")
-    assert message.endswith("Choose another: PORT=8001 make run")
+        assert message.startswith(f"127.0.0.1:{port} is not free (")
+        advice = re.search(r"Choose another: PORT=(\d+) make run$", message)
+        assert advice
+        assert int(advice[1]) > port
+        socket.create_server(("127.0.0.1", int(advice[1]))).close()
     assert list(folder.iterdir()) == []
+
+
+def test_the_port_that_is_advised_is_free(folder: Path) -> None:
+    """Beside a running one, the next port is its receiver's."""
+    with ExitStack() as stack:
+        web = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = web.getsockname()[1]
+        with suppress(OSError):  # somebody else's, which is as good
+            stack.enter_context(socket.create_server(("127.0.0.1", port + 1)))
+        assert f"PORT={port + 1} " not in refused({"PORT": str(port)})
+
+
+@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
+def test_a_host_that_is_not_this_machine_is_not_called_busy(folder: Path, host: str) -> None:
+    message = refused({"HOST": host})
+    assert message.startswith(f"HOST must be a name or an address of this machine, not {host!r} (")
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
@@ -111,3 +135,10 @@ def test_a_port_that_is_none_is_refused(folder: Path, port: str) -> None:
 
 def test_production_is_refused_because_a_demo_would_be_made(folder: Path) -> None:
     assert refused({"ENVIRONMENT": "production"}).startswith("make run is for development")
+
+
+def test_a_database_that_is_given_is_left_alone_unless_development_is_said(folder: Path) -> None:
+    message = refused({"DATABASE_URL": "postgres://engage@127.0.0.1:1/engage"})
+    assert message.startswith("DATABASE_URL is set, and make run would migrate that database and make a demo")
+    assert message.endswith("ENVIRONMENT=development make run")
+    assert list(folder.iterdir()) == []

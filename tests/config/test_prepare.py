@@ -1,12 +1,17 @@
 """`manage.py prepare`: the demo and the administrator, made once and noted beside the data."""
 
+import json
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from config.demo import ADMIN, Demo, read_demo
+from engage.credentials import digest
 from engage.models import ApiKey, Workspace
 
 pytestmark = pytest.mark.django_db
@@ -59,3 +64,46 @@ def test_notes_of_another_database_are_replaced() -> None:
     second = prepared()
     assert second["workspace"]["workspaceId"] != first["workspace"]["workspaceId"]
     assert second["adminPassword"] != first["adminPassword"]
+
+
+def works(secret: str | None) -> bool:
+    return ApiKey.objects.get(digest=digest(secret or "")).is_valid_at(timezone.now())
+
+
+def test_a_key_that_was_replaced_is_noted_no_longer_and_its_successor_goes_on() -> None:
+    first = prepared()["workspace"]["apiKeys"]["server"]
+    printed = StringIO()
+    call_command("seed_workspace", "--new-keys", "--json", stdout=printed)
+    second = prepared()
+    noted = second["workspace"]["apiKeys"]["server"]
+    assert noted != first
+    assert works(noted)
+    assert works(json.loads(printed.getvalue())["apiKeys"]["server"])
+    assert prepared() == second
+
+
+@pytest.mark.parametrize("change", ["revoked_at", "expires_at"])
+def test_a_key_that_is_over_is_noted_no_longer(change: str) -> None:
+    first = prepared()["workspace"]["apiKeys"]["server"]
+    ApiKey.objects.update(**{change: timezone.now()})
+    second = prepared()["workspace"]["apiKeys"]["server"]
+    assert second != first
+    assert works(second)
+
+
+def test_a_password_that_was_changed_is_noted_no_longer() -> None:
+    assert prepared()["adminPassword"]
+    user = User.objects.get()
+    user.set_password("another one")
+    user.save()
+    assert prepared()["adminPassword"] is None
+    assert User.objects.get().check_password("another one")
+
+
+def test_in_production_nothing_is_made(settings: Any, notes: Path) -> None:
+    settings.PRODUCTION = True
+    with pytest.raises(CommandError, match=r"prepare is for development"):
+        call_command("prepare")
+    assert not Workspace.objects.exists()
+    assert not User.objects.exists()
+    assert not notes.exists()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,17 @@ def test_an_unknown_environment_is_refused() -> None:
     [
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8,loopback"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
-        ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be at least 1."),
+        ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be a whole number, at least 1, not '0'."),
+        ({"WEBHOOK_THREADS": "x"}, "WEBHOOK_THREADS must be a whole number, at least 1, not 'x'."),
+        ({"TRUSTED_PROXIES": "yes"}, "TRUSTED_PROXIES must be a whole number, at least 0, not 'yes'."),
+        ({"RETAIN_JOBS_DAYS": "foo"}, "RETAIN_JOBS_DAYS must be a whole number, at least 0, not 'foo'."),
+        ({"RETAIN_EVENTS_DAYS": "-1"}, "RETAIN_EVENTS_DAYS must be a whole number, at least 0, not '-1'."),
+        ({"BEHIND_PROXY": "maybe"}, "BEHIND_PROXY must be true or false, not 'maybe'."),
+        ({"SECURE_SSL_REDIRECT": ""}, "SECURE_SSL_REDIRECT must be true or false, not ''."),
+        ({"DEBUG": "ture"}, "DEBUG must be true or false, not 'ture'."),
+        ({"CREDENTIALS_KEPT_SECONDS": "inf"}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5, not "),
+        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
         ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
@@ -66,6 +77,47 @@ def test_settings_that_mean_nothing_are_refused(variable: dict[str, str], messag
     done = start({**PRODUCTION, **variable})
     assert done.returncode != 0
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("key", ["short", "abcd" * 20])
+def test_a_secret_key_that_could_be_guessed_is_refused(key: str) -> None:
+    done = start({**PRODUCTION, "SECRET_KEY": key})
+    assert done.returncode != 0
+    assert "SECRET_KEY must be at least 50 characters long, with at least 5 different ones" in done.stderr
+    assert key not in done.stderr
+
+
+def test_a_secret_key_that_django_made_for_a_new_project_is_refused() -> None:
+    done = start({**PRODUCTION, "SECRET_KEY": f"django-insecure-{PRODUCTION['SECRET_KEY']}"})
+    assert "SECRET_KEY must not begin with django-insecure-" in done.stderr
+
+
+@pytest.mark.parametrize("hosts", ["*", "engage.example,*", "*.engage.example", ","])
+def test_hosts_that_name_none_are_refused(hosts: str) -> None:
+    done = start({**PRODUCTION, "ALLOWED_HOSTS": hosts})
+    assert done.returncode != 0
+    assert "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://engage:hush@db.example/engage",
+        "db.example",
+        "postgres://engage:hush@db.example",
+        "postgres://engage:hush@db.example:port/engage",
+    ],
+)
+def test_a_database_url_that_is_none_of_postgresql_is_refused_without_its_password(url: str) -> None:
+    done = start({**PRODUCTION, "DATABASE_URL": url})
+    assert done.returncode != 0
+    assert "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://" in done.stderr
+    assert "hush" not in done.stderr
+
+
+def test_words_for_yes_no_and_levels_are_taken_in_any_case() -> None:
+    code = "from config.settings import SECURE_SSL_REDIRECT, LOG_LEVEL; print(SECURE_SSL_REDIRECT, LOG_LEVEL)"
+    assert start({**PRODUCTION, "SECURE_SSL_REDIRECT": "Off", "LOG_LEVEL": "debug"}, code).stdout == "False DEBUG\n"
 
 
 def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() -> None:
@@ -94,3 +146,13 @@ def test_what_the_database_url_says_counts() -> None:
 def test_nothing_embedded_starts_in_production() -> None:
     code = "import config.settings, config.embedded; assert not config.embedded._in_use"
     assert start(PRODUCTION, code).returncode == 0
+
+
+def test_in_production_nothing_is_served_before_the_static_files_are_collected(tmp_path: Path) -> None:
+    serve = f"import config.settings, pathlib; config.settings.STATIC_ROOT = pathlib.Path({str(tmp_path)!r})"
+    serve += "; import config.wsgi"
+    done = start(PRODUCTION, serve)
+    assert done.returncode != 0
+    assert "The static files are not collected: run manage.py collectstatic" in done.stderr
+    (tmp_path / "staticfiles.json").write_text('{"version": "1.1", "paths": {}, "hash": ""}')
+    assert start(PRODUCTION, serve).returncode == 0

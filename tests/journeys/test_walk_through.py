@@ -158,7 +158,7 @@ def test_in_an_event_journey_the_payload_is_the_event(
 
 def test_a_name_that_several_workspaces_use_needs_the_workspace(journey: Journey, ada: Customer) -> None:
     message = refusal("welcome", "--customer", "ada")
-    assert message == "Several workspaces have a journey 'welcome': acme, rival. Say which one."
+    assert message == "Several workspaces have a journey 'welcome': acme, rival. Say which one with --workspace KEY."
 
 
 @pytest.mark.parametrize(

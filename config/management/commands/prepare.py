@@ -6,32 +6,39 @@ import secrets
 from io import StringIO
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from config.demo import ADMIN, Demo, SeededWorkspace, read_demo, write_demo
 from config.tour import TOUR, tour_steps
-from engage.models import Workspace
+from engage.credentials import digest
+from engage.models import ApiKey, Workspace
 from journeys.design import save_journey
+from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
+
+_KEY = "server"  # which the first screen uses
 
 
 class Command(BaseCommand):
     help = "Migrate; make the demo workspace and an administrator where they are missing, and note their secrets."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError("prepare is for development: it makes a demo and an administrator. Nothing was done.")
         call_command("migrate", verbosity=0)
         known = read_demo()
         workspace = known["workspace"] if known else None
         if workspace is None or not Workspace.objects.filter(id=workspace["workspaceId"]).exists():
             workspace = _seed()
-        password = known["adminPassword"] if known else None
-        if not User.objects.filter(username=ADMIN).exists():
-            password = secrets.token_urlsafe(12)
-            User.objects.create_superuser(ADMIN, password=password)
+        password = _ensure_administrator(noted=known["adminPassword"] if known else None)
         stored = Workspace.objects.get(id=workspace["workspaceId"])
+        if not _is_valid(workspace["apiKeys"][_KEY], stored):
+            workspace["apiKeys"][_KEY] = _make_another_key(stored)
         if port := os.environ.get("DEMO_RECEIVER_PORT"):
             workspace["journeys"][TOUR] = _save_tour(stored, receiver=f"http://127.0.0.1:{port}")
         secret = current_secrets([stored.id])[stored.id]
@@ -50,6 +57,28 @@ def _seed_workspace(*options: str) -> SeededWorkspace:
     call_command("seed_workspace", "--json", *options, stdout=printed)
     seeded: SeededWorkspace = json.loads(printed.getvalue())
     return seeded
+
+
+def _ensure_administrator(*, noted: str | None) -> str | None:
+    """The password; None where somebody else has set it."""
+    user = User.objects.filter(username=ADMIN).first()
+    if user is None:
+        fresh = secrets.token_urlsafe(12)
+        User.objects.create_superuser(ADMIN, password=fresh)
+        return fresh
+    return noted if noted and user.check_password(noted) else None
+
+
+def _is_valid(secret: str | None, workspace: Workspace) -> bool:
+    key = ApiKey.objects.filter(workspace=workspace, digest=digest(secret or "")).first()
+    return key is not None and key.is_valid_at(timezone.now())
+
+
+def _make_another_key(workspace: Workspace) -> str | None:
+    """Under a name of its own: the key that has replaced the noted one may be in use."""
+    another = SeedApiKey(name="make run", rate_limit=None)
+    with transaction.atomic():
+        return seed_api_keys(workspace=workspace, keys=[another], renew=True)[another.name]
 
 
 def _save_tour(workspace: Workspace, *, receiver: str) -> str:

@@ -33,6 +33,10 @@ BAD: list[tuple[Any, str]] = [
         described(journey=[]),
         "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, journeys.",
     ),
+    (
+        {"key": "welcome", "name": "Welcome", "steps": []},
+        'steps is not known here. A journey stands in journeys: {"workspace": {"key": "acme"}, "journeys": [{…}]}.',
+    ),
     (described(journeys={}), "journeys must be an array, but an object came."),
     (described(apiKeys=[{}]), "apiKeys[0].name is required."),
     (described(apiKeys=[{"name": "n" * 101}]), "apiKeys[0].name: Ensure this value has at most 100 characters"),

@@ -1,0 +1,39 @@
+"""`manage.py`: Django's commands, which end in one line where the set-up is not one that they can work with."""
+
+import sys
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+from django.db import DatabaseError, connection
+from psycopg.errors import UndefinedColumn, UndefinedTable
+
+from config.servers import EmbeddedServerError
+from engage.outages import is_outage
+
+_MIGRATING = ("migrate", "prepare")
+
+
+def execute(arguments: list[str]) -> int:
+    """Runs the command; the exit code. What is no matter of the set-up, or is asked for with --traceback, is raised."""
+    try:
+        execute_from_command_line(arguments)
+    except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
+        reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))
+        if reason is None:
+            raise
+        sys.stderr.write(f"{reason}\n")
+        return 1
+    return 0
+
+
+def _reason(error: Exception, *, command: str) -> str | None:
+    """What is wrong with the set-up, in one line; None where nothing is."""
+    if not isinstance(error, DatabaseError):
+        return str(error)
+    if isinstance(error.__cause__, UndefinedTable | UndefinedColumn) and command not in _MIGRATING:
+        return "The database lacks tables or columns that this version needs: run manage.py migrate first."
+    if is_outage(error):
+        known, said = connection.settings_dict, str(error).partition("\n")[0]
+        where = f"{known['HOST'] or 'this machine'}:{known['PORT'] or 5432}"
+        return f"PostgreSQL does not answer at {where} for the database {known['NAME']}: {said}"
+    return None

@@ -1,0 +1,54 @@
+"""`manage.py` says in one line where the set-up is not one that a command can work with."""
+
+import os
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+from config import embedded
+from config.servers import ROOT
+
+COMMANDS = ["seed_workspace", "prune", "walk_through welcome --customer ada", "webhook_secret demo"]
+NOBODY = "postgres://engage:hush@127.0.0.1:1/engage"
+
+
+def manage(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *command.split()], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "ENVIRONMENT": "development", **environment},
+    )  # fmt: skip
+
+
+def unmigrated() -> str:
+    """A database of the tests' server that holds no tables."""
+    url = urlsplit(os.environ.get("DATABASE_URL") or embedded.database_url())
+    return url._replace(path="/postgres").geturl()
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "prepare", "createsuperuser --no-input --username x --email x@x.io"])
+def test_where_nobody_answers(command: str) -> None:
+    done = manage(command, DATABASE_URL=NOBODY)
+    assert done.returncode == 1
+    assert done.stderr.startswith("PostgreSQL does not answer at 127.0.0.1:1 for the database engage: connection ")
+    assert done.stderr.count("\n") == 1
+    assert "hush" not in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_nothing_is_migrated(command: str) -> None:
+    done = manage(command, DATABASE_URL=unmigrated())
+    assert (done.returncode, done.stderr) == (
+        1, "The database lacks tables or columns that this version needs: run manage.py migrate first.\n",
+    )  # fmt: skip
+
+
+def test_where_a_setting_is_refused() -> None:
+    done = manage("prune", LOG_LEVEL="loud")
+    assert done.returncode == 1
+    assert done.stderr == "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'.\n"
+
+
+def test_who_wants_to_see_where_it_was_raised_is_shown() -> None:
+    assert "Traceback" in manage("prune --traceback", DATABASE_URL=NOBODY).stderr
