@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
+from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
@@ -49,6 +51,12 @@ class RecordAdmin(ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         links = [column.field for column in self.get_list_display(request) if isinstance(column, Linked)]
         return super().get_queryset(request).prefetch_related(*links)
+
+    def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
+        """Pages of the records themselves are not counted; those of what staff did to one record are few."""
+        if queryset.model is LogEntry:
+            return Paginator(queryset, *args, **kwargs)
+        return super().get_paginator(request, queryset, *args, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
