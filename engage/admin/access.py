@@ -40,6 +40,11 @@ class ApiKeyAdmin(RecordAdmin):
     written_once = ("workspace",)
     actions_submit_line: Any = ("revoke",)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "expires_at":
+            kwargs["help_text"] = "In UTC; empty: it does not expire."
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     @display(description="status")
     def validity(self, key: ApiKey) -> SafeString:
         """Whether the key opens anything now, and if not, why."""
