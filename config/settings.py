@@ -138,6 +138,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+LOGIN_REDIRECT_URL = "admin:index"  # for who opens the login itself
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
