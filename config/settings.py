@@ -187,6 +187,9 @@ UNFOLD = {
     "SITE_TITLE": "Engage",
     "SITE_HEADER": "Engage",
     "SITE_SYMBOL": "route",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("engage/icon.svg")},
+    ],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],

@@ -1,5 +1,6 @@
 """The page of an enrollment: its history with the webhooks' attempts, and what staff may do about it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -204,6 +205,13 @@ def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, fai
     failed.refresh_from_db()
     assert failed.exit_reason == "First."
     assert LogEntry.objects.count() == 1
+
+
+def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
+    (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
+    assert re.search(r"<form[^>]* onsubmit=\"return confirm\(", form)
+    assert re.search(r'<input[^>]* name="reason" required', form)
+    assert "onclick" not in form
 
 
 def test_an_onlooker_sees_all_and_changes_nothing(onlooker: Client, failed: Enrollment) -> None:
