@@ -42,6 +42,7 @@ class RecordAdmin(ModelAdmin):
     sortable_by = ()
     actions = None
     list_filter_submit = True
+    change_list_template = "engage/admin/change_list.html"
     change_form_template = "engage/admin/change_form.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
