@@ -216,6 +216,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+LOGIN_REDIRECT_URL = "admin:index"  # for who opens the login itself
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -264,6 +265,9 @@ UNFOLD = {
     "SITE_TITLE": "Engage",
     "SITE_HEADER": "Engage",
     "SITE_SYMBOL": "route",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("engage/icon.svg")},
+    ],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],

@@ -6,21 +6,25 @@ from django.urls import include, path
 from config.documentation import DocumentationView, SchemaView
 from config.health import livez, readyz
 from config.metrics import metrics
+from config.signposts import ElsewhereView, FrontDoorView
 
 urlpatterns = [
+    path("", FrontDoorView.as_view()),
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/sdk/bridge/", include("bridge.urls")),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),
+    path("api/v1/docs/", ElsewhereView.as_view(address="/api/v1/docs")),
     path("livez", livez),
     path("readyz", readyz),
     path("metrics", metrics),
     path("admin/", admin.site.urls),
+    path("admin", ElsewhereView.as_view(address="/admin/")),
 ]
 
 handler400 = "engage.envelope.answer_bad_request"
-handler403 = "engage.envelope.answer_forbidden"
-handler404 = "engage.envelope.answer_not_found"
+handler403 = "engage.admin.dead_ends.answer_forbidden"
+handler404 = "engage.admin.dead_ends.answer_not_found"
 handler500 = "engage.envelope.answer_server_error"

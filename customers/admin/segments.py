@@ -31,7 +31,7 @@ class SegmentForm(forms.ModelForm[Segment]):
         named="conditions",
         required=False,
         help_text='Who also belongs to it, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; '
-        "empty: only customers put into it.",
+        "empty: only customers put into it. docs/journeys.md tells all fields and ops.",
     )
 
     def clean_conditions(self) -> Any:

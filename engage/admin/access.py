@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -16,6 +16,8 @@ from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.credentials import new_key
 from engage.models import ApiKey, App, Workspace
+
+_REVOKE = "engage_apikey_revoke"  # the name of unfold's button
 
 
 @admin.register(ApiKey)
@@ -37,6 +39,11 @@ class ApiKeyAdmin(RecordAdmin):
     )
     written_once = ("workspace",)
     actions_submit_line: Any = ("revoke",)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "expires_at":
+            kwargs["help_text"] = "In UTC; empty: it does not expire."
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     @display(description="status")
     def validity(self, key: ApiKey) -> SafeString:
@@ -73,7 +80,16 @@ class ApiKeyAdmin(RecordAdmin):
     )
     def revoke(self, request: HttpRequest, obj: ApiKey) -> None:
         if ApiKey.objects.filter(id=obj.id, revoked_at=None).update(revoked_at=timezone.now()):
+            self.log_change(request, obj, "Revoked.")
             self.message_user(request, f"{obj} is revoked.")
+        else:
+            self.message_user(request, f"{obj} was revoked before.", messages.WARNING)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """What revoking came to is said already."""
+        if _REVOKE in request.POST:
+            return self.response_post_save_change(request, obj)
+        return super().response_change(request, obj)
 
 
 @admin.register(App)

@@ -13,9 +13,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
+from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
+from django.forms import BooleanField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
@@ -39,6 +42,8 @@ class RecordAdmin(ModelAdmin):
     sortable_by = ()
     actions = None
     list_filter_submit = True
+    change_list_template = "engage/admin/change_list.html"
+    change_form_template = "engage/admin/change_form.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
     colours: ClassVar[Colours] = {}
@@ -49,6 +54,25 @@ class RecordAdmin(ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         links = [column.field for column in self.get_list_display(request) if isinstance(column, Linked)]
         return super().get_queryset(request).prefetch_related(*links)
+
+    def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
+        """Pages of the records themselves are not counted; those of what staff did to one record are few."""
+        if queryset.model is LogEntry:
+            return Paginator(queryset, *args, **kwargs)
+        return super().get_paginator(request, queryset, *args, **kwargs)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
+        """A switch is named together with what it was set to."""
+        said: Any = super().construct_change_message(request, form, formsets, add)
+        for change in said:
+            if "changed" in change:
+                named = zip(form.changed_data, change["changed"]["fields"], strict=True)
+                change["changed"]["fields"] = [label + _switched(form, name) for name, label in named]
+        return said
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Saving what was not changed leaves no entry."""
+        return super().log_change(request, obj, message) if message else None
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
@@ -118,6 +142,12 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text)), False
+
+
+def _switched(form: Any, name: str) -> str:
+    if not isinstance(form.fields[name], BooleanField):
+        return ""
+    return " (on)" if form.cleaned_data[name] else " (off)"
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

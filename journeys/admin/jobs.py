@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
@@ -21,14 +22,14 @@ from journeys.models import EnrollmentJob
 @admin.register(EnrollmentJob)
 class EnrollmentJobAdmin(ReadOnlyAdmin):
     list_display = (
-        "job_id",
-        "workspace",
-        "journey",
-        "customer",
-        "trigger",
+        "shortened_id",
         "status",
         "result",
+        "journey",
+        "customer",
         "decided_at",
+        "workspace",
+        "trigger",
     )
     colours: ClassVar = {"status": JOB_STATUS, "result": JOB_RESULT}
     list_filter = (
@@ -44,6 +45,11 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         (None, {"fields": ("journey", "customer", "trigger", "made")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
+
+    @display(description="job id")
+    def shortened_id(self, job: EnrollmentJob) -> SafeString:
+        """Without the ids of the journey and the customer, which have their own columns."""
+        return format_html('<span title="{}" class="engage-whole">…-{}</span>', job.job_id, job.queued_ms)
 
     @display(description="enrollment")
     def made(self, job: EnrollmentJob) -> SafeString | None:

@@ -7,6 +7,7 @@ from django import forms
 from engage.admin.json_field import JsonField
 from journeys.design import InvalidJourney, JourneyChanges, check_journey
 from journeys.models import Journey, JourneyRevision
+from journeys.steps.definition import STEP_TYPES
 
 _SAID = (
     "name",
@@ -19,6 +20,8 @@ _SAID = (
     "entry_conditions",
 )
 _SAID_OF_THE_WAY = ("steps", "exit_on")
+# For what was refused at its own field, so that the other fields are checked all the same.
+_STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
 
 
 class JourneyForm(forms.ModelForm[Journey]):
@@ -38,7 +41,10 @@ class JourneyForm(forms.ModelForm[Journey]):
     steps = JsonField(
         named="steps",
         required=False,
-        help_text="Other steps make a new revision; customers who are inside go on with the one they entered with.",
+        help_text='A list such as [{"id": "pause", "type": "delay", "for": "P1D"}, {"id": "hello", "type": "webhook", '
+        '"url": "https://mail.example/send", "body": {"to": "{{ customer.email }}"}}]; empty: it completes at once. '
+        f"The types are {', '.join(STEP_TYPES)}; docs/journeys.md tells their fields, conditions and templates. "
+        "Other steps make a new revision; customers who are inside go on with the one they entered with.",
     )
     exit_on = JsonField(
         named="exitOn",
@@ -62,14 +68,15 @@ class JourneyForm(forms.ModelForm[Journey]):
 
     def clean(self) -> None:
         super().clean()
-        if self.errors:
+        if "trigger_type" in self.errors:
             return
-        said = dict(self.cleaned_data)
-        way = {name: said.pop(name) for name in _SAID_OF_THE_WAY}
+        said = {**_STAND_INS, **self.cleaned_data}
+        way = {name: said.pop(name, None) for name in _SAID_OF_THE_WAY}
         try:
-            check_journey(Journey(**{"key": self.instance.key, **said}), **way)
+            check_journey(Journey(**said), **way)
         except InvalidJourney as refusal:
-            self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
+            if refusal.field not in self.errors:
+                self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 
     def changes(self) -> JourneyChanges:
         """What the form says of the journey."""

@@ -5,10 +5,14 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from customers.admin.search import customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import counted_results
+from journeys.job_ids import parse_job_id
 from journeys.models import Chunk, EnrollmentJob, Trigger
+
+_MOST_JOBS = 500
 
 
 @admin.register(Trigger)
@@ -19,12 +23,23 @@ class TriggerAdmin(ReadOnlyAdmin):
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
     )
-    search_help_text = "Trigger id"
+    search_help_text = "Trigger id, job id, or a customer's id, external id, e-mail, phone"
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
         (None, {"fields": (("form", "customers", "queued_at"), "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
+
+    def matching(self, text: str) -> Q:
+        parts = parse_job_id(text)
+        if parts is not None:
+            return Q(pk__in=EnrollmentJob.objects.filter(**parts._asdict()).values("trigger"))
+        # The id itself, too: of an erased customer it is all that is left.
+        known = {text, *(customer.pk for customer in customers_known_as(text))}
+        # In the order of the index by customer. The ids first: a condition over both tables would tempt PostgreSQL
+        # to walk the triggers instead.
+        jobs = EnrollmentJob.objects.filter(customer__in=known).order_by("-customer_id", "-journey_id", "-queued_ms")
+        return Q(pk__in=list(jobs.values_list("trigger_id", flat=True)[:_MOST_JOBS]))
 
     @display(description="results")
     def results(self, trigger: Trigger) -> SafeString:

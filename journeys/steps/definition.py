@@ -33,6 +33,7 @@ _PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
     TrackEvent.type: parse_track_event,
     Exit.type: parse_exit,
 }
+STEP_TYPES = tuple(_PARSERS)
 
 
 def parse_steps(value: object) -> tuple[Step, ...]:
@@ -64,7 +65,7 @@ def _parse(step: WrittenStep) -> Step:
     written = step.part.field("type")
     parse = _PARSERS.get(written.text(at_most=LONGEST_ID))
     if parse is None:
-        written.refuse(f"is {written.value!r}, which is no type of step; there is {', '.join(_PARSERS)}.")
+        written.refuse(f"is {written.value!r}, which is no type of step; there is {', '.join(STEP_TYPES)}.")
     return parse(step)
 
 

@@ -1,7 +1,7 @@
 """Staff make and revoke API keys, and say what an app may do."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -115,6 +115,15 @@ def test_a_key_says_whether_it_has_expired(staff: Client, acme: Workspace) -> No
     key = ApiKeyFactory.create(workspace=acme, expires_at=timezone.now() - timedelta(seconds=1))
     for url in (KEYS, page_url(key)):
         assert "expired" in staff.get(url).content.decode()
+
+
+def test_times_have_their_zone(staff: Client, acme: Workspace) -> None:
+    expires_at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    key = ApiKeyFactory.create(workspace=acme, expires_at=expires_at)
+    assert "2030-01-02 03:04:05 UTC" in staff.get(KEYS).content.decode()
+    page = staff.get(page_url(key)).content.decode()
+    assert "In UTC; empty: it does not expire." in page
+    assert f"{key.created_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 
 def save_app(staff: Client, app: App, **fields: Any) -> str:

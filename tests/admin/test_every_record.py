@@ -117,6 +117,16 @@ def test_an_erased_customer_leaves_jobs_that_can_be_looked_at(staff: Client, acm
         assert f'{erased} <span class="text-subtle">(gone)</span>' in page
 
 
+def test_the_list_of_jobs_shows_a_short_id_and_early_what_came_of_it(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=1)
+    job = EnrollmentJob.objects.get()
+    page = staff.get(list_of(EnrollmentJob)).content.decode()
+    assert f'<span title="{job.job_id}" class="engage-whole">…-{job.queued_ms}</span>' in page
+    assert page.count(job.job_id) == 1
+    columns = re.findall(r'class="[^"]*\bcolumn-(\w+)', page)
+    assert columns[:3] == ["shortened_id", "status", "result"]
+
+
 def test_every_list_is_in_the_sidebar_of_who_may_see_it(staff: Client, onlooker: Client) -> None:
     for client in (staff, onlooker):
         page = client.get("/admin/").content.decode()
@@ -137,3 +147,4 @@ def test_staff_and_their_groups_have_pages_too(staff: Client) -> None:
     for record in (group, user):
         for url in (list_of(type(record)), f"{list_of(type(record))}add/", page_url(record)):
             assert staff.get(url).status_code == 200
+    assert staff.get(page_url(user)).content.decode().count("In UTC.") == 2

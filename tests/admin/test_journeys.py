@@ -1,6 +1,7 @@
 """Staff make and edit journeys; what they write is checked like everything else that makes a journey."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
+from journeys.steps.definition import STEP_TYPES
 from tests.factories import JourneyFactory
 
 ADD = "/admin/journeys/journey/add/"
@@ -150,6 +152,51 @@ def test_the_refusal_stands_at_its_field(staff: Client, acme: Workspace) -> None
     for field in ("steps", "exit_on"):
         answer = staff.post(ADD, said(workspace=acme.id, key="welcome", **{field: [1]}))
         assert list(answer.context["adminform"].form.errors) == [field]
+
+
+@pytest.mark.parametrize("missing", ["workspace", "name", "key"])
+def test_what_else_is_missing_hides_no_refusal(staff: Client, acme: Workspace, missing: str) -> None:
+    whole = said(workspace=acme.id, key="welcome", trigger_type="event")
+    errors = staff.post(ADD, {**whole, missing: ""}).context["adminform"].form.errors
+    assert errors == {
+        missing: ["This field is required."],
+        "event_name": ["eventName is required where the trigger is event."],
+    }
+
+
+def test_a_field_that_was_refused_is_not_refused_again_for_what_it_lacks(staff: Client, acme: Workspace) -> None:
+    for fields in ({"event_name": "x" * 256}, {"event_name": "x", "event_where": "{"}, {"steps": "["}):
+        answer = staff.post(ADD, said(**{"workspace": acme.id, "key": "welcome", "trigger_type": "event", **fields}))
+        errors = answer.context["adminform"].form.errors
+        assert all(len(messages) == 1 for messages in errors.values())
+
+
+def test_the_form_tells_how_to_fill_it_in(staff: Client, acme: Workspace) -> None:
+    form = staff.get(ADD).context["adminform"].form
+    help_text = form.fields["steps"].help_text
+    assert ", ".join(STEP_TYPES) in help_text
+    assert "docs/journeys.md" in help_text
+
+
+def test_the_examples_of_the_form_can_be_saved(staff: Client, acme: Workspace) -> None:
+    form = staff.get(ADD).context["adminform"].form
+    fields = {
+        name: re.search("such as (.+?);", form.fields[name].help_text)[1]  # type: ignore[index]
+        for name in ("steps", "exit_on", "entry_conditions", "event_where")
+    }
+    make(staff, acme, trigger_type="event", event_name="bought", **fields)
+    assert Journey.objects.get().event_where == PRICEY
+    assert len(JourneyRevision.objects.get().steps) == 2
+
+
+def test_what_is_wrong_stands_at_the_top_too(staff: Client, acme: Workspace) -> None:
+    page = make(staff, acme, name="", steps=[{"id": "w", "type": "dance"}])
+    top, _, rest = page.partition("<fieldset")
+    for why in ('href="#id_name">Name</a>: This field is required.', "Steps</a>: steps[0].type is &#x27;dance&#x27;"):
+        assert why in top
+        assert why not in rest
+    assert "steps[0].type is &#x27;dance&#x27;" in rest
+    assert "engage-refused" not in staff.get(ADD).content.decode()
 
 
 @pytest.mark.parametrize("key", ["taken", "No Key"])

@@ -84,7 +84,7 @@ def test_its_style_and_icons_come_from_the_service_itself(staff: Client) -> None
     page = staff.get("/admin/").content.decode()
     assert "https://" not in page
     assert "//cdn" not in page
-    for style in ("/static/engage/admin.css", "/static/unfold/css/styles.css"):
-        assert style in page
-        with closing(staff.get(style)) as answer:
+    for file in ("/static/engage/admin.css", "/static/unfold/css/styles.css", "/static/engage/icon.svg"):
+        assert f'href="{file}"' in page
+        with closing(staff.get(file)) as answer:
             assert answer.status_code == 200

@@ -6,8 +6,10 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.db.models import Model
 from django.test import Client
+from django.utils import timezone
 
 from bridge.models import Interaction
+from customers.admin.events import SEARCHED_BY_NAME
 from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
@@ -52,6 +54,47 @@ def test_a_job_and_its_enrollment_are_found_by_the_job_id(staff: Client, ada: Cu
     assert found(staff, Enrollment, job.job_id) == [job.enrollment]
 
 
+@pytest.mark.parametrize("text", ["Shop-ada", "ada@example.com", "user-ada"])
+def test_a_trigger_is_found_by_whom_it_named(staff: Client, ada: Customer, text: str) -> None:
+    job = EnrollmentJob.objects.get(customer=ada)
+    for named_by in (text, ada.pk, job.job_id):
+        assert found(staff, Trigger, named_by) == [job.trigger]
+    ada.delete()
+    assert found(staff, Trigger, job.customer_id) == [job.trigger]
+
+
+def test_an_event_is_found_by_its_name(staff: Client, ada: Customer, rival: Workspace) -> None:
+    own = Event.objects.get(customer=ada)
+    Event.objects.filter(pk=own.pk).update(name="Order paid")
+    assert found(staff, Event, " Order paid ") == [own]
+    assert found(staff, Event, "Order") == []
+    for workspace, shown in ((own.workspace_id, True), (rival.id, False)):
+        page = staff.get(list_of(Event), {"q": "Order paid", "workspace__id__exact": workspace}).content.decode()
+        assert (page_url(own) in page) is shown
+
+
+def test_a_search_by_name_looks_through_the_latest_events_only(staff: Client, ada: Customer, rival: Workspace) -> None:
+    old, now = Event.objects.filter(workspace=rival).get(), timezone.now()
+    Event.objects.filter(pk=old.pk).update(name="rare")
+    whose = {"workspace": ada.workspace, "customer": ada, "source": "api", "occurred_at": now}
+    Event.objects.bulk_create((Event(name="often", **whose) for _ in range(SEARCHED_BY_NAME)), batch_size=1000)
+    assert page_url(old) not in staff.get(list_of(Event), {"q": "rare"}).content.decode()
+    own = {"q": "rare", "workspace__id__exact": rival.id}
+    assert page_url(old) in staff.get(list_of(Event), own).content.decode()
+
+
+def test_an_empty_list_says_why_it_is_empty(staff: Client, onlooker: Client, db: None) -> None:
+    for client, model in ((staff, Event), (staff, EnrollmentJob), (onlooker, Journey)):
+        page = client.get(list_of(model)).content.decode()
+        assert "Nothing here" in page
+        assert "Create a new item" not in page
+        assert "Show everything" not in page
+        narrowed = client.get(list_of(model), {"q": "nobody"}).content.decode()
+        assert "Nothing is found by this." in narrowed
+        assert "Create a new item" not in narrowed
+    assert "Create a new item" in staff.get(list_of(Journey)).content.decode()
+
+
 def test_a_record_is_found_by_its_own_id(staff: Client, ada: Customer, subtests: pytest.Subtests) -> None:
     kinds: list[type[Model]] = [Workspace, Event, Interaction, Journey, Trigger, Enrollment]
     for model in kinds:
@@ -81,9 +124,10 @@ def test_a_search_stays_in_the_workspace_that_the_list_is_narrowed_to(
 def test_one_box_finds_every_kind_of_record(staff: Client, ada: Customer) -> None:
     page = staff.get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).content.decode()
     kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction]
+    assert page_url(Trigger.objects.get(jobs__customer=ada)) in page
     for record in [ada, *(kind._default_manager.get(customer=ada) for kind in kinds)]:
         assert page_url(record) in page
-    assert "Found 6 results" in page
+    assert "Found 7 results" in page
     assert "customer of Acme" in page
 
 

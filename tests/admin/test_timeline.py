@@ -1,5 +1,6 @@
 """The page of an enrollment: its history with the webhooks' attempts, and what staff may do about it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,22 +82,22 @@ def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerC
     for run in StepRun.objects.all():
         assert f">{run.step_id}</strong>" in page
         assert run.type in page
-        assert f"{run.began_at:%Y-%m-%d %H:%M:%S}" in page
+        assert f"{run.began_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 
 def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
     staff: Client, server: ServerClient, acme: Workspace
 ) -> None:
     waiting = walked(server, acme, [DAY])
-    assert f"Waits in day until {waiting.due_at:%Y-%m-%d %H:%M:%S}." in page_of(staff, waiting)
+    assert f"Waits in day until {waiting.due_at:%Y-%m-%d %H:%M:%S} UTC." in page_of(staff, waiting)
     listen = {"id": "listen", "type": "wait_for_event", "event": "paid", "timeout": "P2D"}
     listening = walked(server, acme, [listen])
-    due = f"{listening.due_at:%Y-%m-%d %H:%M:%S}"
+    due = f"{listening.due_at:%Y-%m-%d %H:%M:%S} UTC"
     assert f"Waits in listen for the event paid, until {due}." in page_of(staff, listening)
     done = walked(server, acme, [NOTE])
-    assert f"Completed at {done.ended_at:%Y-%m-%d %H:%M:%S}." in page_of(staff, done)
+    assert f"Completed at {done.ended_at:%Y-%m-%d %H:%M:%S} UTC." in page_of(staff, done)
     gone = walked(server, acme, [{"id": "out", "type": "exit", "reason": "Enough."}])
-    assert f"Exited at {gone.ended_at:%Y-%m-%d %H:%M:%S}: Enough." in page_of(staff, gone)
+    assert f"Exited at {gone.ended_at:%Y-%m-%d %H:%M:%S} UTC: Enough." in page_of(staff, gone)
 
 
 def test_it_is_said_that_going_on_failed_and_why(staff: Client, server: ServerClient, acme: Workspace) -> None:
@@ -112,7 +113,7 @@ def test_a_webhook_is_shown_with_its_request_and_its_attempts(staff: Client, fai
     assert f"webhook-id: {delivery.webhook_id}" in page
     assert "{&quot;a&quot;:1}" in page
     assert delivery.result in page
-    assert f"{attempt.at:%Y-%m-%d %H:%M:%S}" in page
+    assert f"{attempt.at:%Y-%m-%d %H:%M:%S} UTC" in page
     assert f"{attempt.milliseconds:,} ms" in page
     assert "404" in page
     assert "As you wish." in page
@@ -126,7 +127,7 @@ def test_a_webhook_that_is_tried_again_says_when(
     send()
     due = WebhookDelivery.objects.get().due_at
     page = page_of(staff, enrollment)
-    assert f"Sends the webhook of call; attempt 2 is due at {due:%Y-%m-%d %H:%M:%S}." in page
+    assert f"Sends the webhook of call; attempt 2 is due at {due:%Y-%m-%d %H:%M:%S} UTC." in page
     assert "Send again" not in page
 
 
@@ -204,6 +205,13 @@ def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, fai
     failed.refresh_from_db()
     assert failed.exit_reason == "First."
     assert LogEntry.objects.count() == 1
+
+
+def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
+    (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
+    assert re.search(r"<form[^>]* onsubmit=\"return confirm\(", form)
+    assert re.search(r'<input[^>]* name="reason" required', form)
+    assert "onclick" not in form
 
 
 def test_an_onlooker_sees_all_and_changes_nothing(onlooker: Client, failed: Enrollment) -> None:

@@ -26,10 +26,25 @@ def test_another_request_id_is_replaced(server: ServerClient, sent: str) -> None
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api", "/api/v1/", "/api/v1/journeys/x", "/api/v2/journeys/a/b/trigger", "/%00"]
+    "path", ["/adminx", "/api", "/api/v1/", "/api/v1/journeys/x", "/api/v2/journeys/a/b/trigger", "/%00"]
 )
 def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) -> None:
     refused(server.get(path), status=404, error="Not found")
+
+
+def test_the_front_door_names_the_documentation_and_the_admin(server: ServerClient) -> None:
+    answer = server.get("/")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    assert answer.json()["data"] == {"documentation": "/api/v1/docs", "schema": "/api/v1/schema", "admin": "/admin/"}
+    refused(server.post("/", {}), status=405, error="Method not allowed")
+
+
+@pytest.mark.parametrize(("path", "address"), [("/admin", "/admin/"), ("/api/v1/docs/", "/api/v1/docs")])
+def test_a_slash_too_many_or_too_few_leads_on_without_html(path: str, address: str) -> None:
+    answer = Client().get(path)
+    assert (answer.status_code, answer["Location"], answer.content) == (301, address, b"")
+    assert "Content-Type" not in answer
+    refused(Answer.of(Client().post(path)), status=405, error="Method not allowed")
 
 
 def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerClient) -> None:

@@ -1,4 +1,4 @@
-"""To the second, and sortable by eye."""
+"""To the second, sortable by eye, and with the zone."""
 
-DATETIME_FORMAT = "Y-m-d H:i:s"
+DATETIME_FORMAT = "Y-m-d H:i:s T"
 DATE_FORMAT = "Y-m-d"

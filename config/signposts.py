@@ -1,0 +1,32 @@
+"""Addresses that only tell where something is."""
+
+from http import HTTPStatus
+from typing import ClassVar
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from engage.envelope import success
+
+
+class FrontDoorView(APIView):
+    """`GET /`: where the pages for people are."""
+
+    schema = None
+
+    def get(self, request: Request) -> Response:
+        return success(
+            "This is Engage.",
+            {"documentation": "/api/v1/docs", "schema": "/api/v1/schema", "admin": "/admin/"},
+        )
+
+
+class ElsewhereView(APIView):
+    """An address with one slash too many or too few; without a body, because that would be HTML."""
+
+    schema = None
+    address: ClassVar[str] = ""
+
+    def get(self, request: Request) -> Response:
+        return Response(status=HTTPStatus.MOVED_PERMANENTLY, headers={"Location": self.address})

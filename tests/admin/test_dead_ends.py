@@ -1,0 +1,43 @@
+"""Where there is no page, or none for them, staff get a page that leads back; everybody else gets JSON."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+NOWHERE = ["/admin/nowhere/", "/admin/journeys/nothing/", "/admin/journeys/enrollment/x/webhooks/1/send-again"]
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+def test_a_wrong_address_in_the_admin_is_a_page_with_a_way_back(staff: Client, path: str) -> None:
+    answer = staff.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "There is nothing at this address." in page
+    assert 'href="/admin/"' in page
+
+
+def test_a_forbidden_page_says_so_and_has_a_way_back(db: None) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("new", is_staff=True))
+    answer = client.get("/admin/journeys/journey/")
+    assert (answer.status_code, answer["Content-Type"]) == (403, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "Your account may not do this." in page
+    assert 'href="/admin/"' in page
+
+
+def test_outside_the_admin_staff_get_json_too(staff: Client) -> None:
+    for path in ("/nowhere", "/api/v1/nowhere", "/adminx/"):
+        answer = staff.get(path)
+        assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
+
+
+def test_strangers_get_no_page_of_the_admin(db: None) -> None:
+    for path in NOWHERE:
+        assert Client().get(path)["Location"].startswith("/admin/login/")
+
+
+def test_who_logs_in_without_having_been_sent_there_comes_to_the_overview(db: None) -> None:
+    User.objects.create_user("ada", password="lovelace-1815", is_staff=True)
+    answer = Client().post("/admin/login/", {"username": "ada", "password": "lovelace-1815"})
+    assert answer["Location"] == "/admin/"

@@ -1,0 +1,115 @@
+"""What staff did to a record can be read on its history page."""
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
+from django.test import Client
+
+from engage.admin.columns import page_url
+from engage.models import ApiKey, App, Workspace
+from journeys.models import Journey, WebhookSecret
+from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory
+
+
+@pytest.fixture
+def app(acme: Workspace) -> App:
+    return AppFactory.create(workspace=acme)
+
+
+def history_of(client: Client, record: Model, *, page: int = 1) -> str:
+    return client.get(page_url(record).replace("/change/", "/history/"), {"p": page}).content.decode()
+
+
+def note(app: App, *messages: str) -> None:
+    """Entries of the log, in their order."""
+    LogEntry.objects.bulk_create(
+        LogEntry(
+            user=User.objects.get(),
+            content_type=ContentType.objects.get_for_model(App),
+            object_id=app.pk,
+            action_flag=CHANGE,
+            change_message=message,
+        )
+        for message in messages
+    )
+
+
+def test_a_short_history_has_one_page(staff: Client, app: App) -> None:
+    note(app, "Did this.", "Did that.")
+    page = history_of(staff, app)
+    assert "Did this." in page
+    assert "2 entries" in page
+    assert "?p=" not in page
+
+
+def test_a_long_history_is_paged_and_every_page_has_entries(staff: Client, app: App) -> None:
+    note(app, *(f"Change {number}." for number in range(101)))
+    assert "?p=2" in history_of(staff, app)
+    last = history_of(staff, app, page=2)
+    assert "101 entries" in last
+    assert "Change 100." in last
+    assert "?p=3" not in last
+
+
+def entries() -> list[tuple[str, str, str]]:
+    """Who did what to which record."""
+    return [
+        (entry.user.get_username(), entry.object_id or "", entry.get_change_message())
+        for entry in LogEntry.objects.select_related("user").order_by("pk")
+    ]
+
+
+def revoke(staff: Client, key: ApiKey, **fields: str) -> list[str]:
+    """Presses the button; the messages that follow."""
+    said = {"name": key.name, "rate_limit": key.rate_limit, "engage_apikey_revoke": "", **fields}
+    return [str(message) for message in staff.post(page_url(key), said, follow=True).context["messages"]]
+
+
+def test_revoking_a_key_is_said_once_and_leaves_who_did_it(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    assert revoke(staff, key) == [f"{key} is revoked."]
+    assert entries() == [("root", key.pk, "Revoked.")]
+    page = history_of(staff, key)
+    assert "Revoked." in page
+    assert "root" in page
+
+
+def test_a_key_is_revoked_once(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    revoke(staff, key)
+    assert revoke(staff, key) == [f"{key} was revoked before."]
+    assert entries() == [("root", key.pk, "Revoked.")]
+
+
+def test_what_is_changed_together_with_revoking_is_noted_too(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme)
+    revoke(staff, key, name="former")
+    assert entries() == [("root", key.pk, "Revoked."), ("root", key.pk, "Changed Name.")]
+
+
+def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, acme: Workspace, app: App) -> None:
+    for enabled in ({}, {"enabled": "on"}):
+        staff.post(page_url(app), {"name": app.name, "allowed_origins": "", **enabled})
+    journey = JourneyFactory.create(workspace=acme)
+    said = {"name": "Renamed", "trigger_type": "api", "steps": "[]", "exit_on": "[]"}
+    staff.post(page_url(journey), said)
+    assert Journey.objects.get().active is False
+    assert entries() == [
+        ("root", app.pk, "Changed Enabled (off)."),
+        ("root", app.pk, "Changed Enabled (on)."),
+        ("root", journey.pk, "Changed Name and Active (off)."),
+    ]
+
+
+def test_saving_what_was_not_changed_leaves_no_entry(staff: Client, app: App) -> None:
+    staff.post(page_url(app), {"name": app.name, "allowed_origins": "", "enabled": "on"})
+    assert entries() == []
+
+
+def test_rotating_a_webhook_secret_is_noted_at_the_new_one(staff: Client, acme: Workspace) -> None:
+    for _ in range(2):
+        staff.post("/admin/journeys/webhooksecret/add/", {"workspace": acme.id})
+    made = WebhookSecret.objects.order_by("pk").values_list("pk", flat=True)
+    assert entries() == [("root", str(pk), "Added.") for pk in made]
