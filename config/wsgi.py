@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterable
 from io import BytesIO
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Not in the settings: only who serves pages needs the files, and the command that collects them reads the settings.
-if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
-    raise ImproperlyConfigured(
-        "The static files are not collected: run manage.py collectstatic before the web processes start."
-    )
 _django = get_wsgi_application()
+# The interface does without them, so it is served all the same.
+if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+    structlog.get_logger(__name__).error(
+        "static_files_missing", pages="the admin and the documentation", run="manage.py collectstatic"
+    )
 
 from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
 

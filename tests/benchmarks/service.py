@@ -114,7 +114,6 @@ def running_service() -> Iterator[Service]:
         database_url, redis_url = embedded.database_url(), embedded.redis_url()
         environment = _environment(database_url, redis_url)
         _manage(environment, "migrate", "--verbosity", "0")
-        _manage(environment, "collectstatic", "--no-input", "--verbosity", "0")
         seeded = seed(environment, _SEED, customers=CUSTOMERS, folder=scratch)
         environment["PORT"] = str(port)
         log = scratch / "service.log"
@@ -153,7 +152,7 @@ def _environment(database_url: str, redis_url: str) -> dict[str, str]:
         "REDIS_URL": redis_url,
         "BRIDGE_RATE_LIMIT": "10000000/m",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONWARNINGS": "ignore:You're running the worker with superuser",
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
     }
 
 

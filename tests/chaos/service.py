@@ -128,13 +128,12 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEB_WORKERS": "1",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONWARNINGS": "ignore:You're running the worker with superuser",
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
     }
 
 
 def _prepare(environment: Mapping[str, str], *, receiver: str, beside: Sequence[Course]) -> dict[str, Tenant]:
     _manage(environment, "migrate", "--verbosity", "0")
-    _manage(environment, "collectstatic", "--no-input", "--verbosity", "0")
 
     def make(name: str) -> Tenant:
         described = json.dumps(seed(name, receiver=receiver, beside=beside))
