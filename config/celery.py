@@ -9,10 +9,9 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_failure, task_prerun, worker_init, worker_process_shutdown
+from celery.signals import setup_logging, task_failure, task_prerun, worker_process_shutdown
 from django.db import close_old_connections
 
-from config.postgresql.keyed import forbid_in_all_connections
 from engage.request_log import configure_logging
 from engage.tallies import tallies
 
@@ -27,11 +26,6 @@ log = structlog.get_logger(__name__)
 @setup_logging.connect
 def _use_our_logging(**_: Any) -> None:
     configure_logging()
-
-
-@worker_init.connect
-def _look_everything_up(**_: Any) -> None:
-    forbid_in_all_connections()
 
 
 @worker_process_shutdown.connect

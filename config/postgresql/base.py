@@ -5,6 +5,10 @@
 2. A statement may take as long as it takes; but after some seconds of silence the server is asked whether it is there.
    If it is not, the statement has failed. (It may be done all the same, once the server comes back.)
 3. A server that was silent is left alone until it speaks (silence.py).
+4. Rows are looked up by their keys. PostgreSQL keeps the plans of a session, also those by which it checks foreign
+   keys. One that was made while a table had a page of rows reads all of it for each row looked up, until the table is
+   analyzed: the first large call after a quiet start would take a time that grows with its square. So no plan reads a
+   whole table where any index serves.
 
 And it writes lists faster (arrays.py).
 """
@@ -73,6 +77,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
         connection.adapters.register_dumper(list, WholeListDumper)
         return connection
+
+    def init_connection_state(self) -> None:
+        super().init_connection_state()
+        with self.cursor() as cursor:
+            cursor.execute("SET enable_seqscan = off")
 
     def is_usable(self) -> bool:
         if self.connection is None or self.connection.closed:

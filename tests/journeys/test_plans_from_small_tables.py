@@ -1,18 +1,13 @@
 """Plans that a session made while its tables were small do not read the whole of large ones, row by row."""
 
-from collections.abc import Iterator
-
 import pytest
-from celery.signals import worker_init
 from django.db import connection
-from django.db.backends.signals import connection_created
 
-from config.postgresql.keyed import forbid_reading_whole_tables
 from engage.models import Workspace
 from journeys.models import Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
+from tests.factories import JourneyFactory, SegmentFactory, crowd
 
 TABLES = ("customers_customer", "journeys_enrollmentjob", "journeys_enrollment", "journeys_trigger")
 FEW, MANY = 3, 2000
@@ -23,14 +18,6 @@ MOST_READ = 100 * MANY  # each with each: two million and more
 def _no_plan_is_kept_yet(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DISCARD PLANS")
-
-
-@pytest.fixture
-def as_a_worker(db: None) -> Iterator[None]:
-    forbid_reading_whole_tables(connection=connection)
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("RESET enable_seqscan")
 
 
 def rows_read_in_passing(table: str) -> int:
@@ -63,9 +50,7 @@ def trigger_many(server: ServerClient, journey: Journey) -> None:
         data(trigger(server, journey, {"external_ids": [f"later-{n}" for n in range(start, start + 1000)]}))
 
 
-def test_a_large_call_after_many_small_ones_is_decided_by_key(
-    as_a_worker: None, server: ServerClient, journey: Journey
-) -> None:
+def test_a_large_call_after_many_small_ones_is_decided_by_key(server: ServerClient, journey: Journey) -> None:
     trigger_many(server, journey)
     before = {table: rows_read_in_passing(table) for table in TABLES}
     let_workers_decide()
@@ -80,9 +65,18 @@ def test_a_large_call_after_many_small_ones_is_queued_by_key(server: ServerClien
         assert rows_read_in_passing(table) - before[table] < MOST_READ, table
 
 
-def test_a_worker_forbids_it_in_every_connection_that_it_makes() -> None:
-    try:
-        worker_init.send(sender=None)
-        assert forbid_reading_whole_tables in [receiver() for _, receiver, *_ in connection_created.receivers]
-    finally:
-        connection_created.disconnect(forbid_reading_whole_tables)
+def test_members_of_a_workspace_that_grew_are_put_in_by_key(server: ServerClient, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    path = f"/api/v1/customers/{acme.id}/segments/{segment.id}/members"
+    for name in crowd(acme, 9):  # PostgreSQL keeps a plan after five
+        data(server.post(path, {"add": [name]}), status=200)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE customers_customer")
+        cursor.execute(
+            "INSERT INTO customers_customer (id, workspace_id, external_id, attributes) "
+            "SELECT left(md5('later' || n), 24), %s, 'later-' || n, '{}' FROM generate_series(1, %s) n",
+            [acme.id, MANY],
+        )
+    before = rows_read_in_passing("customers_customer")
+    data(server.post(path, {"add": [f"later-{n}" for n in range(1, 1001)]}), status=200)
+    assert rows_read_in_passing("customers_customer") - before < MOST_READ
