@@ -9,7 +9,7 @@ from django.db import connection
 
 from customers.fragment import Fragment, compose
 from customers.models import Segment
-from customers.segments import belongs_to_any
+from customers.segments import belongs_to_any, members_of
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 
@@ -68,6 +68,11 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
 
     Several segments are united; with external ids only those in both remain; exclusions apply whatever the source.
     """
+    if audience.external_ids is None and all(segment.conditions is None for segment in segments):
+        members = compose("SELECT customer.id FROM ({}) AS customer", members_of(segments, workspace_id=workspace_id))
+        if not audience.exclude_external_ids:
+            return members
+        return compose("{} WHERE {}", members, _not_excluded(workspace_id, audience.exclude_external_ids))
     meant = _meant(workspace_id=workspace_id, audience=audience, segments=segments)
     return compose("SELECT customer.id FROM customers_customer customer WHERE {}", meant)
 
@@ -75,14 +80,17 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
 def pages_of_audience(
     *, workspace_id: str, audience: Audience, segments: Sequence[Segment], size: int
 ) -> Iterator[list[Named]]:
-    """The audience's customers in the order of their ids, page by page, so that memory stays flat."""
-    meant = _meant(workspace_id=workspace_id, audience=audience, segments=segments)
-    after = ""
-    while page := _named(meant, Fragment("customer.id > %s::text", [after]), most=size):
-        yield page
-        if len(page) < size:
-            return
-        after = page[-1].customer_id
+    """The audience's customers in the order of their ids, page by page, so that memory stays flat: by a cursor."""
+    query = compose(
+        "SELECT customer.id, customer.external_id FROM ({}) AS audience"
+        " CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = audience.id LIMIT 1) AS customer"
+        " ORDER BY customer.id",
+        audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
+    )
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        while page := cursor.fetchmany(size):
+            yield [Named(*row) for row in page]
 
 
 def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
@@ -110,13 +118,18 @@ def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]
     if audience.segment_ids is not None:
         conditions.append(belongs_to_any(segments))
     if audience.exclude_external_ids:
-        # An anti-join, which is hashed; a prepared statement would compare `<> ALL(…)` item by item.
-        excluded = (
-            "NOT EXISTS (SELECT FROM jsonb_array_elements_text(%s::jsonb) AS excluded (external_id)"
-            " WHERE excluded.external_id = customer.external_id)"
-        )
-        conditions.append(Fragment(excluded, [_not_blank(audience.exclude_external_ids)]))
+        conditions.append(_not_excluded(workspace_id, audience.exclude_external_ids))
     return compose(" AND ".join("{}" for _ in conditions), *conditions)
+
+
+def _not_excluded(workspace_id: str, external_ids: Sequence[str]) -> Fragment:
+    """By their ids, which are hashed; `<> ALL(…)` would be compared item by item."""
+    excluded = compose(
+        "SELECT customer.id FROM customers_customer customer WHERE customer.workspace_id = {} AND {}",
+        Fragment("%s", [workspace_id]),
+        _known_as(external_ids),
+    )
+    return compose("customer.id NOT IN ({})", excluded)
 
 
 def _known_as(external_ids: Sequence[str]) -> Fragment:
@@ -125,13 +138,14 @@ def _known_as(external_ids: Sequence[str]) -> Fragment:
     )
 
 
-def _named(meant: Fragment, narrowed: Fragment, *, most: int | None = None) -> list[Named]:
+def _named(meant: Fragment, narrowed: Fragment) -> list[Named]:
     """The customers for whom both expressions hold, in the order of their ids."""
     query = compose(
         "SELECT customer.id, customer.external_id FROM customers_customer customer WHERE {} AND {}"
-        " ORDER BY customer.id LIMIT {}",
-        meant, narrowed, Fragment("%s::bigint", [most]),
-    )  # fmt: skip
+        " ORDER BY customer.id",
+        meant,
+        narrowed,
+    )
     return [Named(*row) for row in _rows(query)]
 
 

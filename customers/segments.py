@@ -22,11 +22,13 @@ def check_segment_conditions(conditions: object, *, place: str = "conditions") -
 def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
     """An SQL expression: does the customer in the row `customer` belong to one of the segments, all of its workspace?
 
-    An expression and no list of members: with it a call that names customers looks at these alone.
+    An expression and no list of members: with it a call that names customers looks at these alone, one by one. OFFSET
+    keeps the planner from a join, for which it may compare each customer with each member (as long as its statistics
+    are of a time before them).
     """
     put_in = Fragment(
         "EXISTS (SELECT FROM customers_segmentmembership membership"
-        " WHERE membership.segment_id = ANY(%s::text[]) AND membership.customer_id = customer.id)",
+        " WHERE membership.segment_id = ANY(%s::text[]) AND membership.customer_id = customer.id OFFSET 0)",
         [[segment.id for segment in segments]],
     )
     conditions = [_condition(segment) for segment in segments if segment.conditions is not None]
@@ -38,6 +40,18 @@ def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
 def _condition(segment: Segment) -> Fragment:
     condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place=f"segment {segment.key}: conditions")
     return compile_condition(condition, columns=Columns())
+
+
+def members_of(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
+    """The ids (column `id`, each once) of the workspace's customers who were put into the segments.
+
+    For segments without conditions that is everybody who belongs to them, found by the members alone.
+    """
+    return Fragment(
+        "SELECT DISTINCT customer_id AS id FROM customers_segmentmembership"
+        " WHERE workspace_id = %s AND segment_id = ANY(%s::text[])",
+        [workspace_id, [segment.id for segment in segments]],
+    )
 
 
 class Trial(NamedTuple):

@@ -179,5 +179,9 @@ def _routes(patterns: list[Any], prefix: str = "") -> set[str]:
 def test_no_endpoint_of_a_server_is_left_out() -> None:
     known = {f"api/v1/{path}" for _, path in CALLS}
     routes = {route for route in _routes(get_resolver().url_patterns) if route.startswith("api/v1/")}
-    beside = {route for route in routes if route.startswith("api/v1/sdk/")} | {"api/v1/schema", "api/v1/docs"}
+    beside = {route for route in routes if route.startswith("api/v1/sdk/")} | {
+        "api/v1/schema",
+        "api/v1/docs",
+        "api/v1/docs/",
+    }
     assert routes - beside == known
