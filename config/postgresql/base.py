@@ -15,6 +15,7 @@ And it writes lists faster (arrays.py).
 
 import select
 import time
+from threading import Lock
 from typing import Any, ClassVar
 
 import psycopg
@@ -34,6 +35,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     patience: ClassVar = 3.0  # seconds of silence before the server is asked whether it is there
     ping_timeout: ClassVar = 2  # seconds
+    _asking: ClassVar = Lock()
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         return super().wait(self._watched(gen), interval, timeout)
@@ -56,12 +58,16 @@ class WatchedConnection(psycopg.Connection[Any]):
             return result
 
     def _require_an_answer(self) -> None:
+        """One thread asks; those who wait meanwhile take its word."""
         where = {name: getattr(self.info, name) for name in _WHERE}
         asked = make_conninfo("", **where, connect_timeout=self.ping_timeout)
-        if pq.PGconn.ping(asked.encode()) == pq.Ping.NO_RESPONSE:
-            silence.note(where)
-            self.pgconn.finish()
-            raise psycopg.OperationalError("PostgreSQL does not answer any more.")
+        with self._asking:
+            if not silence.lasts():
+                if pq.PGconn.ping(asked.encode()) != pq.Ping.NO_RESPONSE:
+                    return
+                silence.note(where)
+        self.pgconn.finish()
+        raise psycopg.OperationalError("PostgreSQL does not answer any more.")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -36,17 +36,22 @@ class Silence:
         with self._lock:
             self._end()
 
-    def refuse(self) -> None:
-        """Raises OperationalError while the server is silent; never waits."""
+    def lasts(self) -> bool:
+        """Whether the server is silent, as far as is known; never waits."""
         with self._lock:
             if self._knock is None:
-                return
+                return False
             if self._knock.was_answered():
                 self._end()
-                return
+                return False
             if self._knock.age > _KNOCK_AGAIN_SECONDS:
                 self._knock_again()
-        raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
+            return True
+
+    def refuse(self) -> None:
+        """Raises OperationalError while the server is silent."""
+        if self.lasts():
+            raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
 
     def _knock_again(self) -> None:
         self._end()

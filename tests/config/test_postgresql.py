@@ -3,8 +3,10 @@
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Thread
+from typing import Any
 
 import psycopg
 import pytest
@@ -130,6 +132,23 @@ def test_a_statement_to_a_server_that_fell_silent_fails_and_nobody_else_waits_fo
         time.sleep(0.1)
     relay.silent = False
     wait_until(can_connect, seconds=1.5)
+
+
+def test_threads_that_wait_for_the_same_silence_give_up_together(relay: Relay) -> None:
+    def wait_in_vain() -> float:
+        began = time.monotonic()
+        with pytest.raises(psycopg.OperationalError, match="does not answer"):
+            connections.pop().execute("SELECT 2")
+        return time.monotonic() - began
+
+    where: dict[str, Any] = {"host": "127.0.0.1", "port": relay.port, "sslmode": "disable", "gssencmode": "disable"}
+    connections = [hasty(**where) for _ in range(3)]
+    for one in connections:
+        one.execute("SELECT 1")
+    relay.silent = True
+    with ThreadPoolExecutor(3) as pool:
+        waited = list(pool.map(lambda _: wait_in_vain(), range(3)))
+    assert max(waited) < Hasty.patience + Hasty.ping_timeout + 0.9
 
 
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
