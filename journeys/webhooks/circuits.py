@@ -33,7 +33,7 @@ class _Streak:
 
 
 # All of them before any is changed, in one order: two senders that note the same hosts wait for each other. Not the
-# rows, because they come and go.
+# rows, because they come and go. Who notes no failure mostly finds no row, and does without.
 _LOCK = """
 SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key
@@ -89,10 +89,9 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     healthy = sorted(key for key, streak in streaks.items() if streak.healthy)
     failing = sorted((*key, streak.failures) for key, streak in streaks.items() if streak.failures)
     probed = sorted(key for key, streak in streaks.items() if streak.probe_failed)
-    if not streaks:
-        return
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK, _columns(list(streaks)))
+        if failing:
+            cursor.execute(_LOCK, _columns(list(streaks)))
         if healthy:
             cursor.execute(_CLOSE, _columns(healthy))
         if failing:

@@ -188,8 +188,8 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     ]
     with CaptureQueriesContext(connection) as captured:
         write_results(results, wait=False)
-    # Begin; lock customers; settle; lock and close circuits, and count failures where there are any; commit.
-    assert len(captured) == (6 if number == 1 else 7)
+    # Begin; lock customers; settle; close circuits, and lock them and count failures where there are any; commit.
+    assert len(captured) == (5 if number == 1 else 7)
     assert WebhookAttempt.objects.count() == number
 
 
