@@ -24,6 +24,7 @@ from engage.errors import (
     UnsupportedMediaType,
 )
 from engage.keywords import Keywords
+from engage.outages import is_outage
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
@@ -115,11 +116,13 @@ def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
             why = "Another call was changing the same things at this moment. Nothing was done; try again."
         case ForeignKeyViolation():
             why = "Something that the call refers to was deleted at this moment. Nothing was done; try again."
-        case _ if isinstance(error, OperationalError | InterfaceError):
+        case _ if is_outage(error):
             why = (
                 "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
                 "With an Idempotency-Key it is done once in any case."
             )
+        case _ if isinstance(error, OperationalError):
+            why = "The database did not come to an end with it. Nothing was done; try again."
         case _:
             return _internal_error()
     return Unavailable(why, headers={"Retry-After": "1"})

@@ -2,7 +2,7 @@
 
 import psycopg
 import pytest
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError
 from psycopg import errors
 
 from engage.envelope import as_refusal
@@ -23,6 +23,9 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
         raised(OperationalError(), errors.CannotConnectNow()),
         raised(OperationalError(), errors.ConnectionFailure()),
         raised(OperationalError(), errors.TooManyConnections()),
+        raised(OperationalError(), errors.DiskFull()),
+        raised(OperationalError(), errors.IoError()),
+        raised(InternalError(), errors.ReadOnlySqlTransaction()),
         raised(InterfaceError("connection already closed"), None),
     ],
 )
@@ -37,11 +40,24 @@ def test_it_is_away(error: Exception) -> None:
         raised(OperationalError(), errors.QueryCanceled()),
         raised(OperationalError(), errors.ProgramLimitExceeded()),
         raised(IntegrityError(), errors.UniqueViolation()),
+        raised(DataError(), None),
         ValueError(),
     ],
 )
 def test_it_is_there(error: Exception) -> None:
     assert not is_outage(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (raised(InternalError(), errors.ReadOnlySqlTransaction()), "The database cannot be reached at the moment."),
+        (raised(OperationalError(), errors.QueryCanceled()), "The database did not come to an end with it."),
+    ],
+)
+def test_a_caller_is_told_what_is_known(error: Exception, message: str) -> None:
+    refusal = as_refusal(error)
+    assert (refusal.status, refusal.message.startswith(message)) == (503, True)
 
 
 def test_a_caller_in_a_deadlock_is_told_to_try_again() -> None:
