@@ -6,11 +6,12 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
-from customers.audience import Audience, audience_query
+from customers.audience import Audience, audience_query, pages_of_audience
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment
 from engage.models import Workspace
-from tests.factories import CustomerFactory, SegmentFactory
+from tests.factories import CustomerFactory, SegmentFactory, crowd
+from tests.plans import rows_gone_through
 
 
 @pytest.fixture
@@ -171,3 +172,35 @@ def test_the_query_stands_inside_an_insert(acme: Workspace, people: dict[str, Cu
         cursor.execute("SELECT id FROM picked ORDER BY ordinal")
         picked = [customer_id for (customer_id,) in cursor.fetchall()]
     assert picked == sorted(people[name].id for name in ("ben", "cem", "anonymous"))
+
+
+MANY = 2000
+MOST_ROWS = 20 * MANY  # who compares each with each goes through four million
+
+
+@pytest.mark.parametrize("excluded", [0, 500])
+@pytest.mark.parametrize(("by_name", "by_segment"), [(False, True), (True, True), (True, False)])
+def test_nobody_is_compared_with_everybody_whatever_the_statistics_say(
+    acme: Workspace, by_name: bool, by_segment: bool, excluded: int
+) -> None:
+    """They are of a moment when everybody had been erased: then each index seems to lead to one row."""
+    segment = SegmentFactory.create(workspace=acme)
+    crowd(acme, MANY, segment=segment)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM customers_customer")
+        cursor.execute("ANALYZE customers_customer, customers_segmentmembership")
+    names = crowd(acme, MANY, segment=segment)
+    audience = Audience(
+        external_ids=tuple(names[:1000]) if by_name else None,
+        segment_ids=(segment.id,) if by_segment else None,
+        exclude_external_ids=tuple(names[:excluded]),
+    )
+    with rows_gone_through() as seen:
+        pages = list(pages_of_audience(workspace_id=acme.id, audience=audience, segments=[segment], size=300))
+        query = audience_query(workspace_id=acme.id, audience=audience, segments=[segment])
+        with connection.cursor() as cursor:
+            cursor.execute(query.sql, query.params)
+            found = sorted(customer_id for (customer_id,) in cursor.fetchall())
+    assert len(found) == (1000 if by_name else MANY) - excluded
+    assert [customer.customer_id for page in pages for customer in page] == found
+    assert max(seen.values()) <= MOST_ROWS
