@@ -24,14 +24,21 @@ class ClaimedEnrollment:
 # customer's enrollments one is taken, since what it does may concern the others. Who was tried before is taken alone.
 # The lease is short: as long as the walker lives, it is the customers' locks that keep others away.
 #
-# What is locked is known to be due, so the update asks for ids alone. When it asked again for what is due, the planner
-# went through all that were for each of the batch: its statistics are of a moment when nobody was.
+# The planner's statistics may be of a moment when nobody was due, or nobody there, so it has no choice: each customer
+# is looked up by their key, as in waiting_jobs.py, when it is the enrollment's turn and no sooner; and the update asks
+# for ids alone, since what is locked is known to be due.
 _CLAIM = """
 WITH due AS MATERIALIZED (
     SELECT enrollment.id, enrollment.customer_id
-    FROM journeys_enrollment enrollment JOIN customers_customer customer ON customer.id = enrollment.customer_id
-    WHERE enrollment.due_at <= now() AND {whose}
-    ORDER BY enrollment.due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED
+    FROM (
+        SELECT id, customer_id FROM journeys_enrollment WHERE due_at <= now() AND {whose}
+        ORDER BY due_at OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED
+    ) AS enrollment
+    CROSS JOIN LATERAL (
+        SELECT FROM customers_customer known WHERE known.id = enrollment.customer_id
+        LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+    ) AS customer
+    LIMIT %(most)s
 ), chosen AS (
     SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, id
 )
@@ -43,12 +50,12 @@ RETURNING id, attempts
 
 def claim_fresh() -> list[ClaimedEnrollment]:
     """At most BATCH due enrollments, the longest due first, each of another customer."""
-    return _claim("enrollment.attempts = 0", most=BATCH)
+    return _claim("attempts = 0", most=BATCH)
 
 
 def claim_tried() -> list[ClaimedEnrollment]:
     """One due enrollment that was tried before; it is walked alone, so that it cannot spoil others."""
-    return _claim("enrollment.attempts > 0", most=1)
+    return _claim("attempts > 0", most=1)
 
 
 def _claim(whose: str, *, most: int) -> list[ClaimedEnrollment]:

@@ -50,9 +50,9 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
-JOIN journeys_journey journey ON journey.id = enrollment.journey_id
-JOIN journeys_enrollmentjob job ON job.id = enrollment.job_id
-JOIN customers_customer customer ON customer.id = enrollment.customer_id
+CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = enrollment.journey_id LIMIT 1) AS journey
+CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
+CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = enrollment.customer_id LIMIT 1) AS customer
 LEFT JOIN LATERAL (SELECT * FROM customers_event last WHERE last.id = enrollment.event_id LIMIT 1) AS event ON true
 LEFT JOIN LATERAL (
     SELECT * FROM journeys_webhookdelivery sent

@@ -64,32 +64,41 @@ def write_results(results: Sequence[Result], *, wait: bool) -> Written:
     return Written(fates=fates, somebody_walks=settled.moved > 0, held=held)
 
 
+# Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _LOCK = """
-SELECT delivery.id FROM journeys_webhookdelivery delivery
-JOIN journeys_enrollment enrollment ON enrollment.id = delivery.enrollment_id
-JOIN customers_customer customer ON customer.id = enrollment.customer_id
-WHERE delivery.id = ANY(%s) ORDER BY customer.id FOR NO KEY UPDATE OF customer
+SELECT delivery.id FROM (
+    SELECT sent.id, standing.customer_id FROM journeys_webhookdelivery sent
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1) AS standing
+    WHERE sent.id = ANY(%s) ORDER BY standing.customer_id OFFSET 0
+) AS delivery
+CROSS JOIN LATERAL (
+    SELECT FROM customers_customer known WHERE known.id = delivery.customer_id LIMIT 1 FOR NO KEY UPDATE {held}
+) AS customer
 """
 
 
 def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
     """The deliveries whose customers are locked now. Those of an erased customer are gone with them."""
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK if wait else f"{_LOCK} SKIP LOCKED", [delivery_ids])
+        cursor.execute(_LOCK.replace("{held}", "" if wait else "SKIP LOCKED"), [delivery_ids])
         return {row[0] for row in cursor.fetchall()}
 
 
-# Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _SETTLE = """
 WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
            delivery.state = 'waiting' AS waited
-    FROM unnest(
-        %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
-        %s::text[], %s::text[]
-    ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
-    JOIN journeys_webhookdelivery delivery ON delivery.id = result.id AND delivery.attempts = result.number - 1
-    ORDER BY delivery.id FOR UPDATE OF delivery
+    FROM (
+        SELECT * FROM unnest(
+            %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
+            %s::text[], %s::text[]
+        ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
+        ORDER BY id OFFSET 0
+    ) AS result
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_webhookdelivery sent
+        WHERE sent.id = result.id AND sent.attempts = result.number - 1 LIMIT 1 FOR NO KEY UPDATE
+    ) AS delivery
 ), attempt AS (
     INSERT INTO journeys_webhookattempt (workspace_id, delivery_id, number, at, milliseconds, status, answer, error)
     SELECT workspace_id, id, number, at, milliseconds, status, answer, error FROM known

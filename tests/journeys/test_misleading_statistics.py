@@ -1,4 +1,4 @@
-"""The planner's statistics are of a moment when nobody waited or was due. Work goes on in sets all the same.
+"""The planner's statistics are of a moment when nobody waited, was due or was there. Work goes on in sets all the same.
 
 What is bounded here are the rows that a statement goes through. A batch that compared each of its own with each that
 waits would go through a million, and one that read all who are inside far more than the bound, too.
@@ -9,9 +9,15 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, WebhookDelivery
+from journeys.webhooks.claims import claim_due
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.room import Room
+from journeys.webhooks.schedule import Fate, Verdict
 from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
@@ -69,9 +75,23 @@ def a_day_passes() -> None:
     let_workers_walk()
 
 
+def webhooks_are_answered() -> None:
+    claimed = claim_due(Room(2 * CALL))
+    assert len(claimed) == CALL
+    outcome, verdict = Outcome(at=timezone.now(), milliseconds=1, status=200), Verdict(fate=Fate.DELIVERED)
+    results = [Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
+    assert write_results(results, wait=False).fates == {Fate.DELIVERED: CALL}
+
+
 def note_statistics() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+
+
+def erase_everybody() -> None:
+    """The tables keep their pages and have no row: each index seems to lead to one, whoever comes."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM customers_customer")
 
 
 @contextmanager
@@ -79,17 +99,23 @@ def bounded(what: str) -> Iterator[None]:
     """No statement of the block goes through more rows than a set of five hundred needs."""
     with rows_gone_through() as seen:
         yield
-    assert len(seen) > 3, what
+    assert len(seen) > 1, what
     sql, rows = max(seen.items(), key=lambda item: item[1])
     assert rows <= MOST_ROWS, f"{what}: {rows:,} rows by {sql}"
 
 
-@pytest.mark.parametrize("noted", ["before anybody entered", "before anybody was due"])
+@pytest.mark.parametrize("noted", ["before anybody entered", "before anybody was due", "when everybody was erased"])
 def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
     server: ServerClient, acme: Workspace, journey: Journey, names: list[str], noted: str
 ) -> None:
     inside = names[:NUMBER]
-    note_statistics()
+    if noted == "when everybody was erased":
+        call(server, journey, inside)
+        erase_everybody()
+        note_statistics()
+        crowd(acme, len(names))
+    else:
+        note_statistics()
     with bounded("entering"):
         call(server, journey, inside)
     if noted == "before anybody was due":
@@ -101,6 +127,7 @@ def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
         ("being moved", lambda: report(server, acme, "bought", inside[:CALL])),
         ("entering by an event", let_workers_decide),
         ("walking to the webhook", let_workers_walk),
+        ("sending", webhooks_are_answered),
         ("ending", lambda: report(server, acme, "left", inside[:CALL])),
     ]
     for what, step in steps:
