@@ -36,8 +36,8 @@ class EntryRules:
 class History:
     """One customer's past in one journey."""
 
-    active: bool = False
-    completed: int = 0
+    active: bool
+    completed: int
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
     jobs = [entered(server, journey) for _ in range(5)]
     assert [job["result"] for job in jobs] == ["enrolled"] * 5  # exited entries do not count
+    assert {job["reason"] for job in jobs[1:]} == {"Entry 1 of 3; the active enrollment was exited for it."}
     assert states(journey) == ["exited"] * 4 + ["active"]
     replaced = Enrollment.objects.filter(state="exited").first()
     assert replaced is not None
