@@ -153,3 +153,13 @@ def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
     results = [job_of(server, acme.id, job_id)["result"] for job_id in jobs]
     assert results == ["enrolled", "enrolled", "already_enrolled", "enrolled"]
     assert (states(once), states(thrice)) == (["completed"], ["exited", "active"])
+
+
+def test_each_completed_entry_counts_once_among_the_jobs_of_one_piece_of_work(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
+    jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for _ in range(4)]
+    let_workers_decide()
+    results = [job_of(server, acme.id, job_id)["result"] for job_id in jobs]
+    assert results == ["enrolled"] * 3 + ["max_entries_reached"]
