@@ -102,6 +102,18 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(
     assert entries(journey) == dict.fromkeys(NAMES, 1)
 
 
+def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    for _ in range(3):
+        data(trigger(server, journey, {"external_id": NAMES[0]}))
+    claimed = sorted(claim_next_chunks(lane=Chunk.Lane.SINGLE), key=lambda chunk: chunk.id)
+    assert settle(claimed[::-1]).decided == 3
+    results = EnrollmentJob.objects.order_by("id").values_list("result", flat=True)
+    assert list(results) == ["enrolled", "already_enrolled", "already_enrolled"]
+
+
 def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(
     server: ServerClient, acme: Workspace, people: list[Customer]
 ) -> None:
