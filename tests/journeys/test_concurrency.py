@@ -5,17 +5,18 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.chunks import claim_next_chunks
+from journeys.chunks import claim_chunk, claim_next_chunks
 from journeys.enrollment import settle
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import all_at_once
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,6 +101,18 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(
     settled = all_at_once([lambda: settle(claimed)] * 6)
     assert sorted(outcome.decided for outcome in settled) == [0, 0, 0, 0, 0, len(NAMES)]
     assert entries(journey) == dict.fromkeys(NAMES, 1)
+
+
+def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    first, second = [data(trigger(server, journey, {"external_id": NAMES[0]}))["triggerId"] for _ in range(2)]
+    with transaction.atomic():
+        assert settle(claim_chunk(trigger_id=first, start=0)).decided == 1  # and not committed yet
+        deciding = made_to_wait(lambda: settle(claim_chunk(trigger_id=second, start=0)))
+    assert deciding.result(PATIENCE_SECONDS).decided == 1
+    assert EnrollmentJob.objects.get(trigger_id=second).result == "already_enrolled"
 
 
 def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(
