@@ -6,10 +6,11 @@ from functools import partial
 import pytest
 from django.db import connection, transaction
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_walk, trigger
+from tests.calls import data, job_of, let_workers_walk, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import JourneyFactory, crowd
 from tests.journeys.test_concurrency import serve_until_empty
@@ -73,6 +74,21 @@ def test_a_cancel_that_comes_while_the_job_is_being_decided_waits_and_is_refused
         cancelling = made_to_wait(lambda: server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"))
     assert cancelling.result().status_code == 409
     assert Enrollment.objects.get().state == "active"
+
+
+def test_the_job_of_an_erased_customer_that_is_cancelled_while_it_is_decided_stays_cancelled(
+    server: ServerClient, acme: Workspace
+) -> None:
+    """There is no customer's row for which the two could wait."""
+    (name,) = crowd(acme, 1)
+    job_id = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": name}))["jobId"]
+    Customer.objects.all().delete()
+    with transaction.atomic():
+        assert server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}").status_code == 200
+        deciding = made_to_wait(serve_until_empty)
+    deciding.result()
+    job = job_of(server, acme.id, job_id)
+    assert (job["status"], job["result"]) == ("cancelled", "cancelled")
 
 
 def test_no_step_follows_an_exit(server: ServerClient, acme: Workspace) -> None:
