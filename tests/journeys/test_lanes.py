@@ -20,7 +20,7 @@ from journeys.chunks import claim_next_chunks, overdue_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
-from tests.calls import data, let_workers_decide, trigger
+from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory, SegmentFactory, crowd
 
@@ -128,6 +128,34 @@ def test_a_task_that_still_waits_does_for_one_of_the_next_call(
     named = {"trigger_id": small["triggerId"], "start": 0}
     enroll(lane="bulk", **named)
     assert not EnrollmentJob.objects.filter(status="queued").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("steps", "woken"), [([], 0), ([{"id": "day", "type": "delay", "for": "P1D"}], 1)])
+def test_a_walker_is_woken_where_somebody_has_entered_who_may_walk_on(
+    server: ServerClient,
+    acme: Workspace,
+    everybody: Segment,
+    queue: "redis.Redis",
+    steps: list[dict[str, Any]],
+    woken: int,
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    single = data(trigger(server, journey, {"external_id": "user-1"}))
+    enroll(lane="single", trigger_id=single["triggerId"], start=0)
+    assert len(task_ids(queue, "walk")) == woken
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("event", "woken"), [("ordered", 1), ("looked", 0)])
+def test_a_walker_is_woken_by_an_event_that_somebody_waits_for(
+    server: ServerClient, acme: Workspace, everybody: Segment, queue: "redis.Redis", event: str, woken: int
+) -> None:
+    step = {"id": "wait", "type": "wait_for_event", "event": "ordered", "timeout": "P3D"}
+    data(trigger(server, JourneyFactory.create(workspace=acme, steps=[step]), {"external_id": "user-1"}))
+    let_workers_walk()
+    data(server.post(customers_path(acme, "events"), {"external_id": "user-1", "eventName": event}))
+    assert len(task_ids(queue, "walk")) == woken
 
 
 @pytest.mark.django_db(transaction=True)
