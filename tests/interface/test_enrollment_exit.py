@@ -45,14 +45,44 @@ def test_no_step_follows(server: ServerClient, waiting: Enrollment) -> None:
     assert StepRun.objects.get().ended_at is not None
 
 
-def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting: Enrollment) -> None:
-    delivery = WebhookDelivery.objects.create(
-        workspace_id=waiting.workspace_id, enrollment=waiting, ordinal=0, host="shop.example:443",
-        method="POST", url="https://shop.example/", due_at=waiting.entered_at,
+def webhook_of(enrollment: Enrollment, **fields: Any) -> WebhookDelivery:
+    return WebhookDelivery.objects.create(
+        workspace_id=enrollment.workspace_id, enrollment=enrollment, ordinal=0, host="shop.example:443",
+        method="POST", url="https://shop.example/", due_at=enrollment.entered_at, **fields,
     )  # fmt: skip
+
+
+def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = webhook_of(waiting)
     data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.result) == ("dropped", "The enrollment ended before it was delivered.")
+
+
+def test_a_webhook_that_has_been_delivered_stays_delivered(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = webhook_of(waiting, state="delivered", result="It said 200.")
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.result) == ("delivered", "It said 200.")
+
+
+def test_what_others_wait_for_is_left_alone(server: ServerClient, acme: Workspace) -> None:
+    before, leaving, after = [walked(server, acme, [DAY, LATER]) for _ in range(3)]
+    deliveries = {enrollment.id: webhook_of(enrollment) for enrollment in (before, leaving, after)}
+    data(exit_early(server, leaving, {"reason": "Enough."}), status=200)
+    for enrollment in (before, after):
+        enrollment.refresh_from_db()
+        deliveries[enrollment.id].refresh_from_db()
+        assert (enrollment.state, history(enrollment)) == ("active", [("day", "waiting")])
+        assert deliveries[enrollment.id].state == "waiting"
+    assert history(leaving) == [("day", "interrupted")]
+
+
+def test_steps_that_were_done_before_stay_done(server: ServerClient, waiting: Enrollment) -> None:
+    time_passes(days=1, hours=1)
+    let_workers_walk()
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    assert history(waiting) == [("day", "done"), ("later", "interrupted")]
 
 
 def test_who_was_exited_may_enter_again(server: ServerClient, waiting: Enrollment) -> None:
