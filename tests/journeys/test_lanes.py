@@ -159,6 +159,15 @@ def test_a_walker_is_woken_by_an_event_that_somebody_waits_for(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_an_event_that_starts_a_journey_wakes_a_task_named_after_its_job(
+    server: ServerClient, acme: Workspace, everybody: Segment, queue: "redis.Redis"
+) -> None:
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    data(server.post(customers_path(acme, "events"), {"external_id": "user-1", "eventName": "ordered"}))
+    assert task_ids(queue, "single") == [EnrollmentJob.objects.get().job_id]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_nobody_is_woken_before_the_commit(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:

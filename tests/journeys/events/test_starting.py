@@ -1,12 +1,19 @@
 """A recorded event starts the journeys that are entered by events of its name."""
 
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.calls import job_of, let_workers_decide, let_workers_walk
 from tests.clients import ServerClient
-from tests.factories import JourneyFactory
+from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(
@@ -82,3 +89,46 @@ def test_events_of_one_call_enter_in_their_order(acme: Workspace, server: Server
     let_workers_decide()
     assert results() == ["enrolled", "enrolled", "max_entries_reached"]
     assert [one.payload["n"] for one in Trigger.objects.order_by("jobs__queued_ms")] == [0, 1, 2]
+
+
+def take_five_seconds(first: EnrollmentJob) -> int:
+    """Takes the milliseconds after the job for jobs like it; the last of them."""
+    last = first.queued_ms + 5000
+    EnrollmentJob.objects.bulk_create(
+        EnrollmentJob(
+            workspace_id=first.workspace_id, journey_id=first.journey_id, customer_id=first.customer_id,
+            trigger_id=first.trigger_id, ordinal=queued_ms - first.queued_ms, queued_ms=queued_ms,
+        )
+        for queued_ms in range(first.queued_ms + 1, last + 1)
+    )  # fmt: skip
+    return last
+
+
+def test_a_job_id_that_is_taken_steps_its_millisecond(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    event_journey(acme)
+    event_journey(acme, event_name="looked")
+    report(server, ada)
+    first = EnrollmentJob.objects.select_related("trigger").get()
+    assert first.queued_ms == first.trigger.queued_at.timestamp() * 1000
+    assert timezone.now() - first.trigger.queued_at < timedelta(minutes=1)
+    last = take_five_seconds(first)
+    report(server, ada, "looked")
+    report(server, CustomerFactory.create(workspace=acme))
+    of_others = EnrollmentJob.objects.exclude(trigger=first.trigger)
+    of_others.update(queued_ms=last + 9)  # another journey's and another customer's: neither is in the way
+    event_ids = [report(server, ada), report(server, ada)]
+    later = EnrollmentJob.objects.filter(trigger__event_id__in=event_ids).order_by("id")
+    assert list(later.values_list("queued_ms", flat=True)) == [last + 1, last + 2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_id_that_a_call_takes_at_this_moment_steps_its_millisecond(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    event_journey(acme)
+    report(server, ada)
+    with transaction.atomic():
+        last = take_five_seconds(EnrollmentJob.objects.get())
+        reporting = made_to_wait(lambda: report(server, ada))
+    job = EnrollmentJob.objects.get(trigger__event_id=reporting.result(PATIENCE_SECONDS))
+    assert job.queued_ms == last + 1
