@@ -139,3 +139,17 @@ def test_a_step_whose_code_raises_is_given_up_after_five_attempts_and_spoils_nob
     assert poisoned.exit_reason.startswith("Given up after 5 attempts: KeyError")
     assert [run.detail for run in StepRun.objects.filter(enrollment=poisoned)] == [poisoned.exit_reason]
     assert {history(neighbour)[0] for neighbour in neighbours} == {("note", "done")}
+
+
+def test_a_step_whose_code_raises_is_tried_ever_later(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    poisoned = enter(server, journey, CustomerFactory.create(workspace=acme))
+    Enrollment.objects.filter(id=poisoned.id).update(step_id="gone")
+    waits = []
+    for _ in range(5):
+        Enrollment.objects.update(due_at="2020-01-01T00:00Z")
+        walk_due(seconds=0)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT attempts, extract(epoch FROM due_at - now())::int FROM journeys_enrollment")
+            waits.append(cursor.fetchone())
+    assert waits == [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16)]
