@@ -151,20 +151,28 @@ def test_unknown_fields_are_ignored(server: ServerClient, journey: Journey, ada:
     assert data(trigger(server, journey, {"external_id": "ada", "sdkVersion": "9"}))["queued"] is True
 
 
+HOUR_MS = 3_600_000
+
+
 def test_a_job_id_that_is_taken_steps_its_millisecond(
     transactional_db: None, server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     data(trigger(server, journey, {"external_id": "ada"}))
     first = EnrollmentJob.objects.get()
-    soon = first.queued_ms + 5000
+    last = first.queued_ms + HOUR_MS
     EnrollmentJob.objects.bulk_create(
         EnrollmentJob(
             workspace=first.workspace, journey=journey, customer=ada, trigger=first.trigger, ordinal=n, queued_ms=ms
         )
-        for n, ms in enumerate(range(first.queued_ms + 1, soon + 1), start=1)
+        for n, ms in enumerate([*range(first.queued_ms + 1, first.queued_ms + 5000), last], start=1)
     )
+    CustomerFactory.create(workspace=journey.workspace, external_id="grace")
+    data(trigger(server, journey, {"external_id": "grace"}))
+    data(trigger(server, JourneyFactory.create(workspace=journey.workspace), {"external_id": "ada"}))
+    of_others = EnrollmentJob.objects.exclude(trigger=first.trigger)
+    of_others.update(queued_ms=last + 9)  # another customer's and another journey's: neither is in the way
     job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
-    assert job_id == f"enroll-{journey.id}-{ada.id}-{soon + 1}"
+    assert job_id == f"enroll-{journey.id}-{ada.id}-{last + 1}"
 
 
 QUERIES_OF_A_SINGLE_TRIGGER = 2  # the key, and the one statement that reads journey and customer and commits
