@@ -53,6 +53,21 @@ def test_a_delay_waits_in_the_database_and_goes_on_when_it_is_due(server: Server
     assert Enrollment.objects.get().state == "completed"
 
 
+def test_a_wait_that_is_over_ends_no_other_ones(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY, {**DAY, "id": "second"}])
+    ada, grace = [CustomerFactory.create(workspace=acme) for _ in range(2)]
+    first = enter(server, journey, ada)
+    let_workers_walk()
+    time_passes(hours=13)
+    second = enter(server, journey, grace)
+    let_workers_walk()
+    time_passes(hours=12)
+    let_workers_walk()
+    assert history(first) == [("day", "done"), ("second", "waiting")]
+    assert history(second) == [("day", "waiting")]
+    assert StepRun.objects.get(enrollment=second).ended_at is None
+
+
 def test_who_is_inside_walks_on_with_the_revision_that_they_entered_with(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])
     enrollment = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
