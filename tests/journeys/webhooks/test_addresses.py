@@ -75,6 +75,10 @@ HOSTILE = [
     "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.254",
     "192.0.0.8", "192.0.2.1", "198.18.0.1", "198.51.100.7", "203.0.113.9", "192.88.99.1", "167772161", "0xa.0.0.1",
     "012.0.0.1", "[fc00::1]", "[fd12:3456:789a::1]", "[fec0::1]", "[2001:db8::1]", "[3fff::1]", "[100::1]", "[5f00::1]",
+    # The far ends of those that are no whole numbers of bytes or words, and of the rest
+    "0.255.255.255", "192.168.255.255", "192.0.0.255", "192.0.2.255", "198.19.255.255", "198.51.100.255",
+    "203.0.113.255", "169.254.255.255", "192.88.99.255", "192.31.196.255", "192.52.193.255", "192.175.48.255",
+    "[2001:1ff:ffff::]", "[2001:db8:ffff::]", "[2002:ffff::]", "[2620:4f:8000:ffff::]", "[3fff:fff:ffff::]",
     # Link-local, and what clouds tell machines
     "169.254.169.254", "169.254.0.1", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "[fe80::1]", "[febf::1]",
     "[fd00:ec2::254]", "100.100.100.200", "168.63.129.16", "192.0.0.192",
@@ -122,7 +126,7 @@ def test_no_webhook_goes_to(host: str, scheme: str) -> None:
         ("http://example.com:port/", "The URL cannot be read."),
         ("http://example.com:-1/", "The URL cannot be read."),
         ("http://" + "a" * 64 + ".example/", NO_HOST),
-        ("http://" + "a." * 127 + "example/", NO_HOST),
+        ("http://" + "a." * 126 + "bc/", NO_HOST),  # 254 characters
         ("file:///etc/passwd", "The URL must begin with http:// or https://."),
         ("gopher://127.0.0.1:6379/_FLUSHALL", "The URL must begin with http:// or https://."),
         ("ftp://example.com/", "The URL must begin with http:// or https://."),
@@ -144,6 +148,8 @@ def test_a_url_that_can_be_read_in_two_ways_is_refused(url: str, error: str) -> 
         ("http://example.com.:8080/a", "example.com", "example.com:8080"),
         ("https://example.com:80/a", "example.com", "example.com:80"),
         ("https://my_host.example/", "my_host.example", "my_host.example"),
+        ("https://" + "a." * 126 + "b/", "a." * 126 + "b", "a." * 126 + "b"),  # 253 characters, the most there can be
+        ("https://" + "a" * 63 + ".example/", "a" * 63 + ".example", "a" * 63 + ".example"),
         ("https://Bücher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"),
         ("http://[2606:4700:0::1111]:8080/", "2606:4700::1111", "[2606:4700::1111]:8080"),
     ],
@@ -155,7 +161,12 @@ def test_a_host_is_read_in_one_way(url: str, host: str, host_header: str) -> Non
 
 @pytest.mark.parametrize(
     "address", ["1.1.1.1", "8.8.8.8", "93.184.216.34", "172.32.0.1", "100.128.0.1", "223.255.255.254",
-                "2606:4700::1111", "2a00:1450::1", "2001:4860:4860::8888"]
+                "2606:4700::1111", "2a00:1450::1", "2001:4860:4860::8888",
+                # next to those that are not
+                "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "126.255.255.255", "128.0.0.0",
+                "169.253.255.255", "169.255.0.0", "172.15.255.255", "192.0.1.0", "192.167.255.255", "192.169.0.0",
+                "198.17.255.255", "198.20.0.0", "168.63.129.15", "168.63.129.17", "2000::", "2001:200::", "2001:db7::",
+                "2001:db9::", "2003::", "3ffe::", "3fff:1000::"]
 )  # fmt: skip
 def test_public_addresses_are_public(address: str) -> None:
     assert is_public(ip_address(address))
