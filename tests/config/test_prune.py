@@ -174,6 +174,14 @@ def test_what_is_queued_keeps_its_trigger_and_its_event(acme: Workspace) -> None
         assert now[kind] == before[kind] != []
 
 
+def test_what_ended_lately_stays_however_long_ago_it_began(acme: Workspace) -> None:
+    lately = timezone.now() + timedelta(days=60)
+    over(acme, state="exited", ended_at=lately)
+    EnrollmentJob.objects.update(decided_at=lately)
+    assert set(after(91)) == {"retired webhook secrets", "idempotency records"}
+    assert {"step runs", "webhook deliveries", "exited enrollments", "jobs", "triggers"} <= set(after(151))
+
+
 def test_a_webhook_that_staff_send_again_stays_with_its_enrollment(acme: Workspace) -> None:
     over(acme, state="exited")
     WebhookDelivery.objects.update(state="waiting", again=True)
