@@ -291,6 +291,17 @@ def test_a_call_that_comes_while_the_first_is_served_is_told_to_come_back(
     assert Trigger.objects.count() == 2
 
 
+@both_calls
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
+    sdk: SdkClient, rival_sdk: SdkClient, path: str
+) -> None:
+    with transaction.atomic():  # not committed yet
+        assert call(sdk, path, {}, headers=KEY).status_code == 200
+        (answer,) = all_at_once([lambda: call(rival_sdk, path, {}, headers=KEY)])
+        assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
+
+
 def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, ADA))
     first = EnrollmentJob.objects.get()
