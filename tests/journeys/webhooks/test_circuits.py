@@ -124,6 +124,19 @@ def test_after_half_a_minute_one_at_a_time_probes_until_one_succeeds(acme: Works
     assert not any(one.probe for one in claimed)
 
 
+def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, rival: Workspace) -> None:
+    for workspace in (acme, rival):
+        note(workspace, "----------")
+    let_time_pass(31)
+    theirs = WebhookHost.objects.values().get(workspace=rival)
+    note(acme, "-", probe=True)  # opens its own anew
+    assert WebhookHost.objects.filter(workspace=acme, open_until__gt=timezone.now() + timedelta(seconds=29)).exists()
+    assert WebhookHost.objects.values().get(workspace=rival) == theirs
+    note(acme, "+", probe=True)
+    assert not is_open(acme)
+    assert WebhookHost.objects.values().get() == theirs
+
+
 def test_what_was_in_the_air_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
     note(acme, "----------")
     let_time_pass(20)
