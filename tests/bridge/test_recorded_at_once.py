@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from bridge.models import Interaction
 from customers.identity import Identifiers, find_or_create_customer
 from customers.models import Customer, Event
 from engage.models import Workspace
@@ -17,6 +18,8 @@ from tests.journeys.walking.stories import enter
 from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 WAIT = {"id": "wait", "type": "wait_for_event", "event": "bought", "timeout": "P9D"}
+CLOSE: dict[str, Any] = {"actionType": "close"}
+BUY = {"actionType": "track_event", "actionData": {"eventName": "bought", "eventProperties": {"price": 5}}}
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 
 
@@ -27,8 +30,7 @@ def ada(acme: Workspace) -> Customer:
 
 def tracked(sdk: SdkClient, **fields: Any) -> Event:
     """The event that a click recorded."""
-    event = {"actionType": "track_event", "actionData": {"eventName": "bought", "eventProperties": {"price": 5}}}
-    assert click(sdk, **event, **fields).status_code == 200
+    assert click(sdk, **BUY, **fields).status_code == 200
     return Event.objects.latest("id")
 
 
@@ -74,6 +76,17 @@ def test_who_comes_to_wait_for_it_at_this_moment_is_moved(server: ServerClient, 
     recorded.result(PATIENCE_SECONDS)
     let_workers_walk()
     assert Enrollment.objects.get().state == "completed"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("action", [CLOSE, BUY])
+def test_who_is_erased_at_this_moment_begins_anew(sdk: SdkClient, ada: Customer, action: dict[str, Any]) -> None:
+    with transaction.atomic():
+        Customer.objects.filter(id=ada.id).delete()
+        recorded = made_to_wait(lambda: click(sdk, **action))
+    assert recorded.result(PATIENCE_SECONDS).status_code == 200
+    interaction = Interaction.objects.get()
+    assert (interaction.customer.user_id, interaction.created_customer) == ("u-1", True)
 
 
 @pytest.mark.django_db(transaction=True)
