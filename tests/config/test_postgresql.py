@@ -151,6 +151,18 @@ def test_threads_that_wait_for_the_same_silence_give_up_together(relay: Relay) -
     assert max(waited) < Hasty.patience + Hasty.ping_timeout + 0.9
 
 
+def test_a_server_that_answers_no_connection_is_waited_for_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        where = {"host": "127.0.0.1", "port": listener.getsockname()[1], "sslmode": "disable", "connect_timeout": 2}
+        there = connection.get_connection_params() | where
+        with pytest.raises(psycopg.errors.ConnectionTimeout):
+            connection.get_new_connection(there)
+        began = time.monotonic()
+        with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
+            connection.get_new_connection(there)
+        assert time.monotonic() - began < 0.2
+
+
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silence.note({"host": "127.0.0.1", "port": listener.getsockname()[1], "dbname": "engage"})
