@@ -75,6 +75,7 @@ def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         assert counters.add("forgotten", 1, 60) is True
         assert counters.add("forgotten", 1, 60) is False
+        assert 0 < client.ttl(counters.make_key("forgotten")) <= 60
         client.delete(counters.make_key("forgotten"))
         assert [counters.incr("forgotten") for _ in range(2)] == [1, 2]
         assert 0 < client.ttl(counters.make_key("forgotten")) <= 60
