@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import Settings
 
-from bridge.caps import JourneysStartedLimitExceeded, count_journeys_started
+from bridge.caps import JourneysStartedLimitExceeded, count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import IdempotencyRecord, Workspace
@@ -77,7 +77,9 @@ def test_over_the_cap_no_journey_is_started_and_nothing_recorded(sdk: SdkClient,
     assert call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.2").status_code == 200
 
 
-def test_journeys_started_are_counted_by_their_number() -> None:
+def test_journeys_started_are_counted_by_their_number_and_apart_from_new_customers() -> None:
+    for _ in range(2):
+        count_customer_created(app_id="journeys", address="198.51.100.1")
     for number in (0, 1, 1, 0):
         count_journeys_started(app_id="journeys", address="198.51.100.1", number=number)
     with pytest.raises(JourneysStartedLimitExceeded, match="More than 2 started journeys in 86400 seconds"):
