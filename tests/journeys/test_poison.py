@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -80,6 +80,18 @@ def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: J
     serve_without_waiting()
     reason = job_of(server, journey.workspace_id, job_id)["reason"]
     assert reason == "Given up after 5 attempts: OperationalError: poisoned"
+
+
+def test_an_outage_is_noted_of_no_job(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE OR REPLACE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full'; END $$"
+        )
+    data(trigger(server, journey, {"external_id": poisonous.external_id}))
+    with pytest.raises(OperationalError, match="no room"):
+        serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+    assert Chunk.objects.get().error == ""
 
 
 def test_a_poisonous_single_does_not_spoil_the_burst_that_it_came_in(
