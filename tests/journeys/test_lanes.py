@@ -106,8 +106,17 @@ def test_a_job_needs_no_message_while_a_worker_stays_at_the_lane(
 
 
 def test_nobody_relies_for_long_on_a_worker_that_has_died(queue: "redis.Redis") -> None:
-    wakeups.stay_at_single_lane()
-    assert 0 < int(str(queue.pttl("engage:single-lane-pending"))) <= 500
+    for begin in (wakeups.stay_at_single_lane, wake_single_lane):
+        queue.flushdb()
+        begin()
+        assert 0 < int(str(queue.pttl("engage:single-lane-pending"))) <= 500
+    wakeups.wake_sender()
+    assert 0 < int(str(queue.pttl("engage:sender-pending"))) <= 500
+
+
+def wake_single_lane() -> None:
+    wakeups.wake_for_single(trigger_id="f" * 24, job_id="enroll-1")
+    wakeups.wake_now()
 
 
 @pytest.mark.django_db(transaction=True)
