@@ -45,13 +45,14 @@ def test_the_library_verifies_a_signature_and_refuses_a_forged_one() -> None:
 def test_what_arrives_is_signed_with_the_secret_of_its_workspace(
     acme: Workspace, rival: Workspace, receiver: Receiver
 ) -> None:
+    ours, theirs = secret_of(acme), secret_of(rival)
     [delivery] = standing(acme, receiver.url(), body='{"name": "Zoë"}')
     send()
     [request] = receiver.arrived
     assert request.webhook_id == delivery.webhook_id
     assert json.loads(request.body) == {"name": "Zoë"}
-    assert verifies(request, secret_of(acme))
-    assert not verifies(request, secret_of(rival))
+    assert verifies(request, ours)
+    assert not verifies(request, theirs)
 
 
 @pytest.mark.django_db
