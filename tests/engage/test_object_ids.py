@@ -4,6 +4,9 @@ import os
 import re
 import time
 
+import pytest
+
+from engage import object_ids
 from engage.object_ids import is_object_id, new_object_id
 
 
@@ -18,6 +21,13 @@ def test_ids_of_one_process_share_their_random_part_and_count_up() -> None:
     one, other = new_object_id(), new_object_id()
     assert one[8:18] == other[8:18]
     assert (int(other[18:], 16) - int(one[18:], 16)) % (1 << 24) == 1
+
+
+def test_after_its_greatest_number_the_counter_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_ids._sequence, "_count", (1 << 24) - 2)
+    ids = [new_object_id() for _ in range(3)]
+    assert [made[18:] for made in ids] == ["ffffff", "000000", "000001"]
+    assert all(is_object_id(made) for made in ids)
 
 
 def test_a_forked_process_has_a_random_part_of_its_own() -> None:
