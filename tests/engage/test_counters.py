@@ -113,6 +113,18 @@ def test_threads_are_told_no_number_twice(settings: Settings) -> None:
     assert len(set(told)) == len(told)
 
 
+def test_a_process_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engage.counters._MOST_KNOWN", 3)
+    counters = CounterCache(settings.REDIS_URL, {})
+    for number in range(1, 4):
+        for name in range(10):
+            counters.add(f"many-{name}", 0, 60)
+            assert counters.incr(f"many-{name}") == number
+            assert len(counters._known) <= 3
+
+
 def test_several_at_once_are_counted_with_what_is_in_hand(settings: Settings) -> None:
     counters = CounterCache(settings.REDIS_URL, {})
     counters.add("several", 0, 60)
