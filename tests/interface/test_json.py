@@ -1,10 +1,13 @@
 """JSON that bites: a clear 4xx in JSON, whatever is sent."""
 
 import json
+from io import BytesIO
 
 import pytest
 
+from engage.errors import BodyTooLarge
 from engage.models import Workspace
+from engage.parsing import StrictJsonParser
 from journeys.models import Journey, Trigger
 from tests.calls import data, refused, trigger
 from tests.clients import ServerClient
@@ -78,6 +81,13 @@ def test_what_can_be_stored_is_stored_and_comes_back_the_same(
 def test_a_body_of_more_than_a_mebibyte_is_413(server: ServerClient, journey: Journey) -> None:
     answer = trigger(server, journey, b'{"external_id": "' + b"a" * 1024 * 1024 + b'"}')
     assert refused(answer, status=413, error="Body too large") == "The body is larger than 1024 KiB."
+
+
+def test_of_a_body_that_is_too_large_no_more_is_read_than_shows_it() -> None:
+    body = BytesIO(b" " * 3 * 1024 * 1024)
+    with pytest.raises(BodyTooLarge):
+        StrictJsonParser().parse(body)
+    assert body.tell() == 1024 * 1024 + 1
 
 
 @pytest.mark.parametrize(
