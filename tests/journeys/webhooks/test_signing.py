@@ -71,6 +71,8 @@ def test_both_secrets_sign_while_a_rotation_is_under_way(acme: Workspace, receiv
     send()
     assert verifies(receiver.arrived[0], former)
     assert verifies(receiver.arrived[0], fresh)
+    receiver.arrived[0].headers["webhook-signature"] = receiver.arrived[0].headers["webhook-signature"].split()[0]
+    assert verifies(receiver.arrived[0], fresh)  # some receivers look at the first one only
     WebhookSecret.objects.filter(secret=former).update(retires_at=timezone.now() - timedelta(minutes=1))
     standing(acme, receiver.url())
     send()
