@@ -137,6 +137,18 @@ def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, ri
     assert WebhookHost.objects.values().get() == theirs
 
 
+def test_what_waits_for_an_open_circuit_is_not_overdue_until_a_probe_may_be_sent(
+    acme: Workspace, rival: Workspace
+) -> None:
+    standing(acme, "http://one.example/")
+    standing(rival, "http://one.example/")
+    WebhookDelivery.objects.filter(workspace=acme).update(due_at=timezone.now() - timedelta(seconds=2))
+    note(acme, "----------")
+    assert not anything_overdue()
+    let_time_pass(31)
+    assert anything_overdue()
+
+
 def test_what_was_in_the_air_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
     note(acme, "----------")
     let_time_pass(20)
