@@ -95,6 +95,13 @@ def test_hosts_with_nothing_in_the_air_come_first(acme: Workspace) -> None:
     assert [one.host for one in claim_due(room)] == ["two.example:80"]
 
 
+def test_of_a_host_the_earliest_due_come_first(acme: Workspace) -> None:
+    deliveries = standing(acme, "http://one.example/", number=20)
+    for minutes, delivery in enumerate(deliveries):
+        WebhookDelivery.objects.filter(id=delivery.id).update(due_at=timezone.now() - timedelta(minutes=minutes))
+    assert {one.id for one in claim_due(Room(6))} == {delivery.id for delivery in deliveries[-3:]}
+
+
 def test_what_is_claimed_is_claimed_by_nobody_else_for_a_while(acme: Workspace) -> None:
     [delivery] = standing(acme, "http://one.example/")
     assert len(claim_due(Room(4))) == 1
