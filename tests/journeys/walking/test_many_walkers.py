@@ -12,6 +12,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
 from journeys.walking import walk_due
+from journeys.walking.claims import claim_fresh
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory, crowd
@@ -63,6 +64,16 @@ def test_walkers_at_the_same_time_share_the_work() -> None:
 
 def walked() -> list[int]:
     return all_at_once([lambda: walk_due(seconds=20).moved] * 4)
+
+
+@pytest.mark.usefixtures("journey")
+def test_the_longest_due_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 2)
+    order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))[:6]
+    for seconds, enrollment_id in enumerate(reversed(order), start=100):
+        Enrollment.objects.filter(id=enrollment_id).update(due_at=timezone.now() - timedelta(seconds=seconds))
+    claimed = [{one.id for one in claim_fresh()} for _ in range(3)]
+    assert claimed == [set(order[:2]), set(order[2:4]), set(order[4:])]
 
 
 @pytest.mark.usefixtures("journey")

@@ -90,6 +90,9 @@ def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_n
     server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    elsewhere = walked(server, acme, [DAY])
+    Enrollment.objects.update(attempts=1)  # as if it were claimed, too
+    before = Enrollment.objects.values().get()
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
     data(trigger(server, journey, {"external_ids": crowd(acme, 5)}))
     let_workers_decide()
@@ -98,7 +101,9 @@ def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_n
     claims = [query for query in captured if "interval '5 seconds'" in query["sql"]]
     assert len(claims) > 5
     assert StepRun.objects.filter(state="done").count() == 5
-    assert list(Enrollment.objects.values_list("state", "attempts").distinct()) == [("completed", 0)]
+    walked_on = Enrollment.objects.filter(journey=journey)
+    assert list(walked_on.values_list("state", "attempts").distinct()) == [("completed", 0)]
+    assert Enrollment.objects.values().get(id=elsewhere.id) == before
 
 
 def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
@@ -156,15 +161,24 @@ def test_a_step_whose_code_raises_is_given_up_after_five_attempts_and_spoils_nob
     assert {history(neighbour)[0] for neighbour in neighbours} == {("note", "done")}
 
 
-def test_a_step_whose_code_raises_is_tried_ever_later(server: ServerClient, acme: Workspace) -> None:
+def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
+    server: ServerClient, acme: Workspace
+) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
-    poisoned = enter(server, journey, CustomerFactory.create(workspace=acme))
+    poisoned, other = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2)]
+    let_workers_walk()
     Enrollment.objects.filter(id=poisoned.id).update(step_id="gone")
     waits = []
-    for _ in range(5):
-        Enrollment.objects.update(due_at="2020-01-01T00:00Z")
+    for number in range(1, 6):
+        Enrollment.objects.filter(id=poisoned.id).update(due_at="2020-01-01T00:00Z")
+        Enrollment.objects.filter(id=other.id).update(attempts=number)  # like the failing one's
+        before = Enrollment.objects.values().get(id=other.id)
         walk_due(seconds=0)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT attempts, extract(epoch FROM due_at - now())::int FROM journeys_enrollment")
+            cursor.execute(
+                "SELECT attempts, extract(epoch FROM due_at - now())::int FROM journeys_enrollment WHERE id = %s",
+                [poisoned.id],
+            )
             waits.append(cursor.fetchone())
+        assert Enrollment.objects.values().get(id=other.id) == before
     assert waits == [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16)]
