@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from psycopg.errors import UniqueViolation
 
 from customers.conditions import Root, parse_condition
 from customers.events import NewEvent
@@ -14,6 +13,7 @@ from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
+from journeys.models import EnrollmentJob
 from journeys.steps.events import EventPattern
 
 
@@ -133,5 +133,5 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
                 ]
         except IntegrityError as error:
             # An API call, which holds no customer's row, has taken the millisecond just now.
-            if not isinstance(error.__cause__, UniqueViolation) or error.__cause__.diag.constraint_name != "job_id":
+            if not EnrollmentJob.id_was_taken(error):
                 raise

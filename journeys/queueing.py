@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
+from journeys.models import EnrollmentJob
 
 _PAGE_SIZE = 10_000
 
@@ -104,7 +104,7 @@ def past_taken_ids(
                 cursor.execute(statement, parameters(least_ms))
                 row: tuple[Any, ...] = cursor.fetchone()
         except IntegrityError as error:
-            if not _is_taken_job_id(error):
+            if not EnrollmentJob.id_was_taken(error):
                 raise
             least_ms = _free_ms(journey_id=journey_id, audience=audience)
         else:
@@ -114,11 +114,6 @@ def past_taken_ids(
 def _savepoint() -> AbstractContextManager[None]:
     """Inside of a transaction, a statement that fails must not fail all that came before it."""
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
-
-
-def _is_taken_job_id(error: IntegrityError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, UniqueViolation) and cause.diag.constraint_name == "job_id"
 
 
 def _free_ms(*, journey_id: str, audience: Fragment) -> int:

@@ -3,8 +3,9 @@
 from typing import ClassVar
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import models
+from django.db import IntegrityError, models
 from django.db.models import Q
+from psycopg.errors import UniqueViolation
 
 from customers.models import Customer, Event
 from engage.models import Workspace
@@ -105,6 +106,12 @@ class EnrollmentJob(models.Model):
     @property
     def job_id(self) -> str:
         return job_id(journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms)
+
+    @staticmethod
+    def id_was_taken(error: IntegrityError) -> bool:
+        """Whether a job was refused because another has the same customer, journey and millisecond."""
+        cause = error.__cause__
+        return isinstance(cause, UniqueViolation) and cause.diag.constraint_name == "job_id"
 
 
 class Chunk(models.Model):
