@@ -39,6 +39,15 @@ def test_the_headers_tell_limit_remaining_and_reset(acme: Workspace, journey: Jo
         assert answer["RateLimit"].startswith(f'"trigger";r={remaining};t=')
 
 
+@pytest.mark.parametrize(
+    ("rate", "seconds"), [("5/s", 1), ("5/m", 60), ("5/h", 3600), ("5/d", 86_400), ("5/30s", 30), ("5/15m", 900)]
+)
+def test_a_rate_names_its_window(acme: Workspace, journey: Journey, rate: str, seconds: int) -> None:
+    answer = trigger(limited(acme, rate), journey, {"external_id": "ada"})
+    assert answer["RateLimit-Policy"] == f'"trigger";q=5;w={seconds}'
+    assert 1 <= int(answer["RateLimit"].partition(";t=")[2]) <= seconds
+
+
 def test_over_the_limit_nothing_is_queued(acme: Workspace, journey: Journey) -> None:
     server = limited(acme, "2/m")
     answers = [trigger(server, journey, {"external_id": "ada"}) for _ in range(4)]
