@@ -73,6 +73,10 @@ def test_the_payload_has_two_spellings(server: ServerClient, journey: Journey, a
     assert Trigger.objects.get().payload == {"a": {"b": [1, None]}}
 
 
+def test_a_payload_of_64_kib_is_taken(server: ServerClient, journey: Journey, ada: Customer) -> None:
+    data(trigger(server, journey, {"external_id": "ada", "payload": {"a": "x" * 65_528}}))
+
+
 def test_without_a_payload_an_empty_one_is_stored(server: ServerClient, journey: Journey, ada: Customer) -> None:
     data(trigger(server, journey, {"external_id": "ada", "payload": None}))
     assert Trigger.objects.get().payload == {}
