@@ -154,7 +154,10 @@ def test_without_attributes_they_stay(acme: Workspace, server: ServerClient, ada
 
 
 def test_what_changes_nothing_leaves_updated_at_as_it_was(acme: Workspace, server: ServerClient, ada: Customer) -> None:
-    server.put(customers_path(acme), {"external_id": "ada", "phone": "+4915112345678", "attributes": {"plan": "free"}})
+    Customer.objects.update(attributes={"plan": "free", "address": {"zip": "89073", "city": "Ulm"}})
+    for address in ({"zip": "89073", "city": "Ulm"}, {"city": "Ulm", "zip": "89073"}):
+        body = {"external_id": "ada", "phone": "+4915112345678", "attributes": {"plan": "free", "address": address}}
+        data(server.put(customers_path(acme), body), status=200)
     before = ada.updated_at
     ada.refresh_from_db()
     assert ada.updated_at == before
