@@ -251,19 +251,26 @@ def long_history(enrollment: Enrollment, steps: int) -> None:
     Enrollment.objects.update(steps_begun=steps)
 
 
-def test_a_long_history_is_read_page_by_page_in_order(server: ServerClient, waiting: Enrollment) -> None:
-    long_history(waiting, 120)
+@pytest.mark.parametrize(("limit", "expected"), [(50, [50, 50, 20]), (1, [1, 1, 1])])
+def test_a_long_history_is_read_page_by_page_in_order(
+    server: ServerClient, waiting: Enrollment, limit: int, expected: list[int]
+) -> None:
+    long_history(waiting, sum(expected))
     seen: list[int] = []
-    sizes, query = [], "?limit=50"
+    sizes, query = [], f"?limit={limit}"
     while True:
         page = look_up(server, waiting, query)
-        assert page["stepsBegun"] == 120
+        assert page["stepsBegun"] == sum(expected)
         seen += [step["ordinal"] for step in page["steps"]]
         sizes.append(len(page["steps"]))
         if page["nextCursor"] is None:
             break
-        query = f"?limit=50&cursor={page['nextCursor']}"
-    assert (seen, sizes) == (list(range(120)), [50, 50, 20])
+        query = f"?limit={limit}&cursor={page['nextCursor']}"
+    assert (seen, sizes) == (list(range(sum(expected))), expected)
+
+
+def test_fifty_steps_are_a_page_unless_said(server: ServerClient, waiting: Enrollment) -> None:
+    long_history(waiting, 120)
     assert len(look_up(server, waiting)["steps"]) == 50
     assert len(look_up(server, waiting, "?limit=100")["steps"]) == 100
 
@@ -278,6 +285,7 @@ def test_a_long_history_is_read_page_by_page_in_order(server: ServerClient, wait
         ("limit=ten", "limit must be a whole number from 1 to 100."),
         ("limit=%C2%B2", "limit must be a whole number from 1 to 100."),
         ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
+        ("cursor=Wz!Fd", "cursor must be the nextCursor of an answer to the same call."),  # [1], and a "!"
         ("cursor=%00", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=WyJhIl0", "cursor must be the nextCursor of an answer to the same call."),  # ["a"]
         ("cursor=W3RydWVd", "cursor must be the nextCursor of an answer to the same call."),  # [true]
