@@ -43,7 +43,9 @@ def samples() -> dict[str, float]:
         if not line.startswith("#"):
             matched = _SAMPLE.fullmatch(line)
             assert matched, line
-            found[f"{matched[1]}{{{matched[2]}}}" if matched[2] else matched[1]] = float(matched[3])
+            name = f"{matched[1]}{{{matched[2]}}}" if matched[2] else matched[1]
+            assert name not in found
+            found[name] = float(matched[3])
     return found
 
 
@@ -140,10 +142,10 @@ def test_request_times_by_route_method_and_status(server: ServerClient, acme: Wo
     assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 2
     assert 0 < found[f"engage_http_request_seconds_sum{{{labels}}}"] < 60
     assert found['engage_http_request_seconds_count{method="other",route="none",status="404"}'] == 1
-    buckets = [
-        value for name, value in found.items() if name.startswith(f"engage_http_request_seconds_bucket{{{labels}")
-    ]
-    assert buckets == sorted(buckets)
+    opening = f'engage_http_request_seconds_bucket{{{labels},le="'
+    buckets = {name.removeprefix(opening)[:-2]: value for name, value in found.items() if name.startswith(opening)}
+    assert " ".join(buckets) == "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf"
+    assert list(buckets.values()) == sorted(buckets.values())
 
 
 # When a server is away -----------------------------------------------------------------------------------------------
