@@ -147,8 +147,14 @@ def test_another_workspace_is_neither_matched_nor_changed(
     assert theirs.attributes == {}
 
 
-def test_nobody_is_fine(acme: Workspace, server: ServerClient) -> None:
-    assert _send(server, acme, []) == {"created": 0, "updated": 0, "failed": 0, "results": []}
+@pytest.mark.parametrize("batch", [[], [{"attributes": {"a": 1}}]])
+def test_where_nobody_is_named_nobody_is_looked_at(
+    acme: Workspace, server: ServerClient, django_assert_num_queries: DjangoAssertNumQueries, batch: list[Any]
+) -> None:
+    with django_assert_num_queries(4):  # the key twice, the transaction twice
+        answer = _send(server, acme, batch)
+    assert (answer["created"], answer["updated"], answer["failed"]) == (0, 0, len(batch))
+    assert len(answer["results"]) == len(batch)
 
 
 @pytest.mark.parametrize("body", [{}, {"customers": None}])

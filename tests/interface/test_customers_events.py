@@ -256,8 +256,11 @@ def test_where_all_fail_nothing_is_recorded(acme: Workspace, server: ServerClien
     assert not Event.objects.exists()
 
 
-def test_no_event_is_fine(acme: Workspace, server: ServerClient) -> None:
-    assert data(report(server, acme, {"events": []})) == {"recorded": 0, "failed": 0, "results": []}
+def test_no_event_is_fine_and_nobody_is_looked_at(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        answered = data(report(server, acme, {"events": []}))
+    assert answered == {"recorded": 0, "failed": 0, "results": []}
+    assert not [query for query in queries.captured_queries if "customers_customer" in query["sql"]]
 
 
 def test_one_event_beside_many_is_refused(acme: Workspace, server: ServerClient, ada: Customer) -> None:
