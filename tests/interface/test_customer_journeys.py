@@ -1,5 +1,6 @@
 """GET /api/v1/customers/{workspaceId}/{customerId}/journeys: what named a customer for journeys, and what it led to."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -111,13 +112,22 @@ def test_an_exited_enrollment_tells_its_reason(server: ServerClient, ada: Custom
 def test_who_waits_for_a_webhook_goes_on_when_that_is_tried_next(
     server: ServerClient, ada: Customer, journey: Journey
 ) -> None:
-    data(trigger(server, journey, {"external_id": "ada"}))
+    bob = CustomerFactory.create(workspace=ada.workspace, external_id="bob")
+    data(trigger(server, journey, {"external_ids": ["ada", "bob"]}))
     let_workers_walk()
-    enrollment = Enrollment.objects.get()
-    due_at, enrollment.due_at = enrollment.due_at, None
+    enrollment = Enrollment.objects.get(customer=ada)
+    due_at, enrollment.due_at, enrollment.steps_begun = enrollment.due_at, None, 2
     enrollment.save()
     assert due_at is not None
-    WebhookDelivery.objects.create(workspace_id=ada.workspace_id, enrollment=enrollment, ordinal=0, due_at=due_at)
+    earlier = due_at - timedelta(hours=1)
+    for whose, ordinal, state, due in [
+        (enrollment, 0, "delivered", earlier),
+        (enrollment, 1, "waiting", due_at),
+        (Enrollment.objects.get(customer=bob), 1, "waiting", earlier),
+    ]:
+        WebhookDelivery.objects.create(
+            workspace_id=ada.workspace_id, enrollment=whose, ordinal=ordinal, state=state, due_at=due
+        )
     (naming,) = read(server, ada)["triggers"]
     assert naming["enrollment"]["goesOnAt"] == iso_utc(due_at)
 
@@ -163,7 +173,7 @@ def test_it_is_read_page_by_page_and_nothing_stands_there_twice_or_is_missing(
         cursor: str | None = ""
         while cursor is not None:
             page = read(server, ada, f"?limit={limit}&cursor={cursor}")
-            assert len(page["triggers"]) <= limit
+            assert 1 <= len(page["triggers"]) <= limit
             seen += [naming["jobId"] for naming in page["triggers"]]
             cursor = page["nextCursor"]
         assert seen == wanted
