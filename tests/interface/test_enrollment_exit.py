@@ -134,6 +134,7 @@ def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
     for client, workspace_id, enrollment_id in [
         (server, waiting.workspace_id, "nope"),
         (server, waiting.workspace_id, "f" * 24),
+        (server, waiting.workspace_id, "%00"),
         (server, rival.id, waiting.id),
         (rival_server, rival.id, waiting.id),
         (rival_server, waiting.workspace_id, waiting.id),
