@@ -72,6 +72,16 @@ def test_the_page_says_how_many_belong_to_it(staff: Client, acme: Workspace, riv
     assert page_url(put_in) in page
 
 
+def test_the_conditions_are_tried_on_the_latest_customers(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("customers.admin.segments.TRIED_ON", 2)
+    for plan in ("free", "pro", "pro"):
+        CustomerFactory.create(workspace=acme, attributes={"plan": plan})
+    page = staff.get(page_url(SegmentFactory.create(workspace=acme, conditions=PRO))).content.decode()
+    assert "2 of the latest 2 meet the conditions" in page
+
+
 def test_a_deleted_segment_takes_its_memberships_with_it(staff: Client, acme: Workspace) -> None:
     customer = CustomerFactory.create(workspace=acme)
     segment = SegmentFactory.create(workspace=acme, members=[customer])
