@@ -3,11 +3,15 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import structlog
 from django.db import connection
+from django.test import Client
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -152,12 +156,56 @@ def test_a_key_that_leaked_to_the_bridge_is_flagged_but_not_repeated(
     assert_discreet(log, key_of(server))
 
 
-def test_a_query_string_is_not_logged(
+def test_what_stands_in_an_address_is_not_logged(
     server: ServerClient, acme: Workspace, journey: Journey, log: io.StringIO
 ) -> None:
-    server.get(f"/api/v1/customers/{acme.id}?email={PRIVATE['e-mail']}")
+    assert server.get(f"/api/v1/customers/{acme.id}?email={PRIVATE['e-mail']}").status_code == 200
+    assert server.get(f"/api/v1/customers/{acme.id}/of/{PRIVATE['e-mail']}").status_code == 404
     assert_discreet(log)
     assert Customer.objects.filter(email=PRIVATE["e-mail"]).exists()
+
+
+def test_a_call_is_one_line_that_says_nothing_of_the_call_before(server: ServerClient, acme: Workspace) -> None:
+    with capture_logs(processors=[merge_contextvars]) as lines:
+        server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"X-Request-Id": "call-1"})
+        Client().get("/nothing", headers={"X-Request-Id": "call-2"})
+    one, other = (line for line in lines if line["event"] == "request")
+    assert 0 < one.pop("ms") < 60_000
+    assert one == {
+        "event": "request",
+        "log_level": "info",
+        "request_id": "call-1",
+        "method": "GET",
+        "route": "api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",
+        "status": 404,
+        "workspace_id": acme.id,
+        "api_key_id": server.key.id,
+    }
+    assert set(other) == {"event", "log_level", "request_id", "method", "route", "status", "ms"}
+    assert (other["request_id"], other["route"]) == ("call-2", None)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda _: structlog.get_logger("somebody").exception("failed"),
+        lambda error: structlog.get_logger("somebody").error("failed", exc_info=error),
+        lambda error: logging.getLogger("somebody").error("failed", exc_info=error),
+    ],
+)
+def test_of_an_exception_its_kinds_and_places_are_logged_without_the_messages(
+    log: io.StringIO, write: Callable[[Exception], None]
+) -> None:
+    try:
+        try:
+            raise LookupError(PRIVATE["payload"])
+        except LookupError as cause:
+            raise RuntimeError(PRIVATE["e-mail"]) from cause
+    except RuntimeError as error:
+        write(error)
+    assert f"builtins.RuntimeError at {__file__}:" in log.getvalue()
+    assert f"; caused by builtins.LookupError at {__file__}:" in log.getvalue()
+    assert_discreet(log)
 
 
 def test_in_production_a_line_is_one_json_object(settings: Any, capfd: pytest.CaptureFixture[str]) -> None:
