@@ -97,6 +97,15 @@ def test_a_rotation_gives_a_day_of_grace_or_what_is_asked_for(acme: Workspace, r
     assert secret_of(rival) == untouched
 
 
+@pytest.mark.django_db
+def test_a_secret_that_retires_already_keeps_its_time(acme: Workspace) -> None:
+    first, now = secret_of(acme), timezone.now()
+    second = rotate_webhook_secret(workspace_id=acme.id, now=now)
+    rotate_webhook_secret(workspace_id=acme.id, now=now + timedelta(hours=1))
+    retiring = WebhookSecret.objects.exclude(retires_at=None).values_list("secret", "retires_at")
+    assert dict(retiring) == {first: now + timedelta(hours=24), second: now + timedelta(hours=25)}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_many_at_once_who_need_a_secret_get_the_same_one(acme: Workspace) -> None:
     assert len(set(all_at_once([lambda: secret_of(acme)] * 8))) == 1
