@@ -29,10 +29,15 @@ def ada(acme: Workspace, rival: Workspace) -> Customer:
     return ada
 
 
+def shown(client: Client, model: type[Model], query: dict[str, str]) -> list[Any]:
+    """The records that the model's list shows for this query."""
+    page = client.get(list_of(model), query).content.decode()
+    return [record for record in model._default_manager.all() if page_url(record) in page]
+
+
 def found(client: Client, model: type[Model], text: str) -> list[Any]:
     """The records that the model's list shows for this search."""
-    page = client.get(list_of(model), {"q": text}).content.decode()
-    return [record for record in model._default_manager.all() if page_url(record) in page]
+    return shown(client, model, {"q": text})
 
 
 @pytest.mark.parametrize("text", ["Shop-ada", "Ada@Example.com", " ada@example.com ", "+49 30 3", "user-ada", "ID"])
@@ -46,6 +51,33 @@ def test_what_belongs_to_a_customer_is_found_by_id_external_id_email_phone_and_u
             expected = list(model._default_manager.filter(**{field: ada.pk}))
             assert len(expected) == 1
             assert found(staff, model, ada.pk if text == "ID" else text) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        (Event, "customer"),
+        (EnrollmentJob, "customer"),
+        (EnrollmentJob, "trigger"),
+        (Enrollment, "customer"),
+        (Enrollment, "journey"),
+        (Trigger, "journey"),
+        (Chunk, "trigger"),
+        (JourneyRevision, "journey"),
+    ],
+)
+def test_a_list_is_narrowed_to_what_refers_to_one_record(
+    staff: Client, ada: Customer, model: type[Model], field: str
+) -> None:
+    every: list[Any] = list(model._default_manager.all())
+    assert len(every) == 3
+    for record in every:
+        assert shown(staff, model, {f"{field}__id__exact": getattr(record, f"{field}_id")}) == [record]
+
+
+def test_events_are_narrowed_to_a_name(staff: Client, ada: Customer) -> None:
+    Event.objects.filter(customer=ada).update(name="refunded")
+    assert shown(staff, Event, {"name": " refunded "}) == list(Event.objects.filter(customer=ada))
 
 
 def test_a_job_and_its_enrollment_are_found_by_the_job_id(staff: Client, ada: Customer) -> None:
