@@ -92,6 +92,19 @@ def test_a_step_that_leads_to_itself_without_a_wait_is_refused() -> None:
     assert refusal_of([delay("a", **{"for": "PT0S"}, next="a")]) == ("steps[0] stands in a loop without a wait: a → a.")
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"type": "webhook", "url": "https://example.com"},
+        {"type": "split", "paths": [{"weight": 1, "next": "a"}, {"weight": 1, "next": None}]},
+        {"type": "update_profile", "attributes": {"plan": "pro"}},
+        {"type": "track_event", "eventName": "order"},
+    ],
+)
+def test_no_other_step_is_taken_for_a_wait(step: dict[str, Any]) -> None:
+    assert refusal_of([{"id": "a", "next": "a", **step}]) == "steps[0] stands in a loop without a wait: a → a."
+
+
 def test_steps_that_never_wait_but_reach_the_end_are_allowed() -> None:
     parse_steps([delay("a", **{"for": "PT0S"}, next="c"), delay("b", **{"for": "PT0S"}), delay("c", **{"for": "PT0S"})])
 
