@@ -176,17 +176,18 @@ def test_a_name_that_cannot_be_stored_is_refused() -> None:
     assert message == "field holds a NUL character, which no name can hold."
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nested(levels: int, word: str = "not") -> dict[str, Any]:
     condition: dict[str, Any] = PRO
     for _ in range(levels - 1):
-        condition = {"not": condition}
+        condition = {word: condition if word == "not" else [condition]}
     return condition
 
 
-def test_conditions_are_nested_at_most_10_deep() -> None:
-    parse_condition(nested(10), roots=["customer"])
-    assert refusal(nested(11)) == f"{'.'.join(['not'] * 10)} is nested too deeply; conditions go at most 10 deep."
-    assert refusal(nested(500)).endswith("conditions go at most 10 deep.")
+@pytest.mark.parametrize(("word", "place"), [("not", "not"), ("all", "all[0]"), ("any", "any[0]")])
+def test_conditions_are_nested_at_most_10_deep(word: str, place: str) -> None:
+    parse_condition(nested(10, word), roots=["customer"])
+    assert refusal(nested(11, word)) == f"{'.'.join([place] * 10)} is nested too deeply; conditions go at most 10 deep."
+    assert refusal(nested(500, word)).endswith("conditions go at most 10 deep.")
 
 
 def test_a_condition_holds_at_most_100_tests() -> None:
@@ -215,6 +216,8 @@ def test_a_field_is_at_most_512_characters_and_12_names_long() -> None:
 
 def test_a_value_is_nested_at_most_10_deep() -> None:
     value: list[Any] = []
-    for _ in range(10):
+    for _ in range(9):
         value = [value]
+    parse_condition({"field": "customer.a", "op": "eq", "value": value}, roots=["customer"])
+    value = [value]
     assert refusal({"field": "customer.a", "op": "eq", "value": value}) == "value is nested more than 10 deep."
