@@ -57,11 +57,15 @@ def test_the_way_in_one_step_says_nothing_of_the_way_in_another() -> None:
 
 
 def test_the_ways_stay_as_they_are_from_one_release_to_the_next() -> None:
-    step = parsed(split(1, 1, 1))
+    step = parsed(split(*range(1, 21)))
     assert [step.path_of(journey_id="j", customer_id=str(number)) for number in range(10)] == WAYS
 
 
-WAYS = [0, 0, 2, 1, 1, 0, 1, 1, 0, 0]
+WAYS = [1, 11, 16, 13, 14, 9, 13, 14, 9, 7]
+
+
+def test_the_bounds_themselves_are_allowed() -> None:
+    assert len(parsed(split(*[1_000_000] * 20)).paths) == 20
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ WAYS = [0, 0, 2, 1, 1, 0, 1, 1, 0, 0]
         (split(*[1] * 21), "steps[0].paths holds 21 items; its maximum is 20."),
         (split(1, 0), "steps[0].paths[1].weight must be more than 0 and at most 1,000,000."),
         (split(1, -1), "steps[0].paths[1].weight must be more than 0 and at most 1,000,000."),
-        (split(1, 1e300), "steps[0].paths[1].weight must be more than 0 and at most 1,000,000."),
+        (split(1, 1_000_001), "steps[0].paths[1].weight must be more than 0 and at most 1,000,000."),
         (split(1, float("nan")), "steps[0].paths[1].weight must be more than 0 and at most 1,000,000."),
         (split(1, True), "steps[0].paths[1].weight must be a number, but a boolean came."),
         (split(1, "2"), "steps[0].paths[1].weight must be a number, but a string came."),
