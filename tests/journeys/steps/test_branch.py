@@ -45,6 +45,11 @@ def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail
     assert (first.state, first.resumed, first.detail) == ("done", False, detail)
 
 
+def test_a_branch_may_have_20_cases() -> None:
+    walked = walk(course(branch(*[(FREE, None)] * 19, (PRO, "b")), *exits("a", "b")))
+    assert walked.footprints[0].detail == "Case 20 of 20 holds: goes on to 'b'."
+
+
 def test_without_an_event_no_test_of_it_holds() -> None:
     assert walk(course(branch((ORDERED, "b")), *exits("a", "b"))).stop.step_id == "a"
 

@@ -48,6 +48,10 @@ def test_a_condition_that_holds_says_which() -> None:
     assert parse_exit_rules([{"if": PAID}]).holding(scene().facts()) is None
 
 
+def test_there_may_be_20_rules_and_names_of_255_characters() -> None:
+    assert len(parse_exit_rules([{"event": "x" * 255}] * 20).events) == 20
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

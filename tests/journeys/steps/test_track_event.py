@@ -77,6 +77,15 @@ def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -
     assert walked.footprints[0].detail == "The event's properties are 120022 bytes of JSON; the maximum is 65536."
 
 
+def test_properties_may_be_64_kib() -> None:
+    written = {"a": "x" * (65_536 - len('{"a":""}'))}
+    rendered = {"a": "{{ api.payload.a }}", "b": "{{ api.payload.b }}"}
+    payload = {"a": "x" * 30_000, "b": "x" * (35_536 - len('{"a":"","b":""}'))}
+    for properties, expected in ((written, written), (rendered, payload)):
+        tracked = walk(course(track(eventProperties=properties)), scene(payload=payload)).footprints[0].tracked
+        assert tracked == TrackedEvent(name="order", properties=expected, reacts=True)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -84,7 +93,7 @@ def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -
         ({"name": "x" * 256}, "steps[0].eventName must be at most 255 characters long, not 256."),
         ({"eventProperties": []}, "steps[0].eventProperties must be an object, but an array came."),
         ({"eventProperties": {"a": [[[[[[[[[[1]]]]]]]]]]}}, "steps[0].eventProperties is nested more than 10 deep."),
-        ({"eventProperties": {"a": "x" * 65_536}}, "steps[0].eventProperties is 65544 bytes of JSON; its maximum is "),
+        ({"eventProperties": {"a": "x" * 65_529}}, "steps[0].eventProperties is 65537 bytes of JSON; its maximum is "),
         ({"eventProperties": {"a": "\ud800"}}, "steps[0].eventProperties holds half of a surrogate pair."),
         ({"eventProperties": {"a": ["{{ }}"]}}, "steps[0].eventProperties.a[0] is no valid template: nothing stands "),
     ],

@@ -81,6 +81,12 @@ def test_the_pattern_of_the_event_can_be_asked(name: str, properties: dict[str, 
     assert step.pattern.matches(name=name, properties=properties) is matches
 
 
+def test_the_bounds_themselves_are_allowed() -> None:
+    name = "x" * 255
+    walked = walk(course(wait(event=name, timeout="PT1S")))
+    assert walked.stop == AwaitEvent(step_id="wait", event_name=name, due_at=NOW + timedelta(seconds=1))
+
+
 def test_nothing_else_resumes_it() -> None:
     with pytest.raises(ValueError, match="over with the event or with its time"):
         walk(course(wait()), arrival=Answered(ok=True, reason="It said 200."))

@@ -167,6 +167,12 @@ def test_a_header_that_cannot_be_sent_fails_the_step(value: str, detail: str) ->
     assert failure_of(webhook(headers={"X-Name": "{{ customer.name }}"}), named(value)) == detail
 
 
+def test_the_longest_headers_are_sent() -> None:
+    long = "é" * 1024
+    headers = {f"{'x' * 98}{n}": long for n in range(10, 38)} | {"X-Rendered": "{{ customer.name }}", "X-Last": ""}
+    assert request_of(webhook(headers=headers), named(long)).headers == headers | {"X-Rendered": long}
+
+
 def test_a_header_may_be_latin_1_or_empty() -> None:
     step = webhook(headers={"X-Name": " {{ customer.name }} ", "X-Empty": ""})
     assert request_of(step, named("Zoë")).headers == {"X-Name": "Zoë", "X-Empty": ""}
@@ -186,6 +192,14 @@ def test_what_grows_too_large_fails_the_step() -> None:
     short = named("é" * 400)
     url = webhook("https://example.com/{{ customer.name }}")
     assert failure_of(url, short) == "The url is 2420 characters long; the maximum is 2048."
+
+
+def test_what_is_just_as_large_as_may_be_is_sent() -> None:
+    path, rest = "x" * (2048 - len("https://example.com/")), "x" * (262_144 - 4 * 60_000 - len('["","","","",""]'))
+    step = webhook("https://example.com/{{ api.payload.path }}", body=[*["{{ api.payload.text }}"] * 4, rest])
+    request = request_of(step, scene(payload={"path": path, "text": "é" * 30_000}))
+    assert request.url == f"https://example.com/{path}"
+    assert len((request.body or "").encode()) == 262_144
 
 
 def test_a_template_that_fails_names_its_place_and_the_walk_goes_on() -> None:
@@ -271,6 +285,8 @@ def test_a_url_that_leads_nowhere_known_is_refused(url: str, why: str) -> None:
     ("url", "host"),
     [
         ("http://10.0.0.1:8080", "10.0.0.1:8080"),
+        ("http://10.0.0.1:1", "10.0.0.1:1"),
+        ("http://10.0.0.1:65535", "10.0.0.1:65535"),
         ("https://[::1]:8443/x", "::1:8443"),
         ("https://a_b.Example?x", "a_b.example:443"),
         ("http://x.example./{{ '#..' }}", "x.example:80"),
@@ -308,6 +324,7 @@ def test_whatever_url_is_taken_can_be_sent_and_kept(host: str, rest: str) -> Non
         ({"headers": []}, "steps[0].headers must be an object, but an array came."),
         ({"headers": {"X-A": 1}}, "steps[0].headers.X-A must be a string, but a number came."),
         ({"headers": {"X A": "1"}}, "steps[0].headers.X A is no name for a header."),
+        ({"headers": {"X" * 101: "1"}}, f"steps[0].headers.{'X' * 101} is no name for a header."),
         ({"headers": {"": "1"}}, "steps[0].headers. is no name for a header."),
         ({"headers": {"X-A\r\n": "1"}}, "steps[0].headers.X-A\r\n is no name for a header."),
         ({"headers": {"X-A": "1\n2"}}, "steps[0].headers.X-A holds a line break or another control character."),
