@@ -69,9 +69,10 @@ def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
     assert given.customer is full
 
 
-def test_many_names_are_cut_short_in_the_detail() -> None:
-    footprint = walk(course(update({f"a{number}": number for number in range(8)}))).footprints[0]
-    assert footprint.detail == "Wrote a0, a1, a2, a3, a4 and 3 more."
+@pytest.mark.parametrize(("names", "more"), [(5, ""), (6, " and 1 more"), (8, " and 3 more")])
+def test_many_names_are_cut_short_in_the_detail(names: int, more: str) -> None:
+    footprint = walk(course(update({f"a{number}": number for number in range(names)}))).footprints[0]
+    assert footprint.detail == f"Wrote a0, a1, a2, a3, a4{more}."
 
 
 DEEP: dict[str, Any] = {"a": [[[[[[[[[[1]]]]]]]]]]}
