@@ -12,7 +12,9 @@ from journeys.rendering import InvalidTemplate, RenderingFailed, parse_template
 from tests.journeys.rendering.templates import failure_of, refusal_of, rendered, rendering
 
 BIG = "a" * 60_000
+FULL = "a" * 256 * 1024
 MANY = list(range(1000))
+GREATEST = 2**1024 - 1
 TOO_OFTEN = "its loops go round too often."
 TOO_LARGE = "a value grows larger than 256 KiB."
 TOO_LONG = "an array grows longer than 1000 items."
@@ -23,14 +25,16 @@ PATIENCE = 2.0
 
 BOMBS = [
     ("{% for a in (1..1000) %}{% for b in (1..1000) %}x{% endfor %}{% endfor %}", TOO_OFTEN),
-    ("{% for a in (1..1000) %}{% endfor %}" * 100, TOO_OFTEN),
+    ("{% for a in (1..1000) %}{% endfor %}" * 11, TOO_OFTEN),
     ("{% for a in (1..1000) %}" + "{% if true %}{% endif %}" * 100 + "{% endfor %}", TOO_OFTEN),
+    ("{% for a in (0..1000) %}{% endfor %}", LOTS_OF_RANGE),
     ("{% for a in (1..1000000000) reversed %}{% endfor %}", LOTS_OF_RANGE),
     ("{% if (1..1000000000000) contains 'x' %}{% endif %}", LOTS_OF_RANGE),
     ("{% assign n = 1000000000 %}{{ (-1..n) | join }}", LOTS_OF_RANGE),
     ("{% assign n = -1000000000 %}{% for a in (n..'x') %}{% endfor %}", LOTS_OF_RANGE),
     ("{% assign a = big %}" + "{% assign a = a | append: a %}" * 30, TOO_LARGE),
     ("{% assign a = big %}" + "{% assign a = a | prepend: a %}" * 30, TOO_LARGE),
+    ("{{ full | append: 'a' }}", TOO_LARGE),
     ("{{ big | replace: 'a', big }}", TOO_LARGE),
     ("{{ big | replace: '', big }}", TOO_LARGE),
     ("{{ big | escape | escape | append: big }}" * 3, "its output is larger than 64 KiB."),
@@ -39,27 +43,59 @@ BOMBS = [
     ("{{ big | split: 'a' | size }}", TOO_LONG),
     ("{% assign a = many %}{{ a | concat: a | size }}", TOO_LONG),
     ("{% assign a = big | split: '~' %}" + "{% assign a = a | concat: a %}" * 5, "an array grows larger than 256 KiB."),
+    ("{{ texts | reverse }}", "an array grows larger than 256 KiB."),
+    ("{{ arrays | reverse }}", "an array grows larger than 256 KiB."),
+    ("{{ names | reverse }}", "an array grows larger than 256 KiB."),
+    ("{{ values | reverse }}", "an array grows larger than 256 KiB."),
     ("{{ more | uniq | size }}", "an array holds more than 1000 items."),
     ("{{ nested | uniq | size }}", "an array holds more than 1000 items."),
     ("{% assign a = 99999999999 %}" + "{% assign a = a | times: a %}" * 30, OUT_OF_RANGE),
+    ("{{ greatest | plus: 1 }}", OUT_OF_RANGE),
     ("{{ '1e999' | plus: 1 }}", OUT_OF_RANGE),
     ("{{ '%s' | plus: 1 }}" % ("9" * 1000), OUT_OF_RANGE),
     ("{{ big }}{{ big }}", "its output is larger than 64 KiB."),
     ("{% for i in (1..100) %}{{ big }}{% endfor %}", "its output is larger than 64 KiB."),
     ("{% capture x %}{{ big }}{{ big }}{% endcapture %}", "its output is larger than 64 KiB."),
-    ("".join(f"{{% assign a{number} = 1 %}}" for number in range(150)), "it gives more than 100 names to values."),
+    ("{{ big }}{% capture x %}{{ big }}{% endcapture %}", "its output is larger than 64 KiB."),
+    ("".join(f"{{% assign a{number} = 1 %}}" for number in range(101)), "it gives more than 100 names to values."),
     ("".join(f"{{% assign a{number} = big %}}" for number in range(50)), "the values that it names grow too large."),
     ("{% for i in (1..1000) %}{% if more contains 'x' %}{% endif %}{% endfor %}", "it takes too long."),
     ("{% for i in (1..1000) %}{% assign a = many | uniq %}{% endfor %}", "it takes too long."),
-    ("{{ now | date: '" + "%c" * 100 + "' }}", "a date's format is longer than 100 characters."),
+    ("{{ many" + " | uniq" * 200 + " | size }}", "it takes too long."),
+    ("{{ now | date: '" + "%Y" * 50 + "-' }}", "a date's format is longer than 100 characters."),
 ]
 
 
 @pytest.mark.parametrize(("text", "reason"), BOMBS)
 def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
+    wide = {"texts": [BIG] * 5, "arrays": [[BIG]] * 5, "names": [{BIG: 1}] * 5, "values": [{"a": BIG}] * 5}
+    long = {"many": MANY, "more": list(range(100_000)), "nested": [[[1] * 20] * 20] * 20}
     started = time.thread_time()
-    assert failure_of(text, big=BIG, many=MANY, more=list(range(100_000)), nested=[[[1] * 20] * 20] * 20) == reason
+    assert failure_of(text, big=BIG, full=FULL, greatest=GREATEST, **wide, **long) == reason
     assert time.thread_time() - started < PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{% for a in (1..1000) %}{% endfor %}" * 10, ""),
+        ("{{ (1..1000) | size }}", "1000"),
+        ("{{ full | slice: 0, 65536 }}", FULL[:65_536]),
+        ("{{ full | append: '' | size }}", "262144"),
+        ("{{ full | replace: 'a', 'b' | size }}", "262144"),
+        ("{{ many | join: '~' | split: '~' | size }}", "1000"),
+        ("{{ one | join: '' | size }} {{ one | reverse | size }}", "262144 1"),
+        ("{{ greatest | plus: 0 }}", str(GREATEST)),
+        ("{{ many | uniq | concat: nobody | size }}", "1000"),
+        ("".join(f"{{% assign a{number} = 1 %}}" for number in range(100)), ""),
+        ("{% assign a = full %}{% assign b = full %}{% assign c = full %}{% assign d = full %}", ""),
+        ("{{ now | date: '" + "%Y" * 50 + "' }}", "2026" * 50),
+        ("a" * (16_384 - len("{{ a }}")) + "{{ a }}", "a" * (16_384 - len("{{ a }}"))),
+        ("{{" + "a" * 2000 + "}}", ""),
+    ],
+)
+def test_what_is_just_as_large_as_may_be_is_rendered(text: str, result: str) -> None:
+    assert rendered(text, full=FULL, one=[FULL], many=MANY, greatest=GREATEST) == result
 
 
 def test_the_templates_of_a_step_share_their_time() -> None:
@@ -105,8 +141,8 @@ UNCLOSED = "is no valid template: a {{ is not closed by }}."
         ("{{ }}", "is no valid template: nothing stands between {{ and }}."),
         ("{{" + " " * 16_000 + "}}", "is no valid template: nothing stands between {{ and }}."),
         ("{% if" + " " * 1000 + "x %}", "is no valid template: between {% and %} is too much blank."),
-        ("{{ " + "(" * 3000 + " }}", "holds more than 2000 characters between {{ and }}."),
-        ("{{ a }}" * 2341, "is a template of 16387 characters; the maximum is 16384."),
+        ("{{" + "a" * 2001 + "}}", "holds more than 2000 characters between {{ and }}."),
+        ("{{ a }}" + "a" * 16_378, "is a template of 16385 characters; the maximum is 16384."),
         ("{{ a | dance }}", "is no valid template: there is no filter 'dance'."),
         ("{% if b %}{% echo a | upcase | dance %}{% endif %}", "is no valid template: there is no filter 'dance'."),
         ("{{ a b }}", "is no valid template: expected end of expression, found word."),
