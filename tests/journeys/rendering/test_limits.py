@@ -68,7 +68,7 @@ BOMBS = [
 
 @pytest.mark.parametrize(("text", "reason"), BOMBS)
 def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
-    wide = {"texts": [BIG] * 5, "arrays": [[BIG]] * 5, "names": [{BIG: 1}] * 5, "values": [{"a": BIG}] * 5}
+    wide = {"texts": [BIG] * 5, "arrays": [{"a": [BIG]}] * 5, "names": [{BIG: 1}] * 5, "values": [{"a": BIG}] * 5}
     long = {"many": MANY, "more": list(range(100_000)), "nested": [[[1] * 20] * 20] * 20}
     started = time.thread_time()
     assert failure_of(text, big=BIG, full=FULL, greatest=GREATEST, **wide, **long) == reason

@@ -52,6 +52,7 @@ from tests.journeys.rendering.templates import failure_of, missing_in, rendered,
         ("{{ now | date: '%Y-%m-%d %H:%M %z %% %s' }}", "2026-11-20 12:00 +0000 % 1795176000"),
         ("{{ 'now' | date: '%s' | plus: 86400 | date: '%F' }} {{ 'today' | date: '%F' }}", "2026-11-21 2026-11-20"),
         ("{{ '2026-11-20T23:30:00+02:00' | date: '%H %d' }} {{ '2026-01-02' | date: '%j' }}", "23 20 002"),
+        ("{{ '2026-11-20T23:30:00+02:00' | date: '%z %s' }}", "+0200 1795210200"),
         ("{{ 'soon' | date: '%Y' }}", "soon"),
     ],
 )
