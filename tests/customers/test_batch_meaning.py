@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -83,3 +84,18 @@ def test_a_batch_ends_where_its_items_one_after_the_other_end(
     apart = _one_by_one(single, [_data(item, single_ids) for item in items])
     assert _described(together) == _described(apart)
     assert _state(batched) == _state(single)
+
+
+@pytest.mark.django_db
+def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def fail(*_: object) -> None:
+        tried.append(1)
+        raise IntegrityError("what no other call has done")
+
+    monkeypatch.setattr("customers.upsert._write", fail)
+    data = CustomerData(customer_id=None, known_by=Identifiers(external_id="ada"), attributes={})
+    with pytest.raises(IntegrityError, match="no other call"):
+        upsert_customer(workspace_id=WorkspaceFactory.create().id, data=data, now=NOW)
+    assert len(tried) == 1

@@ -322,3 +322,19 @@ def test_a_call_costs_the_key_a_read_and_a_write_in_one_transaction(
     assert verbs == ["SELECT", "SAVEPOINT", "SELECT", "INSERT", "RELEASE"]
     with django_assert_num_queries(5):
         server.put(customers_path(acme), {"external_id": "ada", "attributes": {"plan": "max"}})
+
+
+@pytest.mark.parametrize("below", [(), ("batch",)])
+def test_where_others_are_always_first_nothing_is_done_and_the_caller_may_try_again(
+    acme: Workspace, server: ServerClient, ada: Customer, monkeypatch: pytest.MonkeyPatch, below: tuple[str, ...]
+) -> None:
+    """As if Ada had come between the look for her and the write, every time."""
+    monkeypatch.setattr("customers.upsert._locked", lambda *_: Customer.objects.none())
+    before = _stored(acme)
+    people = [{"external_id": "eve"}, {"external_id": "ada"}]
+    path = customers_path(acme, *below)
+    answer = server.post(path, {"customers": people}) if below else server.put(path, people[1])
+    message = refused(answer, status=503, error="Service unavailable")
+    assert message == "Other calls are changing the same customers at this moment. Nothing was done; try again."
+    assert (answer.json()["code"], answer["Retry-After"]) == ("too_many_at_once", "1")
+    assert _stored(acme) == before
