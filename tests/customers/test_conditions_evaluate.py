@@ -28,6 +28,7 @@ def holds(test: dict[str, Any], value: Any) -> bool:
         ("eq", True, [True], [1, "true", False]),
         ("eq", [1, {"b": 2}], [[1.0, {"b": 2.0}]], [[{"b": 2}, 1], [1], [1, {"b": True}], {"0": 1}]),
         ("eq", {"b": [None], "c": 1}, [{"c": 1, "b": [None]}], [{"b": [None]}, {"b": [], "c": 1}]),
+        ("eq", {"b": 1}, [{"b": 1.0}], [{"a": 1}, {"b": 1, "c": 1}, {}]),
         ("eq", "ä", ["ä"], ["a\u0308"]),
         ("ne", "pro", ["free", 1, MISSING, None], ["pro"]),
         ("gt", 10, [10.5, 11], [10, 9, "11", True, [11]]),
@@ -117,6 +118,15 @@ ADA = Facts(
 )
 def test_a_field_has_the_value_that_it_names(field: str, value: Any) -> None:
     assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), ADA)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("customer.phone", "+49"), ("customer.user_id", "u1"), ("customer.userId", "u1")]
+)
+def test_an_identifier_that_is_set_comes_before_the_attribute_of_its_name(field: str, value: str) -> None:
+    others = {"phone": "+44", "user_id": "other", "userId": "other"}
+    facts = Facts(customer=CustomerFacts(id="6" * 24, phone="+49", user_id="u1", attributes=others))
+    assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), facts)
 
 
 @pytest.mark.parametrize(

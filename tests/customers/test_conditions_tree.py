@@ -58,6 +58,7 @@ def test_the_negative_operations_are_the_negation_of_the_positive_ones(
         ("api.properties.order.id", Source.PAYLOAD, ("order", "id")),
         ("event.name", Source.EVENT_NAME, ()),
         ("event.properties.name", Source.EVENT_PROPERTIES, ("name",)),
+        ("event.properties.order.id", Source.EVENT_PROPERTIES, ("order", "id")),
     ],
 )
 def test_a_field_names_a_source_and_a_path_in_it(field: str, source: Source, path: tuple[str, ...]) -> None:
