@@ -26,12 +26,18 @@ def delay(**fields: Any) -> dict[str, Any]:
         ({"at": "2026-12-24"}, datetime(2026, 12, 24, tzinfo=UTC)),
         ({"at": "2036-11-17T12:00Z"}, NOW + timedelta(days=3650)),
         ({"at": "{{ api.payload.at }}"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
-        ({"at": " {{ api.payload.at | date: '%Y-%m-%d' }} \n"}, None),
+        ({"at": " {{ api.payload.at }} \n"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
     ],
 )
-def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime | None) -> None:
+def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime) -> None:
     walked = walk(course(delay(**fields), OUT), scene(payload={"at": "2026-11-20T19:30:00+02:00"}))
-    assert walked.stop == (GONE_ON if due_at is None else Wait(step_id="wait", due_at=due_at))
+    assert walked.footprints[0].state == "waiting"
+    assert walked.stop == Wait(step_id="wait", due_at=due_at)
+
+
+def test_a_name_without_a_value_is_noted_also_where_the_delay_waits() -> None:
+    first = walk(course(delay(at="2026-12-24{{ customer.nobody }}"), OUT)).footprints[0]
+    assert (first.state, first.missing) == ("waiting", ("customer.nobody",))
 
 
 @pytest.mark.parametrize(
