@@ -96,6 +96,7 @@ def test_a_step_that_leads_to_itself_without_a_wait_is_refused() -> None:
     "step",
     [
         {"type": "webhook", "url": "https://example.com"},
+        {"type": "branch", "cases": [{"if": {"field": "customer.plan", "op": "exists"}, "next": None}]},
         {"type": "split", "paths": [{"weight": 1, "next": "a"}, {"weight": 1, "next": None}]},
         {"type": "update_profile", "attributes": {"plan": "pro"}},
         {"type": "track_event", "eventName": "order"},
