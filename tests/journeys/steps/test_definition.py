@@ -88,6 +88,12 @@ def test_a_loop_without_a_wait_is_refused_with_its_way() -> None:
     assert refusal_of(steps) == "steps[1] stands in a loop without a wait: a → b → c → a."
 
 
+def test_the_way_of_a_loop_begins_with_the_first_of_its_steps_wherever_it_is_entered() -> None:
+    ways = {"start": "b", "a": "b", "b": "a"}
+    steps = [delay(step_id, **{"for": "PT0S"}, next=to) for step_id, to in ways.items()]
+    assert refusal_of(steps) == "steps[1] stands in a loop without a wait: a → b → a."
+
+
 def test_a_step_that_leads_to_itself_without_a_wait_is_refused() -> None:
     assert refusal_of([delay("a", **{"for": "PT0S"}, next="a")]) == ("steps[0] stands in a loop without a wait: a → a.")
 
