@@ -70,9 +70,14 @@ def test_an_event_without_effect_ends_nothing() -> None:
 
 def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -> None:
     for text in ("{{ 1 | divided_by: 0 }}", "{{ api.payload.big }}{{ api.payload.big }}"):
-        properties = {"a": text, "b": "{{ api.payload.big }}", "c": "{{ api.payload.big }}"}
+        properties = {
+            "a": f"{{{{ customer.nobody }}}}{text}",
+            "b": "{{ api.payload.big }}",
+            "c": "{{ api.payload.big }}",
+        }
         walked = walk(course(track(eventProperties=properties), OUT), scene(payload={"big": "x" * 30_000}))
-        assert (walked.footprints[0].state, walked.footprints[0].tracked) == ("failed", None)
+        first = walked.footprints[0]
+        assert (first.state, first.tracked, first.missing) == ("failed", None, ("customer.nobody",))
         assert walked.stop.step_id == "out"
     assert walked.footprints[0].detail == "The event's properties are 120022 bytes of JSON; the maximum is 65536."
 

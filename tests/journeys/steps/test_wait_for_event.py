@@ -76,7 +76,8 @@ def test_later_steps_see_the_event_that_came() -> None:
     ],
 )
 def test_the_pattern_of_the_event_can_be_asked(name: str, properties: dict[str, Any], matches: bool) -> None:
-    step = course(wait(where=PRICEY)).steps["wait"]
+    where = {"all": [PRICEY, {"field": "event.name", "op": "eq", "value": "order"}]}
+    step = course(wait(where=where)).steps["wait"]
     assert isinstance(step, WaitForEvent)
     assert step.pattern.matches(name=name, properties=properties) is matches
 
