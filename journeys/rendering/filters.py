@@ -90,7 +90,7 @@ def _split(text: str, separator: Any = " ") -> Any:
 def _join(items: Any, separator: Any = " ") -> str:
     between = as_text(separator)
     texts = [as_text(item) for item in (items if isinstance(items, list | tuple | range) else [items])]
-    if sum(map(len, texts)) + len(between) * len(texts) > MAX_SIZE:
+    if sum(map(len, texts)) + len(between) * (len(texts) - 1) > MAX_SIZE:
         raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
     return between.join(texts)
 
