@@ -14,6 +14,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.database import DirectoryBasedExampleDatabase
 from schemathesis import Case, GenerationMode, openapi
 from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import APIOperation
@@ -25,6 +26,8 @@ from tests.abuse.calls import good_calls
 from tests.abuse.service import Service
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "8"))
+# What `make fuzz` finds is tried first the next time; in the suite no run depends on the one before.
+_FOUND = DirectoryBasedExampleDatabase(".hypothesis/examples") if "FUZZ_EXAMPLES" in os.environ else None
 _OPERATIONS = [call.operation for call in good_calls({})]
 
 
@@ -94,7 +97,7 @@ def test_whatever_is_sent_is_answered_as_documented(service: Service, operation_
     operation = _document().find_operation_by_id(operation_id)
     headers = service.caller_of(service.calls[operation_id]).headers
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, deadline=None, database=_FOUND, suppress_health_check=list(HealthCheck))
     @given(case=_cases(operation, service))
     def send(case: "Case[Any]") -> None:
         case.call_and_validate(headers=headers)
