@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bridge.interactions import Call, MessageEvent, NewAttributes, Recorded, record_interaction
+from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -43,7 +43,7 @@ def action_type(text: str) -> Interaction.Kind:
     return Interaction.Kind(text)
 
 
-def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> Recorded:
+def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> RecordedInteraction:
     """Does and records what the button does. Raises InvalidRequest for attributes that cannot be written.
 
     `link` is recorded and nothing more: it is the SDK that opens the link.

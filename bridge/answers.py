@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from bridge.interactions import Recorded
+from bridge.interactions import RecordedInteraction
 from bridge.models import Interaction
 from engage.object_ids import ObjectId
 
@@ -48,7 +48,7 @@ class CapturedData(TypedDict):
 ActionData = ClosedData | EventData | ProfileData | LinkData
 
 
-def action_answer(recorded: Recorded) -> tuple[str, ActionData]:
+def action_answer(recorded: RecordedInteraction) -> tuple[str, ActionData]:
     """Message and data for a button that was clicked."""
     if recorded.event_id is not None:
         return EVENT_MESSAGE, EventData(eventId=recorded.event_id)
@@ -61,7 +61,7 @@ def action_answer(recorded: Recorded) -> tuple[str, ActionData]:
             return CLOSED_MESSAGE, ClosedData(closed=True)
 
 
-def captured_data(recorded: Recorded) -> CapturedData:
+def captured_data(recorded: RecordedInteraction) -> CapturedData:
     data = CapturedData(attributesUpdated=recorded.attributes_written)
     if recorded.event_id is not None:
         data["eventId"] = recorded.event_id

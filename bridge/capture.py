@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from bridge.interactions import Call, MessageEvent, NewAttributes, Recorded, record_interaction
+from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -44,7 +44,7 @@ def submit_type(text: str) -> SubmitType:
         raise InvalidSubmitAction(f"submitAction.type must be one of {', '.join(SubmitType)}.") from None
 
 
-def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> Recorded:
+def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
     """Does and records what the submit action says; without one, every form field becomes a profile attribute.
 
     Raises InvalidRequest for attributes that cannot be written.

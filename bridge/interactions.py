@@ -50,7 +50,7 @@ class NewAttributes:
 
 
 @dataclass(kw_only=True, slots=True)
-class Recorded:
+class RecordedInteraction:
     """An interaction as it was recorded: what came of the call."""
 
     id: str = field(default_factory=new_object_id)
@@ -68,7 +68,7 @@ def record_interaction(
     event: MessageEvent | None = None,
     attributes: NewAttributes | None = None,
     now: datetime,
-) -> Recorded:
+) -> RecordedInteraction:
     """Records the call, with the event, what it leads to, and the attributes that it asks for, in one transaction.
 
     The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
@@ -77,7 +77,7 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
     JourneysStartedLimitExceeded; then nothing is written, and nobody is created.
     """
-    recorded = Recorded(kind=kind)
+    recorded = RecordedInteraction(kind=kind)
     if attributes is None and _record_at_once(recorded, app, call, event, now=now):
         return recorded
     with transaction.atomic():
@@ -96,7 +96,9 @@ def record_interaction(
     return recorded
 
 
-def _record_at_once(recorded: Recorded, app: App, call: Call, event: MessageEvent | None, *, now: datetime) -> bool:
+def _record_at_once(
+    recorded: RecordedInteraction, app: App, call: Call, event: MessageEvent | None, *, now: datetime
+) -> bool:
     """Where nothing else is to be done: finds the customer and records in one statement; else False.
 
     Else means that there is no such customer, that the event leads to something, or that somebody is busy with the
@@ -128,7 +130,9 @@ RETURNING customer_id
 """
 
 
-def _insert(recorded: Recorded, app: App, call: Call, customer: Fragment, *, beside: Fragment | None = None) -> bool:
+def _insert(
+    recorded: RecordedInteraction, app: App, call: Call, customer: Fragment, *, beside: Fragment | None = None
+) -> bool:
     """Records the interaction for the customer whom the fragment selects; False where it selects nobody.
 
     `beside` is another insert for the same `customer`.

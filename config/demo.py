@@ -12,7 +12,7 @@ from config.servers import data_folder
 ADMIN = "admin"
 
 
-class SeededWorkspace(TypedDict):
+class PrintedWorkspace(TypedDict):
     """What `seed_workspace --json` prints; a key's secret is None where it was made before."""
 
     workspaceId: str
@@ -26,7 +26,7 @@ class SeededWorkspace(TypedDict):
 class Demo(TypedDict):
     """`adminPassword` is None where somebody else has set it; `webhookSecret` signs the workspace's webhooks."""
 
-    workspace: SeededWorkspace
+    workspace: PrintedWorkspace
     adminPassword: str | None
     webhookSecret: str
 

@@ -27,7 +27,7 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class TriedTrigger:
     """What became of one trigger, and after how many milliseconds: accepted, and decided by a worker."""
 
     job_id: str
@@ -40,7 +40,7 @@ class TriggerFailed(Exception):
     """The service did not do its main job."""
 
 
-def try_trigger(*, address: Address, demo: Demo) -> Verdict:
+def try_trigger(*, address: Address, demo: Demo) -> TriedTrigger:
     """Send one trigger as any server would, and follow its job. Raises TriggerFailed."""
     started = time.monotonic()
     accepted = _call(address, demo, "POST", _trigger_path(demo), {"external_id": "ada"})
@@ -54,7 +54,7 @@ def try_trigger(*, address: Address, demo: Demo) -> Verdict:
         pause = min(pause * 2, 1)  # the key's rate limit counts these calls too
         job = _call(address, demo, "GET", path)
     decided_after = datetime.fromisoformat(job["decidedAt"]) - datetime.fromisoformat(job["queuedAt"])
-    return Verdict(
+    return TriedTrigger(
         job_id=accepted["jobId"],
         result=job["result"],
         accepted_ms=accepted_after * 1000,
@@ -83,7 +83,7 @@ def first_screen(*, address: Address, demo: Demo) -> str:
 """
 
 
-def _proof(address: Address, demo: Demo, verdict: Verdict) -> str:
+def _proof(address: Address, demo: Demo, verdict: TriedTrigger) -> str:
     workspace = demo["workspace"]
     as_server = {"Authorization": f"Bearer {workspace['apiKeys']['server']}"}
     as_app = {"X-App-Id": workspace["apps"]["web"]}

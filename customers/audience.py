@@ -47,7 +47,7 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
     return list(found.values())
 
 
-class Named(NamedTuple):
+class NamedCustomer(NamedTuple):
     """A customer with the id by which a call may have named them."""
 
     customer_id: str
@@ -59,8 +59,8 @@ class LeftOut:
     """Whom a call names without meaning them. `unknown` are external ids that nobody in the workspace has."""
 
     unknown: Sequence[str] = ()
-    excluded: Sequence[Named] = ()
-    not_in_segments: Sequence[Named] = ()
+    excluded: Sequence[NamedCustomer] = ()
+    not_in_segments: Sequence[NamedCustomer] = ()
 
 
 def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
@@ -79,7 +79,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
 
 def pages_of_audience(
     *, workspace_id: str, audience: Audience, segments: Sequence[Segment], size: int
-) -> Iterator[list[Named]]:
+) -> Iterator[list[NamedCustomer]]:
     """The audience's customers in the order of their ids, page by page, so that memory stays flat: by a cursor."""
     query = compose(
         "SELECT customer.id, customer.external_id FROM ({}) AS audience"
@@ -90,18 +90,18 @@ def pages_of_audience(
     with connection.chunked_cursor() as cursor:
         cursor.execute(query.sql, query.params)
         while page := cursor.fetchmany(size):
-            yield [Named(*row) for row in page]
+            yield [NamedCustomer(*row) for row in page]
 
 
 def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
     """Whom the call names without meaning them; by their external ids, so there are never more than it holds."""
-    excluded: list[Named] = []
+    excluded: list[NamedCustomer] = []
     if audience.exclude_external_ids:
         before = _meant(
             workspace_id=workspace_id, audience=replace(audience, exclude_external_ids=()), segments=segments
         )
         excluded = _named(before, _known_as(audience.exclude_external_ids))
-    outside: list[Named] = []
+    outside: list[NamedCustomer] = []
     if audience.external_ids and audience.segment_ids is not None:
         own = Fragment("customer.workspace_id = %s", [workspace_id])
         known = compose("{} AND NOT {}", _known_as(audience.external_ids), belongs_to_any(segments))
@@ -138,7 +138,7 @@ def _known_as(external_ids: Sequence[str]) -> Fragment:
     )
 
 
-def _named(meant: Fragment, narrowed: Fragment) -> list[Named]:
+def _named(meant: Fragment, narrowed: Fragment) -> list[NamedCustomer]:
     """The customers for whom both expressions hold, in the order of their ids."""
     query = compose(
         "SELECT customer.id, customer.external_id FROM customers_customer customer WHERE {} AND {}"
@@ -146,7 +146,7 @@ def _named(meant: Fragment, narrowed: Fragment) -> list[Named]:
         meant,
         narrowed,
     )
-    return [Named(*row) for row in _rows(query)]
+    return [NamedCustomer(*row) for row in _rows(query)]
 
 
 _UNKNOWN = """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from customers.audience import Named
+from customers.audience import NamedCustomer
 from engage.compact_json import ascii_json
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
@@ -142,7 +142,7 @@ def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
     }
 
 
-def _named(customer: Named) -> NamedData:
+def _named(customer: NamedCustomer) -> NamedData:
     return {"customerId": customer.customer_id, "external_id": customer.external_id}
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from customers.audience import Audience, LeftOut, Named, left_out, pages_of_audience, resolve_segments
+from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
 from customers.models import Customer
 from engage.object_ids import is_object_id
@@ -31,7 +31,7 @@ _NO_ENROLLMENT = "0" * 24
 class Tried:
     """A customer whom the call means, and what a worker would decide."""
 
-    customer: Named
+    customer: NamedCustomer
     decision: Decision
 
 
@@ -60,7 +60,7 @@ def try_one(
     """
     journey = _journey(workspace_id, journey_id)
     customer = _customer(workspace_id, recipient)
-    named = Named(customer_id=customer.id, external_id=customer.external_id)
+    named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
     if customer.external_id is not None and customer.external_id in exclude_external_ids:
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
     return DryRun(
@@ -84,7 +84,7 @@ def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload:
 
 
 def try_customers(
-    *, journey: Journey, customers: Sequence[Named], payload: Mapping[str, Any], event_name: str | None = None
+    *, journey: Journey, customers: Sequence[NamedCustomer], payload: Mapping[str, Any], event_name: str | None = None
 ) -> list[Tried]:
     """What a worker would decide now, were these customers (each of them there, and once) queued for the journey."""
     jobs = supposed_jobs(

@@ -12,7 +12,7 @@ from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.entry_conditions import failing_conditions
 from journeys.entry_rules import Decision, History, decide
-from journeys.exits import Exit
+from journeys.exits import EnrollmentExit
 from journeys.models import Enrollment
 from journeys.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 
@@ -39,23 +39,25 @@ class _Past:
 
 
 @dataclass
-class Outcome:
+class DecidedJobs:
     """What decisions come to, before it is written."""
 
     decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
-    exits: list[Exit] = field(default_factory=list)
+    exits: list[EnrollmentExit] = field(default_factory=list)
 
 
-def decide_jobs(relation: Fragment) -> Outcome:
+def decide_jobs(relation: Fragment) -> DecidedJobs:
     """Decides the jobs of a relation (see waiting_jobs.py), as of now, in as many statements for one as for many."""
     jobs = read_jobs(relation)
     journeys = entered_journeys(job.journey_id for job in jobs)
     return _decide_all(jobs, journeys, failing=failing_conditions(relation=relation, jobs=jobs, journeys=journeys))
 
 
-def _decide_all(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney], *, failing: set[int]) -> Outcome:
-    outcome = Outcome()
+def _decide_all(
+    jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney], *, failing: set[int]
+) -> DecidedJobs:
+    decided = DecidedJobs()
     pasts: dict[tuple[str, str], _Past] = {}
     for job in jobs:
         past = pasts.setdefault(
@@ -68,20 +70,20 @@ def _decide_all(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourne
             customer_exists=job.customer_exists,
             conditions_hold=job.id not in failing,
         )
-        outcome.decisions.append((job, decision))
+        decided.decisions.append((job, decision))
         if decision.exits_active:
-            _exit(past, outcome)
+            _exit(past, decided)
         if decision.enrolls:
-            outcome.entries.append(_enter(job, journey, past))
-    return outcome
+            decided.entries.append(_enter(job, journey, past))
+    return decided
 
 
-def _exit(past: _Past, outcome: Outcome) -> None:
+def _exit(past: _Past, decided: DecidedJobs) -> None:
     match past.active:
         case Entry() as entry:
             entry.state, entry.exit_reason = Enrollment.State.EXITED, _REPLACED
         case str() as enrollment_id:
-            outcome.exits.append(Exit(enrollment_id=enrollment_id, reason=_REPLACED))
+            decided.exits.append(EnrollmentExit(enrollment_id=enrollment_id, reason=_REPLACED))
     past.active = None
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exit:
+class EnrollmentExit:
     """An enrollment that is to end, and why."""
 
     enrollment_id: str
@@ -48,7 +48,7 @@ SELECT id FROM ended
 """
 
 
-def exit_enrollments(exits: Sequence[Exit]) -> set[str]:
+def exit_enrollments(exits: Sequence[EnrollmentExit]) -> set[str]:
     """Ends those of the enrollments that are active, in one statement; their ids.
 
     Whoever calls holds the customers' rows: so nobody walks these enrollments meanwhile, and none walks on afterwards.

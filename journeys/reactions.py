@@ -14,7 +14,7 @@ from customers.events import NewEvent, record_events
 from customers.fragment import Fragment, compose
 from engage.errors import Refusal
 from journeys.event_entries import QueuedEntry, queue_entries, starts_nothing
-from journeys.exits import Exit, exit_enrollments
+from journeys.exits import EnrollmentExit, exit_enrollments
 from journeys.revisions import course_of_revision
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS
@@ -51,7 +51,7 @@ class _Inside:
 class _Effects:
     """What the events come to, before it is written."""
 
-    exits: dict[str, Exit] = field(default_factory=dict)
+    exits: dict[str, EnrollmentExit] = field(default_factory=dict)
     moves: dict[str, NewEvent] = field(default_factory=dict)
 
 
@@ -138,7 +138,7 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first that it waits for moves it."""
     reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
     if reason is not None:
-        effects.exits.setdefault(inside.id, Exit(enrollment_id=inside.id, reason=reason))
+        effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
     elif inside.awaits and _is_awaited(event, inside):
         effects.moves.setdefault(inside.id, event)
 

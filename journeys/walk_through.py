@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.audience import Named
+from customers.audience import NamedCustomer
 from customers.conditions import Root, parse_condition
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
@@ -51,7 +51,7 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
     event = None
     if journey.trigger_type == Journey.TriggerType.EVENT:
         event = Occurrence(name=journey.event_name, properties=payload)
-    named = Named(customer_id=customer.id, external_id=customer.external_id)
+    named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
     (tried,) = try_customers(
         journey=journey, customers=[named], payload=payload, event_name=event.name if event else None
     )

@@ -10,7 +10,7 @@ from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from journeys.enrollments.lookup import EnrollmentNotFound, EnrollmentState, enrollment_state
-from journeys.exits import Exit, exit_enrollments
+from journeys.exits import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment
 
 
@@ -35,7 +35,7 @@ def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> En
         list(customer.select_for_update(no_key=True).values_list("id"))
         # An enrollment of another workspace has no customer here, and is not found in the end.
         standing = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
-        if not exit_enrollments([Exit(enrollment_id=enrollment_id, reason=reason)]):
+        if not exit_enrollments([EnrollmentExit(enrollment_id=enrollment_id, reason=reason)]):
             raise _ended(standing.enrollment)
         return enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
 

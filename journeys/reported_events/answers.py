@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 from customers.answers import ItemFailed, item_failed
 from engage.errors import Refusal
 from engage.object_ids import ObjectId
-from journeys.reported_events.recording import Recorded
+from journeys.reported_events.recording import RecordedEvent
 
 EVENT_MESSAGE = "The event is recorded."
 
@@ -34,11 +34,11 @@ class ReportedEventsData(TypedDict):
     results: Annotated[list[EventItemRecorded | ItemFailed], "A result for every event, in their order."]
 
 
-def event_data(recorded: Recorded) -> ReportedEventData:
+def event_data(recorded: RecordedEvent) -> ReportedEventData:
     return {"eventId": recorded.event_id, "customerId": recorded.customer_id}
 
 
-def events_answer(outcomes: Sequence[Recorded | Refusal]) -> tuple[str, ReportedEventsData]:
+def events_answer(outcomes: Sequence[RecordedEvent | Refusal]) -> tuple[str, ReportedEventsData]:
     """Message and data: how many of each, and a result per event in the order of the call."""
     results = [_result(outcome) for outcome in outcomes]
     failed = sum(result["status"] == "failed" for result in results)
@@ -46,7 +46,7 @@ def events_answer(outcomes: Sequence[Recorded | Refusal]) -> tuple[str, Reported
     return f"{data['recorded']} recorded, {failed} failed.", data
 
 
-def _result(outcome: Recorded | Refusal) -> EventItemRecorded | ItemFailed:
+def _result(outcome: RecordedEvent | Refusal) -> EventItemRecorded | ItemFailed:
     if isinstance(outcome, Refusal):
         return item_failed(outcome)
     return EventItemRecorded(status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)

@@ -35,14 +35,14 @@ class ReportedEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedEvent:
     """An event that is committed with what it led to."""
 
     event_id: str
     customer_id: str
 
 
-def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> Recorded:
+def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> RecordedEvent:
     """Records the event with what it leads to. Raises CustomerNotFound; nothing is then written."""
     (outcome,) = record_reported_events(workspace_id=workspace_id, events=[event])
     if isinstance(outcome, Refusal):
@@ -50,7 +50,9 @@ def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> Recorde
     return outcome
 
 
-def record_reported_events(*, workspace_id: str, events: Sequence[ReportedEvent | Refusal]) -> list[Recorded | Refusal]:
+def record_reported_events(
+    *, workspace_id: str, events: Sequence[ReportedEvent | Refusal]
+) -> list[RecordedEvent | Refusal]:
     """The same for many, as if they came one after the other: a result per event, in order.
 
     An event that was refused when it was read keeps its place and its refusal.
@@ -62,7 +64,9 @@ def record_reported_events(*, workspace_id: str, events: Sequence[ReportedEvent 
         fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
         transaction.on_commit(partial(wakeups.wake_for_reaction, record_and_react(fresh)), robust=True)
     return [
-        Recorded(event_id=outcome.id, customer_id=outcome.customer_id) if isinstance(outcome, NewEvent) else outcome
+        RecordedEvent(event_id=outcome.id, customer_id=outcome.customer_id)
+        if isinstance(outcome, NewEvent)
+        else outcome
         for outcome in outcomes
     ]
 

@@ -48,7 +48,7 @@ class Footprint:
     request: WebhookRequest | None = None
 
 
-class Named(Protocol):
+class NamedStep(Protocol):
     """A step, as its footprints know it."""
 
     @property
@@ -59,7 +59,7 @@ class Named(Protocol):
 
 
 def footprint(
-    step: Named,
+    step: NamedStep,
     state: State,
     detail: str,
     *,

@@ -92,14 +92,14 @@ WHERE enrollment.id = failed.id AND enrollment.attempts = failed.attempts AND en
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class FailedAttempt:
     """An attempt at a claimed enrollment that came to nothing."""
 
     claimed: ClaimedEnrollment
     error: str
 
 
-def hold_back(failures: Sequence[Failure]) -> None:
+def hold_back(failures: Sequence[FailedAttempt]) -> None:
     """Notes why attempts failed; the next one waits 1, 2, 4, 8 seconds."""
     if not failures:
         return

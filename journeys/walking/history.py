@@ -36,14 +36,14 @@ class _Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenWalks:
     """What became due by a batch, for the caller to wake."""
 
     reaction: Reaction = field(default_factory=Reaction)
     somebody_sends: bool = False
 
 
-def write_walks(walks: Sequence[Walked]) -> Written:
+def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     """Writes attributes, events with what they lead to, the history, webhooks to be sent, and the new stops."""
     entries = [entry for walked in walks for entry in _entries(walked)]
     merge_attributes(_profile_changes(entries))
@@ -56,7 +56,7 @@ def write_walks(walks: Sequence[Walked]) -> Written:
     requests = [(entry, entry.footprint.request) for entry in entries if entry.footprint.request]
     _insert_deliveries(requests)
     _move(walks)
-    return Written(reaction=reaction, somebody_sends=bool(requests))
+    return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
 
 
 def _entries(walked: Walked) -> Iterable[_Entry]:

@@ -16,7 +16,7 @@ from journeys.steps.outcomes import Ended, Footprint, Walk
 from journeys.walking.claims import (
     MAX_ATTEMPTS,
     ClaimedEnrollment,
-    Failure,
+    FailedAttempt,
     claim_fresh,
     claim_tried,
     hold_back,
@@ -24,7 +24,7 @@ from journeys.walking.claims import (
     lock_customers_of,
     put_back,
 )
-from journeys.walking.history import Walked, Written, write_walks
+from journeys.walking.history import Walked, WrittenWalks, write_walks
 from journeys.walking.scenes import Standing, read_standings
 
 log = structlog.get_logger(__name__)
@@ -42,7 +42,7 @@ class Round:
     reaction: Reaction = field(default_factory=Reaction)
     somebody_sends: bool = False
 
-    def add(self, written: Written, *, moved: int) -> None:
+    def add(self, written: WrittenWalks, *, moved: int) -> None:
         self.moved += moved
         self.reaction += written.reaction
         self.somebody_sends |= written.somebody_sends
@@ -79,22 +79,22 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             lock_customers_of([one.id for one in claimed])
             standings = read_standings(claimed)
             walks, failures = _walk_all(standings)
-            written = write_walks(walks) if walks else Written()
+            written = write_walks(walks) if walks else WrittenWalks()
             hold_back(failures)
             put_back([standing.claimed for standing in standings[len(walks) + len(failures) :]])
     except Exception as error:
         if is_outage(error):
             raise  # nothing is wrong with the enrollments
         log.exception("walk_failed", enrollments=len(claimed))
-        hold_back([Failure(claimed=one, error=for_the_record(error)) for one in claimed])
+        hold_back([FailedAttempt(claimed=one, error=for_the_record(error)) for one in claimed])
     else:
         done.add(written, moved=len(walks))
 
 
-def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[Failure]]:
+def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedAttempt]]:
     """As many of them, in their order, as there is time for: at least one."""
     walks: list[Walked] = []
-    failures: list[Failure] = []
+    failures: list[FailedAttempt] = []
     until = time.thread_time() + _BATCH_SECONDS
     for standing in standings:
         if (walks or failures) and time.thread_time() > until:
@@ -103,7 +103,7 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[Failure
             walks.append(Walked(standing=standing, walk=_walk(standing)))
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
-            failures.append(Failure(claimed=standing.claimed, error=for_the_record(error)))
+            failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
     return walks, failures
 
 

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import Claimed
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import Fate, Verdict, is_transient
+from journeys.webhooks.schedule import DeliveryVerdict, Fate, is_transient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Result:
 
     claimed: Claimed
     outcome: Outcome
-    verdict: Verdict
+    verdict: DeliveryVerdict
 
     @property
     def healthy(self) -> bool:
@@ -44,7 +44,7 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenResults:
     """What the attempts that are down came to, and whether somebody may walk on; `held` were left for later."""
 
     fates: Counter[Fate]
@@ -52,7 +52,7 @@ class Written:
     held: Sequence[Result]
 
 
-def write_results(results: Sequence[Result], *, wait: bool) -> Written:
+def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
     """Writes the results; `wait` also for customers that somebody else holds, else theirs are held."""
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
@@ -61,7 +61,7 @@ def write_results(results: Sequence[Result], *, wait: bool) -> Written:
         note_attempts([result.attempted for result in written if not result.outcome.refused])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     fates = Counter(result.verdict.fate for result in written)
-    return Written(fates=fates, somebody_walks=settled.moved > 0, held=held)
+    return WrittenResults(fates=fates, somebody_walks=settled.moved > 0, held=held)
 
 
 # Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.

@@ -26,7 +26,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class DeliveryVerdict:
     """`reason` says in words what the delivery came to; `seconds` is the wait before the next attempt."""
 
     fate: Fate
@@ -34,22 +34,24 @@ class Verdict:
     seconds: float = 0.0
 
 
-def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> Verdict:
+def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> DeliveryVerdict:
     """The verdict on attempt `number` (from 1). `once`: no other follows. `chance`, from -1 to 1, is for the jitter.
 
     2xx is delivered. 408, 425, 429, 5xx and no answer are tried again, `Retry-After` (seconds or an HTTP date, up to
     a day) being the least wait; everything else is final.
     """
     if outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES:
-        return Verdict(fate=Fate.DELIVERED, reason=f"Answered {outcome.status}.")
+        return DeliveryVerdict(fate=Fate.DELIVERED, reason=f"Answered {outcome.status}.")
     if not is_transient(outcome):
-        return Verdict(fate=Fate.FAILED, reason=_in_words(outcome))
+        return DeliveryVerdict(fate=Fate.FAILED, reason=_in_words(outcome))
     if once:
-        return Verdict(fate=Fate.FAILED, reason=f"{_in_words(outcome)} It was sent again once.")
+        return DeliveryVerdict(fate=Fate.FAILED, reason=f"{_in_words(outcome)} It was sent again once.")
     if number >= MAX_ATTEMPTS:
-        return Verdict(fate=Fate.FAILED, reason=f"Given up after {number} attempts. The last one: {_in_words(outcome)}")
+        return DeliveryVerdict(
+            fate=Fate.FAILED, reason=f"Given up after {number} attempts. The last one: {_in_words(outcome)}"
+        )
     wait = WAITS[number - 1] * (1 + JITTER * chance)
-    return Verdict(fate=Fate.RETRIED, seconds=max(wait, _retry_after(outcome)))
+    return DeliveryVerdict(fate=Fate.RETRIED, seconds=max(wait, _retry_after(outcome)))
 
 
 def is_transient(outcome: Outcome) -> bool:

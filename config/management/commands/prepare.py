@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from config.demo import ADMIN, Demo, SeededWorkspace, read_demo, write_demo
+from config.demo import ADMIN, Demo, PrintedWorkspace, read_demo, write_demo
 from config.tour import TOUR, tour_steps
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
@@ -45,17 +45,17 @@ class Command(BaseCommand):
         write_demo(Demo(workspace=workspace, adminPassword=password, webhookSecret=secret))
 
 
-def _seed() -> SeededWorkspace:
+def _seed() -> PrintedWorkspace:
     seeded = _seed_workspace()
     if None in seeded["apiKeys"].values():  # made by an earlier start whose notes are lost
         seeded = _seed_workspace("--new-keys")
     return seeded
 
 
-def _seed_workspace(*options: str) -> SeededWorkspace:
+def _seed_workspace(*options: str) -> PrintedWorkspace:
     printed = StringIO()
     call_command("seed_workspace", "--json", *options, stdout=printed)
-    seeded: SeededWorkspace = json.loads(printed.getvalue())
+    seeded: PrintedWorkspace = json.loads(printed.getvalue())
     return seeded
 
 

@@ -20,7 +20,7 @@ from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import Fate, Verdict
+from journeys.webhooks.schedule import DeliveryVerdict, Fate
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
@@ -189,7 +189,7 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
         Result(
             claimed=one,
             outcome=Outcome(at=timezone.now(), milliseconds=1, status=status),
-            verdict=Verdict(fate=fate, reason="As told.", seconds=5.0),
+            verdict=DeliveryVerdict(fate=fate, reason="As told.", seconds=5.0),
         )
         for one, (status, fate) in zip(claimed, cycle(fates), strict=False)
     ]
