@@ -35,6 +35,12 @@ def _credentials_are_looked_up(settings: Settings) -> None:
     settings.CREDENTIALS_KEPT_SECONDS = 0
 
 
+@pytest.fixture(autouse=True)
+def _passwords_are_hashed_fast(settings: Settings) -> None:
+    """Django's own way is slow on purpose: half a second for each."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def redis_is_away(settings: Settings) -> None:
     """Nobody listens where Redis should be."""
