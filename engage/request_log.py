@@ -56,27 +56,20 @@ class RequestLogMiddleware:
 
 def configure_logging() -> None:
     """Sends structlog's and the standard library's lines to standard error, in one format. May be called again."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _scrub_exception,
-    ]
     rendered = (
         structlog.processors.JSONRenderer()
         if settings.LOG_FORMAT == "json"
         else structlog.dev.ConsoleRenderer(colors=False)
     )
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=_PROCESSORS,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *shared],
+            foreign_pre_chain=[structlog.stdlib.PositionalArgumentsFormatter(), *_SHARED],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, rendered],
         )
     )
@@ -111,3 +104,14 @@ def describe_exception(error: BaseException) -> str:
         parts.append(f"{type(cause).__module__}.{type(cause).__qualname__} at {way}")
         cause = cause.__cause__
     return "; caused by ".join(parts)
+
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    _scrub_exception,
+]
+# One list for good: a logger keeps the one that it met when it was first used.
+_PROCESSORS = [structlog.stdlib.filter_by_level, *_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter]

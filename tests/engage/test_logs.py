@@ -185,6 +185,19 @@ def test_a_call_is_one_line_that_says_nothing_of_the_call_before(server: ServerC
     assert (other["request_id"], other["route"]) == ("call-2", None)
 
 
+def test_a_logger_that_was_used_before_takes_part_in_what_is_configured_again() -> None:
+    log = structlog.get_logger("somebody")
+    log.info("before")
+    kept = logging.getLogger().handlers
+    try:
+        configure_logging()
+        with capture_logs() as lines:
+            log.info("after")
+    finally:
+        logging.getLogger().handlers = kept
+    assert [line["event"] for line in lines] == ["after"]
+
+
 @pytest.mark.parametrize(
     "write",
     [
