@@ -61,7 +61,8 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
 
     def get_ordering(self, request: HttpRequest) -> Any:
         """One trigger's jobs run along its own index, however many there are."""
-        return ("trigger_id", "ordinal") if "trigger__id__exact" in request.GET else super().get_ordering(request)
+        of_one = request.GET.get("trigger__id__exact", "").strip()  # the filters' form sends the empty boxes, too
+        return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
 
     def matching(self, text: str) -> Q:
         parts = parse_job_id(text)

@@ -14,7 +14,7 @@ from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger
-from tests.admin.records import list_of, named, populate
+from tests.admin.records import list_of, named, populate, queue_job
 
 
 @pytest.fixture
@@ -73,6 +73,20 @@ def test_a_list_is_narrowed_to_what_refers_to_one_record(
     assert len(every) == 3
     for record in every:
         assert shown(staff, model, {f"{field}__id__exact": getattr(record, f"{field}_id")}) == [record]
+
+
+def test_jobs_run_newest_first_and_those_of_one_trigger_in_its_order(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    trigger = Trigger.objects.get()
+    for _ in range(2):
+        queue_job(trigger, customer)
+    in_order = list(EnrollmentJob.objects.order_by("ordinal"))
+    for query, expected in (
+        ({}, in_order[::-1]),
+        ({"trigger__id__exact": "", "status__exact": "queued"}, in_order[::-1]),
+        ({"trigger__id__exact": trigger.pk}, in_order),
+    ):
+        assert list(staff.get(list_of(EnrollmentJob), query).context["cl"].result_list) == expected
 
 
 def test_events_are_narrowed_to_a_name(staff: Client, ada: Customer) -> None:
