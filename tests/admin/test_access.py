@@ -13,6 +13,7 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, Workspace
+from tests.admin.records import cells
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory
 
@@ -86,6 +87,7 @@ def test_a_key_that_cannot_be_is_refused_at_its_field(
 
 def test_a_revoked_key_is_refused_from_then_on(staff: Client, acme: Workspace, server: ServerClient) -> None:
     key = ApiKey.objects.get()
+    ApiKeyFactory.create_batch(2, workspace=acme)
     before = timezone.now()
     answer = staff.post(page_url(key), {"name": key.name, "rate_limit": "5/s", "engage_apikey_revoke": ""})
     assert answer.status_code == 302
@@ -93,12 +95,14 @@ def test_a_revoked_key_is_refused_from_then_on(staff: Client, acme: Workspace, s
     assert key.revoked_at is not None
     assert key.revoked_at >= before
     assert server.get(f"/api/v1/journeys/{acme.id}/jobs/none").status_code == 401
-    assert "revoked" in staff.get(page_url(key)).content.decode()
+    assert f"{key.revoked_at:%Y-%m-%d %H:%M:%S} UTC" in staff.get(page_url(key)).content.decode()
+    assert cells(staff.get(KEYS).content.decode(), "validity") == ["valid", "valid", "revoked"]
 
 
 def test_looking_at_a_key_and_saving_it_do_not_revoke_it(staff: Client, acme: Workspace) -> None:
     key = ApiKeyFactory.create(workspace=acme)
-    staff.get(page_url(key))
+    (button,) = re.findall(r'<button[^>]*name="engage_apikey_revoke"[^>]*>', staff.get(page_url(key)).content.decode())
+    assert "return confirm(" in button
     staff.post(page_url(key), {"name": "renamed", "rate_limit": "5/s"})
     key.refresh_from_db()
     assert (key.name, key.rate_limit, key.revoked_at) == ("renamed", "5/s", None)
@@ -117,12 +121,23 @@ def test_a_key_says_whether_it_has_expired(staff: Client, acme: Workspace) -> No
         assert "expired" in staff.get(url).content.decode()
 
 
+def test_a_key_is_shown_with_its_first_characters_its_limit_and_when_it_was_used(staff: Client, acme: Workspace) -> None:
+    used_at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    key = ApiKeyFactory.create(workspace=acme, rate_limit="7/s", last_used_at=used_at)
+    listed = staff.get(KEYS).content.decode()
+    for column, value in (("prefix", key.prefix), ("rate_limit", "7/s"), ("last_used_at", "2030-01-02 03:04:05 UTC")):
+        assert cells(listed, column) == [value]
+    page = staff.get(page_url(key)).content.decode()
+    assert page.count(key.prefix) > page.count(str(key))
+    assert "2030-01-02 03:04:05 UTC" in page
+
+
 def test_times_have_their_zone(staff: Client, acme: Workspace) -> None:
     expires_at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     key = ApiKeyFactory.create(workspace=acme, expires_at=expires_at)
     assert "2030-01-02 03:04:05 UTC" in staff.get(KEYS).content.decode()
     page = staff.get(page_url(key)).content.decode()
-    assert "In UTC; empty: it does not expire." in page
+    assert page.count("In UTC; empty: it does not expire.") == 1
     assert f"{key.created_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 

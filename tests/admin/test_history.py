@@ -103,6 +103,11 @@ def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, acme: Workspac
     ]
 
 
+def test_other_origins_of_an_app_are_noted(staff: Client, app: App) -> None:
+    staff.post(page_url(app), {"name": app.name, "allowed_origins": "https://shop.example", "enabled": "on"})
+    assert entries() == [("root", app.pk, "Changed Allowed origins.")]
+
+
 def test_saving_what_was_not_changed_leaves_no_entry(staff: Client, app: App) -> None:
     staff.post(page_url(app), {"name": app.name, "allowed_origins": "", "enabled": "on"})
     assert entries() == []
