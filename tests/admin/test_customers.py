@@ -1,15 +1,21 @@
 """Customers are looked at in the admin, and erased there; they are changed through the API."""
 
+import re
+from datetime import timedelta
+
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from journeys.models import Enrollment, EnrollmentJob
-from tests.admin.records import populate
+from journeys.models import Enrollment, EnrollmentJob, Trigger
+from tests.admin.records import list_of, populate
 from tests.factories import CustomerFactory
 
 
@@ -44,6 +50,55 @@ def test_a_customer_cannot_be_made_or_changed_by_hand(staff: Client, acme: Works
     assert staff.post("/admin/customers/customer/add/", {"external_id": "new"}).status_code == 403
     assert staff.post(page_url(customer), {"external_id": "new"}).status_code == 403
     assert list(Customer.objects.values_list("external_id", flat=True)) == [customer.external_id]
+
+
+def test_a_panel_shows_the_latest_records_and_leads_to_all_of_them(staff: Client, acme: Workspace) -> None:
+    customer, other = CustomerFactory.create_batch(2, workspace=acme)
+    now = timezone.now()
+    whose = {"workspace": acme, "customer": customer, "source": "api"}
+    # The latest are those that happened last: they need not have come last.
+    events = [Event.objects.create(**whose, name="paid", occurred_at=now - timedelta(days=n)) for n in range(20)]
+    Event.objects.create(**{**whose, "customer": other}, name="paid", occurred_at=now)
+    page = staff.get(page_url(customer)).content.decode()
+    assert 'engage-panel-more"' not in page
+    events.append(Event.objects.create(**whose, name="paid", occurred_at=now - timedelta(days=30)))
+    with CaptureQueriesContext(connection) as queries:
+        page = staff.get(page_url(customer)).content.decode()
+    assert re.findall(r"/admin/customers/event/(\w+)/change/", page) == [event.pk for event in events[:20]]
+    # The workspace leads the index.
+    (asked,) = [query["sql"] for query in queries if 'FROM "customers_event"' in query["sql"]]
+    assert f""""workspace_id" = '{acme.pk}'""" in asked
+    assert asked.endswith("LIMIT 21")
+    (more,) = re.findall(r'engage-panel-more" href="([^"]+)"', page)
+    assert set(staff.get(more).context["cl"].result_list) == set(events)
+
+
+def test_what_customers_send_is_text_and_nothing_else(staff: Client, acme: Workspace) -> None:
+    script, text = "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"
+    (customer,) = populate(acme, rows=1)
+    Customer.objects.update(external_id=script, attributes={"name": f"Zoë {script}"})
+    Event.objects.update(name=script, properties={"name": script})
+    Interaction.objects.update(message_id=script, form_data={"name": script})
+    for url in (
+        page_url(customer),
+        page_url(Event.objects.get()),
+        page_url(Interaction.objects.get()),
+        page_url(Trigger.objects.get()),
+        list_of(EnrollmentJob),
+    ):
+        page = staff.get(url).content.decode()
+        assert text in page
+        assert script not in page
+    page = staff.get(page_url(customer)).content.decode()
+    assert f'<pre class="engage-json">{{\n  &quot;name&quot;: &quot;Zoë {text}&quot;\n}}</pre>' in page
+
+
+def test_customers_are_erased_one_by_one(staff: Client, acme: Workspace) -> None:
+    customer = CustomerFactory.create(workspace=acme)
+    staff.post(
+        list_of(Customer), {"action": "delete_selected", "_selected_action": customer.pk, "post": "yes", "index": "0"}
+    )
+    assert list(Customer.objects.all()) == [customer]
 
 
 def test_an_erased_customer_leaves_nothing_personal(staff: Client, acme: Workspace) -> None:

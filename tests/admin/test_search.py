@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.db.models import Model
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
 from customers.admin.events import SEARCHED_BY_NAME
@@ -15,6 +18,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger
 from tests.admin.records import list_of, named, populate, queue_job
+from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 
 
 @pytest.fixture
@@ -72,7 +76,14 @@ def test_a_list_is_narrowed_to_what_refers_to_one_record(
     every: list[Any] = list(model._default_manager.all())
     assert len(every) == 3
     for record in every:
-        assert shown(staff, model, {f"{field}__id__exact": getattr(record, f"{field}_id")}) == [record]
+        pk = getattr(record, f"{field}_id")
+        assert shown(staff, model, {f"{field}__id__exact": pk}) == [record]
+    answer = staff.get(list_of(model), {f"{field}__id__exact": f" {pk} "})
+    if field != "journey":  # is chosen, not pasted
+        assert f'<input type="text" name="{field}__id__exact" value="{pk}"' in answer.content.decode()
+        assert list(answer.context["cl"].result_list) == [record]
+    narrowed = staff.get(list_of(model), {f"{field}__id__exact": pk}).context["cl"].queryset
+    assert '"workspace_id" = ' in str(narrowed.query)  # leads some of the indexes
 
 
 def test_jobs_run_newest_first_and_those_of_one_trigger_in_its_order(staff: Client, acme: Workspace) -> None:
@@ -175,6 +186,45 @@ def test_one_box_finds_every_kind_of_record(staff: Client, ada: Customer) -> Non
         assert page_url(record) in page
     assert "Found 7 results" in page
     assert "customer of Acme" in page
+
+
+def found_anywhere(client: Client, text: str) -> list[tuple[str, str]]:
+    """The address and the description of each record that the one box finds; it knows the lists by name, too."""
+    results = client.get("/admin/search/", {"extended": "1", "s": text}).context["results"]
+    return [(result.link, result.description) for result in results if "/change/" in result.link]
+
+
+def test_what_staff_made_is_found_by_its_name_its_key_and_its_id(staff: Client, acme: Workspace) -> None:
+    key, app = ApiKeyFactory.create(workspace=acme, name="Spring"), AppFactory.create(workspace=acme, name="Spring")
+    segment = SegmentFactory.create(workspace=acme, name="Spring", key="melt")
+    journey = JourneyFactory.create(workspace=acme, name="Spring", key="melt")
+    season = WorkspaceFactory.create(name="Spring", key="season")
+    for text, expected in (
+        (" spring ", [season, key, app, segment, journey]),
+        ("melt", [segment, journey]),
+        ("season", [season]),
+        (key.prefix, [key]),
+        *((record.pk, [record]) for record in (season, key, app, segment, journey)),
+    ):
+        assert {link for link, _ in found_anywhere(staff, text)} >= {page_url(record) for record in expected}
+    assert found_anywhere(staff, "season") == [(page_url(season), "workspace of Engage")]
+
+
+def test_the_one_box_finds_the_latest_few_of_a_kind_with_few_queries(
+    staff: Client, acme: Workspace, rival: Workspace, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    apps = [AppFactory.create(workspace=workspace, name="Spring") for workspace in (acme, rival)]
+    with CaptureQueriesContext(connection) as few:
+        found_anywhere(staff, "spring")
+    apps += [AppFactory.create(workspace=WorkspaceFactory.create(), name="Spring") for _ in range(4)]
+    with django_assert_num_queries(len(few)):
+        found = found_anywhere(staff, "spring")
+    assert [link for link, _ in found] == [page_url(app) for app in reversed(apps[1:])]
+
+
+def test_the_one_box_finds_nothing_by_what_is_no_text(staff: Client, ada: Customer) -> None:
+    for text in (" ", "\x00"):
+        assert found_anywhere(staff, text) == []
 
 
 def test_the_one_box_finds_only_what_its_user_may_see(ada: Customer) -> None:
