@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,7 +16,7 @@ from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
-from tests.admin.records import list_of, populate
+from tests.admin.records import cells, list_of, populate
 from tests.factories import CustomerFactory
 
 
@@ -43,6 +44,15 @@ def test_the_page_of_a_customer_shows_nothing_that_its_user_may_not_see(acme: Wo
     assert str(customer.external_id) in page
     for model in (EnrollmentJob, Enrollment, Event, Interaction):
         assert page_url(model._default_manager.get()) not in page
+
+
+def test_a_customer_is_shown_with_all_that_they_are_known_by(staff: Client, acme: Workspace) -> None:
+    known = {"external_id": "shop-1", "email": "ada@example.com", "phone": "+49301234567", "user_id": "u-1"}
+    customer = CustomerFactory.create(workspace=acme, **known)
+    listed, page = (staff.get(url).content.decode() for url in (list_of(Customer), page_url(customer)))
+    for name, value in known.items():
+        assert cells(listed, name) == [value]
+        assert f">{value}</" in page
 
 
 def test_a_customer_cannot_be_made_or_changed_by_hand(staff: Client, acme: Workspace) -> None:
@@ -111,12 +121,13 @@ def test_an_erased_customer_leaves_nothing_personal(staff: Client, acme: Workspa
     assert EnrollmentJob.objects.count() == 2
 
 
-def test_the_log_of_an_erasure_names_only_the_id(staff: Client, acme: Workspace) -> None:
+def test_the_log_of_an_erasure_names_only_the_id(onlooker: Client, staff: Client, acme: Workspace) -> None:
     customer = CustomerFactory.create(workspace=acme, external_id="lovelace", email="lovelace@example.com")
     erased = customer.pk
     erase(staff, customer)
     (entry,) = LogEntry.objects.all()
     assert (entry.object_id, entry.object_repr, entry.is_deletion()) == (erased, erased, True)
+    assert (entry.user.get_username(), entry.content_type) == ("root", ContentType.objects.get_for_model(Customer))
     assert "lovelace" not in repr(list(LogEntry.objects.values()))
 
 

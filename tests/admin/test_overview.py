@@ -3,8 +3,11 @@
 from contextlib import closing
 from datetime import timedelta
 
+import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from engage.admin.columns import page_url
@@ -22,6 +25,16 @@ def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Work
     assert figures["Chunks of jobs that wait"].value == "3"
     assert figures["Chunks of jobs that wait"].note == "the oldest for 5\xa0minutes"
     assert figures["Chunks that failed"].value == "1"
+
+
+def test_it_counts_no_further_than_it_is_worth(staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    populate(acme, rows=3)
+    for most, value in ((3, "3"), (2, "2+")):
+        monkeypatch.setattr("journeys.admin.dashboard.COUNTED_AT_MOST", most)
+        with CaptureQueriesContext(connection) as queries:
+            figures = staff.get("/admin/").context["figures"]
+        assert figures[0].value == value
+        assert [query for query in queries if f'FROM "journeys_chunk" LIMIT {most + 1})' in query["sql"]]
 
 
 def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -> None:

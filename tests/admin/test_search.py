@@ -166,6 +166,12 @@ def test_waiting_work_is_found_by_its_trigger_and_a_revision_by_its_journey(staf
     assert found(staff, JourneyRevision, job.journey_id) == [JourneyRevision.objects.get(journey=job.journey_id)]
 
 
+def test_an_external_id_finds_who_has_it_in_any_workspace(staff: Client, ada: Customer, rival: Workspace) -> None:
+    Customer.objects.filter(workspace=rival).update(external_id="Shop-ada")
+    for model in (Customer, Event):
+        assert {record.workspace_id for record in found(staff, model, "Shop-ada")} == {ada.workspace_id, rival.pk}
+
+
 def test_a_search_is_for_the_whole_value(staff: Client, ada: Customer) -> None:
     assert found(staff, Customer, "Shop-ad") == []
     assert found(staff, Customer, "example.com") == []

@@ -1,6 +1,8 @@
 """Staff make and edit segments, and see about how large they are."""
 
 import json
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -20,14 +22,23 @@ def said(**fields: Any) -> dict[str, Any]:
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in written.items()}
 
 
+def box(page: str) -> str:
+    """The text in the box for the conditions."""
+    (text,) = re.findall(r'<textarea[^>]* name="conditions"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    return unescape(text).strip()
+
+
 def test_a_segment_is_made_with_conditions(staff: Client, acme: Workspace) -> None:
     staff.post(ADD, said(workspace=acme.id, conditions=PRO))
     assert list(Segment.objects.values_list("workspace", "key", "name", "conditions")) == [(acme.id, "vip", "VIP", PRO)]
 
 
 def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -> None:
-    segment = SegmentFactory.create(workspace=acme, conditions=PRO)
-    staff.post(page_url(segment), said())
+    segment = SegmentFactory.create(workspace=acme, conditions={**PRO, "value": "é"})
+    page = staff.get(page_url(segment)).content.decode()
+    assert box(page) == '{\n  "op": "eq",\n  "field": "customer.plan",\n  "value": "é"\n}'
+    page = staff.post(page_url(segment), said(_continue=""), follow=True).content.decode()
+    assert box(page) == ""
     segment.refresh_from_db()
     assert segment.conditions is None
 
@@ -38,6 +49,7 @@ def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -
         ({"all": [PRO, {"field": "customer.plan", "op": "is"}]}, "conditions.all[1].op"),
         ({"field": "api.payload.x", "op": "eq", "value": 1}, "conditions.field"),
         ("{", "conditions is not JSON: "),
+        ('{\n"all": ?}', " at line 2, column 8."),
         ("[]", "conditions must be"),
     ],
 )
@@ -50,6 +62,8 @@ def test_bad_conditions_are_refused_with_the_place_and_nothing_is_saved(
         errors = answer.context["adminform"].form.errors
         assert list(errors) == ["conditions"]
         assert why in errors["conditions"][0]
+        if isinstance(conditions, str):
+            assert box(answer.content.decode()) == conditions  # as it was typed
     assert list(Segment.objects.values_list("key", "conditions")) == [("old", PRO)]
 
 
@@ -67,8 +81,9 @@ def test_the_page_says_how_many_belong_to_it(staff: Client, acme: Workspace, riv
     CustomerFactory.create_batch(2, workspace=acme, attributes={"plan": "pro"})
     CustomerFactory.create(workspace=rival, attributes={"plan": "pro"})
     segment = SegmentFactory.create(workspace=acme, conditions=PRO, members=[put_in])
+    SegmentFactory.create(workspace=acme, members=[CustomerFactory.create(workspace=acme)])
     page = staff.get(page_url(segment)).content.decode()
-    assert "1 customers put into it; 2 of the latest 3 meet the conditions" in page
+    assert "1 customers put into it; 2 of the latest 4 meet the conditions" in page
     assert page_url(put_in) in page
 
 

@@ -51,7 +51,7 @@ def page_of(staff: Client, enrollment: Enrollment) -> str:
 
 def staff_with(*permissions: str) -> Client:
     """Staff who may do no more than this."""
-    user = User.objects.create_user("support", is_staff=True)
+    user = User.objects.create_user(" ".join(("support", *permissions)), is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
     client.force_login(user)
@@ -232,6 +232,30 @@ def test_who_may_not_see_webhooks_sees_the_steps_without_requests_and_answers(fa
     assert WebhookDelivery.objects.get().result in page
     assert "POST http" not in page
     assert "As you wish." not in page
+
+
+def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
+    ending, again = action(failed, "end"), action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
+    sender, ender = staff_with("view_enrollment", "change_webhookdelivery"), staff_with("change_enrollment")
+    for client, path, own, other in (
+        (sender, ending, "Send again", "End it now"),
+        (ender, again, "End it now", "Send again"),
+        (staff_with("view_enrollment", "view_webhookdelivery"), ending, "Timeline", "End it now"),
+    ):
+        page = page_of(client, failed)
+        assert own in page
+        assert other not in page
+        assert client.post(path, {"reason": "Because."}).status_code == 403
+    assert staff_with("change_webhookdelivery").post(again).status_code == 403  # sees no enrollment
+    failed.refresh_from_db()
+    assert failed.state == "active"
+    assert WebhookDelivery.objects.get().state == "failed"
+    assert ender.post(ending, {"reason": "Because."}).status_code == 302
+    assert sender.post(again).status_code == 302
+    assert set(LogEntry.objects.values_list("change_message", flat=True)) == {
+        "Ended: Because.",
+        "The webhook is sent again.",
+    }
 
 
 def test_nobody_acts_by_following_a_link(staff: Client, failed: Enrollment) -> None:
