@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.db import connection
@@ -15,6 +17,7 @@ from django.utils import timezone
 from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
+from journeys import wakeups
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
@@ -90,6 +93,8 @@ def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
 ) -> None:
     waiting = walked(server, acme, [DAY])
     assert f"Waits in day until {waiting.due_at:%Y-%m-%d %H:%M:%S} UTC." in page_of(staff, waiting)
+    Enrollment.objects.update(step_began_at=None)
+    assert f"Is about to begin day, due at {waiting.due_at:%Y-%m-%d %H:%M:%S} UTC." in page_of(staff, waiting)
     listen = {"id": "listen", "type": "wait_for_event", "event": "paid", "timeout": "P2D"}
     listening = walked(server, acme, [listen])
     due = f"{listening.due_at:%Y-%m-%d %H:%M:%S} UTC"
@@ -103,7 +108,10 @@ def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
 def test_it_is_said_that_going_on_failed_and_why(staff: Client, server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [DAY])
     Enrollment.objects.filter(id=enrollment.id).update(attempts=2, error="KeyError: the step is gone.")
-    assert "going on failed 2 times, lastly with: KeyError: the step is gone." in page_of(staff, enrollment)
+    assert (
+        "going on failed 2 times, lastly with: KeyError: the step is gone. "
+        f"It is tried again at {enrollment.due_at:%Y-%m-%d %H:%M:%S} UTC."
+    ) in page_of(staff, enrollment)
 
 
 def test_a_webhook_is_shown_with_its_request_and_its_attempts(staff: Client, failed: Enrollment) -> None:
@@ -123,17 +131,22 @@ def test_a_webhook_that_is_tried_again_says_when(
     staff: Client, server: ServerClient, acme: Workspace, receiver: Receiver
 ) -> None:
     call = {"id": "call", "type": "webhook", "url": receiver.url("/status/503")}
-    enrollment = walked(server, acme, [call])
+    enrollment = walked(server, acme, [NOTE, call])
     send()
     due = WebhookDelivery.objects.get().due_at
     page = page_of(staff, enrollment)
     assert f"Sends the webhook of call; attempt 2 is due at {due:%Y-%m-%d %H:%M:%S} UTC." in page
     assert "Send again" not in page
+    WebhookDelivery.objects.update(state="delivered")
+    assert "Sends the webhook of call.</p>" in page_of(staff, enrollment)
 
 
 def test_neither_the_secret_nor_the_receivers_credentials_are_shown(staff: Client, failed: Enrollment) -> None:
+    (delivery,) = WebhookDelivery.objects.all()
+    WebhookDelivery.objects.update(url=f"{delivery.url}?api_key=hush&for=ada")
     page = page_of(staff, failed)
     assert "Authorization: ***" in page
+    assert f"POST {delivery.url}?api_key=***&amp;for=ada" in page
     assert "hush" not in page
     assert WebhookSecret.objects.get().secret not in page
 
@@ -143,6 +156,7 @@ def test_what_a_receiver_answers_is_text_and_nothing_else(staff: Client, failed:
     page = page_of(staff, failed)
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert(1)" not in page
+    assert "&lt;b&gt;" in page
     assert "<b>" not in page
 
 
@@ -151,7 +165,11 @@ def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
 ) -> None:
     (delivery,) = WebhookDelivery.objects.all()
     WebhookDelivery.objects.update(url=receiver.url("/ok"))
+    queue = redis.Redis.from_url(settings.REDIS_URL)
+    queue.delete("webhooks", "engage:sender-pending")
     assert "The webhook is sent again." in send_again(staff, delivery)
+    wakeups.wake_now()
+    assert queue.llen("webhooks") == 1
     make_due()
     send()
     let_workers_walk()
@@ -200,10 +218,10 @@ def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, fai
     assert "Say why the enrollment is ended." in end(staff, failed, "  ")
     failed.refresh_from_db()
     assert failed.state == "active"
-    end(staff, failed, "First.")
-    assert "The enrollment is exited already. First." in end(staff, failed, "Second.")
+    end(staff, failed, f"First.{'x' * 500}")
+    assert "The enrollment is exited already. First.x" in end(staff, failed, "Second.")
     failed.refresh_from_db()
-    assert failed.exit_reason == "First."
+    assert failed.exit_reason == f"First.{'x' * 494}"
     assert LogEntry.objects.count() == 1
 
 
@@ -259,14 +277,17 @@ def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
 
 
 def test_nobody_acts_by_following_a_link(staff: Client, failed: Enrollment) -> None:
-    assert staff.get(action(failed, "end")).status_code == 405
-    assert Client().post(action(failed, "end"), {"reason": "x"}).status_code == 302
+    again = action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
+    for path in (action(failed, "end"), again):
+        assert staff.get(path).status_code == 405
+        assert Client().post(path, {"reason": "x"})["Location"].startswith("/admin/login/")
+    assert staff.post(action(failed, "end").replace(failed.pk, "f" * 24), {"reason": "x"}).status_code == 404
     failed.refresh_from_db()
     assert failed.state == "active"
 
 
 def lengthen(enrollment: Enrollment, steps: int) -> None:
-    """So many more steps, each with an event and a webhook that was tried twice."""
+    """So many more steps, by turns with an event and with a webhook that was tried twice."""
     own: dict[str, Any] = {"workspace": enrollment.workspace, "enrollment": enrollment}
     now = timezone.now()
     for ordinal in range(enrollment.steps_begun, enrollment.steps_begun + steps):
@@ -276,6 +297,8 @@ def lengthen(enrollment: Enrollment, steps: int) -> None:
         StepRun.objects.create(
             **own, ordinal=ordinal, step_id=f"step-{ordinal}", type="webhook", state="done", event=event, began_at=now
         )
+        if ordinal % 2:
+            continue
         delivery = WebhookDelivery.objects.create(
             **own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now
         )

@@ -5,11 +5,13 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
+from django.utils import timezone
 
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets
+from tests.admin.records import cells
 from tests.admin.test_timeline import staff_with
 
 LIST = "/admin/journeys/webhooksecret/"
@@ -51,6 +53,9 @@ def test_rotating_makes_a_new_secret_beside_the_former_one(
     (former, former_retires), (fresh, fresh_retires) = signing(acme)
     assert (former, former_retires, fresh_retires) == (secret.secret, True, False)
     assert current_secrets([acme.id]) == {acme.id: fresh} != {acme.id: former}
+    assert cells(staff.get(LIST).content.decode(), "validity") == ["signs", "signs", "retiring"]
+    WebhookSecret.objects.filter(pk=secret.pk).update(retires_at=timezone.now())
+    assert cells(staff.get(LIST).content.decode(), "validity") == ["signs", "signs", "retired"]
     assert signing(rival) == foreign
     assert LogEntry.objects.exists()
     assert fresh not in repr(list(LogEntry.objects.values_list()))
