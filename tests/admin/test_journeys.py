@@ -105,13 +105,17 @@ def test_other_exit_conditions_make_a_revision_and_the_same_ones_do_not(staff: C
         assert journey.revision == revision
 
 
-def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(staff: Client, acme: Workspace) -> None:
+def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(
+    staff: Client, acme: Workspace, rival: Workspace
+) -> None:
+    JourneyFactory.create(workspace=rival, revision=2, steps=[{"id": "theirs", "type": "delay", "for": "P9D"}])
     journey = JourneyFactory.create(workspace=acme, revision=2, steps=STEPS)
     JourneyRevision.objects.create(workspace=acme, journey=journey, number=1, steps=[])
     journey.revisions.filter(number=2).update(exit_on=EXITS)
     page = staff.get(page_url(journey)).content.decode()
     assert "&quot;for&quot;: &quot;P1D&quot;" in page
     assert "&quot;event&quot;: &quot;bought&quot;" in page
+    assert "theirs" not in page
 
 
 @pytest.mark.parametrize(
@@ -152,6 +156,10 @@ def test_the_refusal_stands_at_its_field(staff: Client, acme: Workspace) -> None
     for field in ("steps", "exit_on"):
         answer = staff.post(ADD, said(workspace=acme.id, key="welcome", **{field: [1]}))
         assert list(answer.context["adminform"].form.errors) == [field]
+    fields = said(workspace=acme.id, key="welcome", steps="[", exit_on=[1], trigger_type="event", event_name="x")
+    assert list(staff.post(ADD, fields).context["adminform"].form.errors) == ["steps", "exit_on"]
+    fields = said(workspace=acme.id, key="welcome", trigger_type="other", event_name="x")
+    assert list(staff.post(ADD, fields).context["adminform"].form.errors) == ["trigger_type"]
 
 
 @pytest.mark.parametrize("missing", ["workspace", "name", "key"])

@@ -4,7 +4,6 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +12,8 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
-from tests.admin.records import live_through, populate, queue_job
+from tests.admin.records import list_of, live_through, populate, queue_job
+from tests.admin.test_timeline import staff_with
 
 
 def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:
@@ -38,13 +38,14 @@ def test_it_counts_no_further_than_it_is_worth(staff: Client, acme: Workspace, m
 
 
 def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -> None:
-    populate(acme, rows=3)
+    populate(acme, rows=4)
     now = timezone.now()
-    later, completed, _due = Enrollment.objects.all()
+    later, completed, since, _due = Enrollment.objects.all()
     Enrollment.objects.exclude(pk=completed.pk).update(state="active", due_at=now - timedelta(hours=1, seconds=1))
     Enrollment.objects.filter(pk=later.pk).update(due_at=now + timedelta(hours=1))
+    Enrollment.objects.filter(pk=since.pk).update(due_at=now - timedelta(minutes=1))
     figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-    assert figures["Enrollments due for a step"].value == "1"
+    assert figures["Enrollments due for a step"].value == "2"
     assert figures["Enrollments due for a step"].note == "the first for 1\xa0hour"
 
 
@@ -64,11 +65,29 @@ def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace
     queue_job(trigger, customer, status="failed", result="failed")
     for _ in range(10):
         live_through(customer, journey=Journey.objects.get(), app=app)
-    page = staff.get("/admin/").content.decode()
+    with CaptureQueriesContext(connection) as queries:
+        page = staff.get("/admin/").content.decode()
+    assert f'<a href="{page_url(Journey.objects.get())}"' in page
+    assert len([query for query in queries if 'FROM "journeys_journey"' in query["sql"]]) == 1
     latest = Trigger.objects.order_by("-pk")[:10]
     assert all(page_url(one) in page for one in latest)
     assert page_url(trigger) not in page
     assert [label in page for label in ("11 queued", "1 enrolled", "1 failed")] == [True] * 3
+    assert page.index("11 queued") < min(page.index("1 enrolled"), page.index("1 failed"))
+
+
+def test_it_tells_the_results_of_the_latest_jobs_only(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.admin.dashboard.LATEST_JOBS", 2)
+    (customer,) = populate(acme, rows=1)
+    trigger = Trigger.objects.get()
+    for result in ("journey_inactive", "enrolled", "enrolled"):
+        queue_job(trigger, customer, status="decided", result=result)
+    page = staff.get("/admin/").content.decode()
+    assert "2 enrolled" in page
+    assert "queued" not in page
+    assert "journey inactive" not in page
 
 
 def test_a_trigger_tells_what_came_of_its_jobs(staff: Client, acme: Workspace) -> None:
@@ -83,14 +102,17 @@ def test_a_trigger_tells_what_came_of_its_jobs(staff: Client, acme: Workspace) -
 
 def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
     populate(acme, rows=1)
-    user = User.objects.create_user("support", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename="view_enrollment"))
-    client = Client()
-    client.force_login(user)
-    answer = client.get("/admin/")
-    assert [figure.title for figure in answer.context["figures"]] == ["Enrollments due for a step"]
-    assert page_url(Trigger.objects.get()) not in answer.content.decode()
-    assert "Latest jobs" not in answer.content.decode()
+    for permission, hrefs, shows_results, shows_triggers in (
+        ("view_enrollment", [list_of(Enrollment)], False, False),
+        ("view_chunk", [list_of(Chunk), list_of(Chunk)], False, False),
+        ("view_enrollmentjob", [], True, False),
+        ("view_trigger", [], False, True),
+    ):
+        answer = staff_with(permission).get("/admin/")
+        assert [figure.href.rstrip("?") for figure in answer.context["figures"]] == hrefs
+        page = answer.content.decode()
+        assert ("Latest jobs, by result" in page) is shows_results
+        assert (page_url(Trigger.objects.get()) in page) is shows_triggers
 
 
 def test_its_style_and_icons_come_from_the_service_itself(staff: Client) -> None:

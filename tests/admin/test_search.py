@@ -16,7 +16,7 @@ from customers.admin.events import SEARCHED_BY_NAME
 from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named, populate, queue_job
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 
@@ -205,15 +205,19 @@ def test_what_staff_made_is_found_by_its_name_its_key_and_its_id(staff: Client, 
     segment = SegmentFactory.create(workspace=acme, name="Spring", key="melt")
     journey = JourneyFactory.create(workspace=acme, name="Spring", key="melt")
     season = WorkspaceFactory.create(name="Spring", key="season")
+    secret = WebhookSecret.objects.create(workspace=season, secret="whsec_")
     for text, expected in (
         (" spring ", [season, key, app, segment, journey]),
         ("melt", [segment, journey]),
-        ("season", [season]),
+        ("season", [season, secret]),
         (key.prefix, [key]),
         *((record.pk, [record]) for record in (season, key, app, segment, journey)),
     ):
         assert {link for link, _ in found_anywhere(staff, text)} >= {page_url(record) for record in expected}
-    assert found_anywhere(staff, "season") == [(page_url(season), "workspace of Engage")]
+    assert found_anywhere(staff, "season") == [
+        (page_url(season), "workspace of Engage"),
+        (page_url(secret), "webhook secret of Spring"),
+    ]
 
 
 def test_the_one_box_finds_the_latest_few_of_a_kind_with_few_queries(
