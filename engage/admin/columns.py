@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import ForeignKey, JSONField, Model, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -92,7 +91,7 @@ class Json(_Column):
     """A JSON value, indented."""
 
     def __call__(self, record: Model) -> SafeString:
-        text = json.dumps(getattr(record, self.field), indent=2, ensure_ascii=False, cls=DjangoJSONEncoder)
+        text = json.dumps(getattr(record, self.field), indent=2, ensure_ascii=False)
         return format_html('<pre class="engage-json">{}</pre>', text)
 
 

@@ -38,7 +38,7 @@ class JsonField(JSONField):
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed is shown again as it was typed."""
-        return initial if self.disabled else InvalidJSONInput(data or "")
+        return InvalidJSONInput(data or "")
 
     def prepare_value(self, value: Any) -> Any:
         if value is None or isinstance(value, InvalidJSONInput):
