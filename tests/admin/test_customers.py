@@ -80,6 +80,7 @@ def test_a_panel_shows_the_latest_records_and_leads_to_all_of_them(staff: Client
     assert f""""workspace_id" = '{acme.pk}'""" in asked
     assert asked.endswith("LIMIT 21")
     (more,) = re.findall(r'engage-panel-more" href="([^"]+)"', page)
+    assert more == f"{list_of(Event)}?customer__id__exact={customer.pk}"
     assert set(staff.get(more).context["cl"].result_list) == set(events)
 
 

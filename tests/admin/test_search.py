@@ -206,13 +206,14 @@ def test_what_staff_made_is_found_by_its_name_its_key_and_its_id(staff: Client, 
     journey = JourneyFactory.create(workspace=acme, name="Spring", key="melt")
     season = WorkspaceFactory.create(name="Spring", key="season")
     secret = WebhookSecret.objects.create(workspace=season, secret="whsec_")
-    for text, expected in (
+    searches: list[tuple[str, list[Any]]] = [
         (" spring ", [season, key, app, segment, journey]),
         ("melt", [segment, journey]),
         ("season", [season, secret]),
         (key.prefix, [key]),
         *((record.pk, [record]) for record in (season, key, app, segment, journey)),
-    ):
+    ]
+    for text, expected in searches:
         assert {link for link, _ in found_anywhere(staff, text)} >= {page_url(record) for record in expected}
     assert found_anywhere(staff, "season") == [
         (page_url(season), "workspace of Engage"),
