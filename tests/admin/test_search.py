@@ -205,7 +205,7 @@ def test_what_staff_made_is_found_by_its_name_its_key_and_its_id(staff: Client, 
     segment = SegmentFactory.create(workspace=acme, name="Spring", key="melt")
     journey = JourneyFactory.create(workspace=acme, name="Spring", key="melt")
     season = WorkspaceFactory.create(name="Spring", key="season")
-    secret = WebhookSecret.objects.create(workspace=season, secret="whsec_")
+    _other, secret = (WebhookSecret.objects.create(workspace=own, secret="whsec_") for own in (acme, season))
     searches: list[tuple[str, list[Any]]] = [
         (" spring ", [season, key, app, segment, journey]),
         ("melt", [segment, journey]),
