@@ -136,6 +136,9 @@ def test_a_search_by_name_looks_through_the_latest_events_only(staff: Client, ad
     whose = {"workspace": ada.workspace, "customer": ada, "source": "api", "occurred_at": now}
     Event.objects.bulk_create((Event(name="often", **whose) for _ in range(SEARCHED_BY_NAME)), batch_size=1000)
     assert page_url(old) not in staff.get(list_of(Event), {"q": "rare"}).content.decode()
+    first = Event.objects.filter(name="often").earliest("pk")
+    Event.objects.filter(pk=first.pk).update(name="first")
+    assert page_url(first) in staff.get(list_of(Event), {"q": "first"}).content.decode()
     own = {"q": "rare", "workspace__id__exact": rival.id}
     assert page_url(old) in staff.get(list_of(Event), own).content.decode()
 
