@@ -7,7 +7,6 @@ decide them now (entry_decisions.py), and the steps are walked by the one engine
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
@@ -37,7 +36,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """What a call would come to. The pages are decided as they are read, once; the first is decided already."""
+    """What a call would come to. The pages are decided as they are read, once."""
 
     journey_id: str
     left_out: LeftOut
@@ -61,7 +60,7 @@ def try_one(
     journey = _journey(workspace_id, journey_id)
     customer = _customer(workspace_id, recipient)
     named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
-    if customer.external_id is not None and customer.external_id in exclude_external_ids:
+    if customer.external_id in exclude_external_ids:
         return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
     return DryRun(
         journey_id=journey.id,
@@ -79,7 +78,7 @@ def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload:
     return DryRun(
         journey_id=journey.id,
         left_out=left_out(workspace_id=workspace_id, audience=audience, segments=segments),
-        pages=_begun(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
+        pages=(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
     )
 
 
@@ -144,9 +143,3 @@ def _customer(workspace_id: str, recipient: Recipient) -> Customer:
     if found is None:
         raise recipient.not_found()
     return found
-
-
-def _begun(pages: Iterator[Sequence[Tried]]) -> Iterator[Sequence[Tried]]:
-    """The same pages, with the first made at once: what cannot be decided is then refused, and not cut off."""
-    first = next(pages, None)
-    return chain(() if first is None else (first,), pages)
