@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer
 from engage.models import ApiKey, Workspace
-from journeys.models import Enrollment, EnrollmentJob, Journey
+from journeys.models import Enrollment, EnrollmentJob, Journey, JourneyRevision
 from tests.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
@@ -112,7 +112,9 @@ def test_entry_conditions_see_the_payload(server: ServerClient, acme: Workspace,
     conditions = {"field": "api.payload.total", "op": "gt", "value": 10}
     journey = JourneyFactory.create(workspace=acme, entry_conditions=conditions)
     for total, result in ((9, "conditions_not_met"), (11, "enrolled")):
-        assert results(tried(server, journey, {"external_id": "ada", "payload": {"total": total}})) == {"ada": result}
+        for one_or_many in ({"external_id": "ada"}, {"external_ids": ["ada"]}):
+            answered = tried(server, journey, {**one_or_many, "payload": {"total": total}})
+            assert results(answered) == {"ada": result}
 
 
 def test_unknown_external_ids_are_listed_as_they_were_sent(
@@ -151,6 +153,7 @@ def test_the_rendered_steps_are_told_for_one_customer(server: ServerClient, acme
     ]
     assert steps[0]["writes"] == {"plan": "pro"}
     assert steps[1]["event"] == {"eventName": "noted", "eventProperties": {"plan": "pro"}}
+    assert (steps[2]["writes"], steps[2]["event"], steps[2]["request"], steps[2]["missing"]) == (None, None, None, [])
     assert steps[4]["request"] == {
         "method": "POST",
         "url": "https://shop.example/people/ada",
@@ -162,6 +165,19 @@ def test_the_rendered_steps_are_told_for_one_customer(server: ServerClient, acme
     assert over - began == timedelta(days=1)
     assert answered["rehearsal"]["end"] == {"state": "completed", "reason": "The last step is done."}
     assert Customer.objects.get(id=ada.id).attributes == {}
+
+
+def test_the_steps_know_the_customer_and_the_journey_as_it_is_now(server: ServerClient, acme: Workspace) -> None:
+    identity = {"external_id": "ada", "email": "ada@example.com", "phone": "+4915112345678", "user_id": "u-1"}
+    ada = CustomerFactory.create(workspace=acme, **identity, attributes={"plan": "pro"})
+    names = [f"customer.{name}" for name in ("id", *identity, "plan")] + ["journey.id", "journey.name", "enrollment.id"]
+    note = {"id": "note", "type": "update_profile", "attributes": {name: f"{{{{ {name} }}}}" for name in names}}
+    journey = JourneyFactory.create(workspace=acme, name="Hello", steps=[DAY])
+    JourneyRevision.objects.create(workspace=acme, journey=journey, number=2, steps=[note])
+    Journey.objects.update(revision=2)
+    (step,) = tried(server, journey, {"external_id": "ada"})["rehearsal"]["steps"]
+    known = [ada.id, *identity.values(), "pro", journey.id, "Hello", "0" * 24]
+    assert step["writes"] == dict(zip(names, known, strict=True))
 
 
 def test_the_steps_are_told_also_for_a_customer_who_would_not_be_enrolled(
@@ -189,9 +205,17 @@ def test_it_is_told_how_the_way_ends(
 
 
 def test_credentials_of_the_receiver_are_not_told(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    hook = {**WAY[3], "url": "https://shop.example/?token=hush", "headers": {"Authorization": "Bearer hush"}}
+    url, headers = "https://shop.example/?token=hush", {"Authorization": "Bearer hush"}
+    hook = {"id": "call", "type": "webhook", "method": "GET", "url": url, "headers": headers}
     journey = JourneyFactory.create(workspace=acme, steps=[hook])
-    assert "hush" not in str(tried(server, journey, {"external_id": "ada"}))
+    answered = tried(server, journey, {"external_id": "ada"})
+    assert "hush" not in str(answered)
+    assert answered["rehearsal"]["steps"][0]["request"] == {
+        "method": "GET",
+        "url": "https://shop.example/?token=***",
+        "headers": {"Authorization": "***"},
+        "body": None,
+    }
 
 
 def test_many_customers_are_not_rehearsed(server: ServerClient, journey: Journey, ada: Customer) -> None:
@@ -280,6 +304,8 @@ def test_a_dry_run_of_another_workspace_finds_no_journey(
     rival_server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     refused(dry_run(rival_server, journey, {"external_id": "ada"}), status=404, error="Journey not found")
+    path = f"/api/v1/journeys/{rival_server.key.workspace_id}/{journey.id}/trigger?dryRun=true"
+    refused(rival_server.post(path, {"external_id": "ada"}), status=404, error="Journey not found")
 
 
 def test_a_dry_run_counts_against_the_limit(acme: Workspace, journey: Journey, ada: Customer) -> None:
@@ -314,12 +340,12 @@ def test_a_huge_segment_is_answered_in_pages_and_names_everybody_once(
 
 
 def test_return_minimal_gives_the_counts_without_the_customers(
-    server: ServerClient, journey: Journey, ada: Customer
+    server: ServerClient, journey: Journey, acme: Workspace
 ) -> None:
-    body = {"external_ids": ["ada", "nobody"]}
+    body = {"external_ids": [*crowd(acme, 2), "nobody"]}
     answer = dry_run(server, journey, body, headers={"Prefer": "return=minimal"})
     answered = data(answer, status=200)
     assert "customers" not in answered
-    assert (answered["found"], answered["results"]) == (1, {"enrolled": 1})
+    assert (answered["found"], answered["results"]) == (2, {"enrolled": 2})
     assert answered["unknownExternalIds"] == ["nobody"]
     assert answer["Preference-Applied"] == "return=minimal"
