@@ -99,6 +99,9 @@ End       exited: Enough.
 def test_journey_and_customer_go_by_their_id_or_by_their_own_name(journey: Journey, ada: Customer) -> None:
     by_id = walked(journey.id, "--customer", ada.id, "--at", AT)
     assert walked("welcome", "--customer", "ada", "--workspace", "acme", "--at", AT) == by_id
+    CustomerFactory.create(workspace=journey.workspace, external_id=ada.id)
+    JourneyFactory.create(workspace=journey.workspace, key=journey.id)
+    assert walked(journey.id, "--customer", ada.id, "--at", AT) == by_id
 
 
 def test_it_can_be_read_by_programs(journey: Journey, ada: Customer, plan: str) -> None:
@@ -131,29 +134,47 @@ def test_who_would_not_enter_is_told_why_and_what_would_follow(
     assert "note (update_profile) done" in printed
 
 
-@pytest.mark.parametrize(("plan_bought", "starts"), [(b'{"plan": "pro"}', True), (b'{"plan": "free"}', False)])
+@pytest.mark.parametrize(
+    ("plan_bought", "starts", "result"),
+    [
+        ("pro", True, "enrolled"),
+        ("team", False, "enrolled"),
+        ("free", False, "conditions_not_met"),
+    ],
+)
 def test_in_an_event_journey_the_payload_is_the_event(
-    acme: Workspace, ada: Customer, tmp_path: Path, plan_bought: bytes, starts: bool
+    acme: Workspace, ada: Customer, tmp_path: Path, plan_bought: str, starts: bool, result: str
 ) -> None:
     steps = [
         {"id": "note", "type": "update_profile", "attributes": {"last": "{{ event.name }} {{ event.properties.plan }}"}}
     ]
-    where = {"field": "event.properties.plan", "op": "eq", "value": "pro"}
     journey = JourneyFactory.create(
         workspace=acme,
         trigger_type="event",
         event_name="bought",
-        event_where=where,
-        entry_conditions=where,
+        event_where={"field": "event.properties.plan", "op": "eq", "value": "pro"},
+        entry_conditions={
+            "all": [
+                {"field": "event.name", "op": "eq", "value": "bought"},
+                {"field": "event.properties.plan", "op": "ne", "value": "free"},
+            ]
+        },
         steps=steps,
     )
-    options = [journey.id, "--customer", "ada", "--payload", written(tmp_path, plan_bought)]
+    options = [
+        journey.id,
+        "--customer",
+        "ada",
+        "--payload",
+        written(tmp_path, json.dumps({"plan": plan_bought}).encode()),
+    ]
     printed = json.loads(walked(*options, "--json"))
     assert printed["startsJourney"] is starts
-    assert (printed["entry"]["result"] == "enrolled") is starts
-    name = json.loads(plan_bought)["plan"]
-    assert printed["rehearsal"]["steps"][0]["writes"] == {"last": f"bought {name}"}
-    assert ("its `where` does not hold" in walked(*options)) is not starts
+    assert printed["entry"]["result"] == result
+    assert printed["rehearsal"]["steps"][0]["writes"] == {"last": f"bought {plan_bought}"}
+    told = walked(*options)
+    assert ("its `where` does not hold" in told) is not starts
+    assert ("They would not enter." in told) is not starts
 
 
 def test_a_name_that_several_workspaces_use_needs_the_workspace(journey: Journey, ada: Customer) -> None:
@@ -207,3 +228,8 @@ def test_a_bad_payload_is_refused_with_the_place(
 def test_the_customer_of_another_workspace_is_not_found(journey: Journey, rival: Workspace) -> None:
     stranger = CustomerFactory.create(workspace=rival)
     assert "has no customer" in refusal(journey.id, "--customer", stranger.id)
+
+
+def test_the_journey_of_another_workspace_is_not_found(journey: Journey, ada: Customer) -> None:
+    message = refusal(journey.id, "--workspace", "rival", "--customer", ada.id)
+    assert message == f"There is no journey with the id or key {journey.id!r} in the workspace 'rival'."
