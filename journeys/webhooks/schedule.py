@@ -70,7 +70,7 @@ def _in_words(outcome: Outcome) -> str:
 
 
 def _retry_after(outcome: Outcome) -> float:
-    """The seconds that the answer asks for, from 0 to a day; what cannot be read asks for nothing."""
+    """The seconds that the answer asks for, at most a day; what cannot be read asks for nothing."""
     value = (outcome.retry_after or "").strip()
     if _SECONDS.fullmatch(value):
         return min(float(value), _LONGEST_RETRY_AFTER)
@@ -79,7 +79,7 @@ def _retry_after(outcome: Outcome) -> float:
         asked = (_aware(moment) - _answered_at(outcome)).total_seconds()
     except (ValueError, OverflowError):
         return 0.0
-    return min(max(asked, 0.0), _LONGEST_RETRY_AFTER)
+    return min(asked, _LONGEST_RETRY_AFTER)
 
 
 def _answered_at(outcome: Outcome) -> datetime:

@@ -11,8 +11,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = 3600.0
 
 
-def answered(status: int, retry_after: str | None = None) -> Outcome:
-    return Outcome(at=NOW, milliseconds=0, status=status, retry_after=retry_after)
+def answered(status: int, retry_after: str | None = None, *, milliseconds: int = 0) -> Outcome:
+    return Outcome(at=NOW, milliseconds=milliseconds, status=status, retry_after=retry_after)
 
 
 def silent(*, refused: bool = False) -> Outcome:
@@ -28,7 +28,7 @@ def test_a_2xx_is_delivered(status: int) -> None:
     assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.DELIVERED, reason=f"Answered {status}.")
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 501, 502, 503, 504, 599])
+@pytest.mark.parametrize("status", [101, 103, 408, 425, 429, 500, 501, 502, 503, 504, 599])
 def test_what_may_pass_is_tried_again(status: int) -> None:
     assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.RETRIED, seconds=5.0)
 
@@ -68,6 +68,8 @@ def test_the_jitter_is_a_tenth_to_either_side() -> None:
 def test_what_is_sent_again_by_hand_is_sent_once() -> None:
     reason = "Answered 500. It was sent again once."
     assert verdict(answered(500), number=2, once=True) == DeliveryVerdict(fate=Fate.FAILED, reason=reason)
+    final = DeliveryVerdict(fate=Fate.FAILED, reason="Answered 404.")
+    assert verdict(answered(404), number=2, once=True) == final
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,18 @@ def test_what_is_sent_again_by_hand_is_sent_once() -> None:
         ("9" * 5000, 5.0),
         ("Sat, 99 Nov 2026 11:00:00 GMT", 5.0),
         ("Sat, 21 Nov 99999 11:00:00 GMT", 5.0),
+        (f"Sat, 21 Nov {10**20} 11:00:00 GMT", 5.0),
         ("Sat, 21 Nov 2026 11:00:00 +9999", 5.0),
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_the_least_wait_up_to_a_day(retry_after: str, seconds: float, status: int) -> None:
     assert verdict(answered(status, retry_after)).seconds == seconds
+
+
+def test_a_date_to_retry_after_counts_from_the_moment_of_the_answer() -> None:
+    asked = answered(503, "Sat, 21 Nov 2026 13:00:00 GMT", milliseconds=10_000)
+    assert verdict(asked).seconds == HOUR - 10
 
 
 def test_retry_after_is_asked_of_no_final_answer() -> None:
