@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from ipaddress import ip_network
 from pathlib import Path
 from threading import Event, Thread
@@ -16,6 +17,7 @@ import pytest
 from django.utils import timezone
 
 from journeys.webhooks.client import Client, Limits, Request
+from journeys.webhooks.deadlines import Deadline
 from journeys.webhooks.outcomes import Outcome
 from tests.receiver import Receiver, free_port, running
 
@@ -105,12 +107,36 @@ def test_a_host_that_takes_no_connection_costs_the_time_for_connecting() -> None
     assert outcome.error == "No connection within 0.2 s."
 
 
-def test_a_body_that_nobody_reads_costs_no_more_than_the_time_for_all() -> None:
+def test_a_large_body_arrives_whole(receiver: Receiver) -> None:
+    body = os.urandom(8_000_000)  # more than a socket takes at once
+    assert sent(receiver.url(), body=body, limits=Limits()).status == 200
+    assert receiver.arrived[0].body == body
+
+
+@pytest.mark.parametrize("read", [0, 1_000_000])
+def test_a_body_that_is_hardly_read_costs_no_more_than_the_time_for_all(read: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
+        over = Event()
+
+        def serve() -> None:
+            connected, _ = deaf.accept()
+            with connected, suppress(OSError):
+                while not over.wait(0.05):
+                    connected.recv(read)
+
+        Thread(target=serve, daemon=True).start()
         began = time.monotonic()
         outcome = sent(f"http://127.0.0.1:{deaf.getsockname()[1]}/", body=b"x" * 50_000_000)
+        over.set()
     assert time.monotonic() - began < 1.0
     assert outcome.error == "No answer within 0.4 s."
+
+
+def test_after_the_deadline_no_time_is_left() -> None:
+    assert 0 < Deadline.after(10).left() <= 10
+    for seconds in (0, -0.5, -10):
+        with pytest.raises(TimeoutError):
+            Deadline.after(seconds).left()
 
 
 @pytest.mark.parametrize("path", ["/huge", "/endless"])
@@ -173,7 +199,7 @@ def test_what_is_recorded_of_an_answer_can_be_stored() -> None:
         b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
         b"HTTP/1.1 2x0 OK\r\n\r\n",
-        b"HTTP/1.1 100 Continue\r\n\r\n" * 30_000,
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 30_000 + b"HTTP/1.1 200 OK\r\n\r\n",
         b"<html>",
         b"",
     ],
