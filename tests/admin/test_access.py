@@ -154,16 +154,22 @@ def save_app(staff: Client, app: App, **fields: Any) -> str:
 
 
 def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace) -> None:
-    origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example\n"
+    origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example\nchrome-extension://abc"
     staff.post(f"{APPS}add/", {"workspace": acme.id, "name": "web", "enabled": "on", "allowed_origins": origins})
     app = App.objects.get()
-    assert app.allowed_origins == ["https://shop.example", "http://localhost:3000"]
+    assert app.allowed_origins == ["https://shop.example", "http://localhost:3000", "chrome-extension://abc"]
     page = staff.get(page_url(app)).content.decode()
-    assert "https://shop.example\nhttp://localhost:3000</textarea>" in page
+    assert "https://shop.example\nhttp://localhost:3000\nchrome-extension://abc</textarea>" in page
     assert f'<code class="engage-copy">{app.id}</code>' in page
 
 
-@pytest.mark.parametrize("origin", ["shop.example", "https://shop.example/path", "https://a@b.example", "*"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "shop.example", "https://shop.example/path", "https://a@b.example", "*", "://shop.example", "https://a.example?b",
+        "https://a.example#b", "https://a.example,b.example", "https://a.example b.example",
+    ],
+)  # fmt: skip
 def test_what_is_no_origin_is_refused_with_its_line(staff: Client, acme: Workspace, origin: str) -> None:
     app = AppFactory.create(workspace=acme, allowed_origins=["https://old.example"])
     assert f"{origin} is no origin" in save_app(staff, app, allowed_origins=f"https://good.example\n{origin}")

@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 def pieces(number: int, made: list[int]) -> Iterator[str]:
     for one in range(number):
         made.append(one)
-        yield "x" * MIB
+        yield str(one) * MIB
 
 
 def test_up_to_4_mib_it_is_a_whole() -> None:
@@ -27,5 +27,5 @@ def test_beyond_that_it_is_streamed_and_the_rest_is_made_as_it_is_read() -> None
     answer = long_answer(pieces(9, made), status=202, facts={"a": 1})
     assert isinstance(answer, StreamedAnswer)
     assert (len(made), answer.status_code, answer.facts) == (5, 202, {"a": 1})
-    assert sum(len(piece) for piece in answer) == 9 * MIB
+    assert [(piece[:1], len(piece)) for piece in answer] == [(str(one).encode(), MIB) for one in range(9)]
     assert answer["Content-Type"] == "application/json"

@@ -39,6 +39,7 @@ def test_it_is_away(error: Exception) -> None:
         raised(OperationalError(), errors.DeadlockDetected()),
         raised(OperationalError(), errors.QueryCanceled()),
         raised(OperationalError(), errors.ProgramLimitExceeded()),
+        raised(InternalError(), errors.InFailedSqlTransaction()),
         raised(IntegrityError(), errors.UniqueViolation()),
         raised(DataError(), None),
         ValueError(),
