@@ -11,8 +11,13 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.demo import ADMIN, Demo, read_demo
+from config.tour import TOUR
+from customers.models import Customer
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
+from journeys.models import Journey
+from journeys.steps.definition import STEP_TYPES
+from journeys.walk_through import walk_through
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +85,30 @@ def test_a_key_that_was_replaced_is_noted_no_longer_and_its_successor_goes_on() 
     assert works(noted)
     assert works(json.loads(printed.getvalue())["apiKeys"]["server"])
     assert prepared() == second
+
+
+def test_the_tour_shows_every_type_of_step_and_calls_the_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEMO_RECEIVER_PORT", "8123")
+    workspace = prepared()["workspace"]
+    tour = Journey.objects.get(id=workspace["journeys"][TOUR])
+    grace, alan = (
+        walk_through(
+            journey=tour,
+            customer=Customer.objects.get(id=workspace["customers"][name]),
+            payload={"coupon": "TOUR20"},
+            now=timezone.now(),
+        )
+        for name in ("grace", "alan")
+    )
+    steps = [step.footprint for step in grace.rehearsal.steps]
+    assert {step.type for step in steps} == set(STEP_TYPES)
+    assert [step.missing for step in steps if step.missing] == []
+    hello = next(step.request for step in steps if step.request)
+    assert hello.url == "http://127.0.0.1:8123/hello?who=grace"
+    assert "Hello Grace, your coupon is TOUR20." in str(hello.body)
+    assert {step.request.host for step in steps if step.request} == {"127.0.0.1:8123"}
+    assert (grace.enters, grace.rehearsal.ending) == (True, "There was no click within 15 seconds.")
+    assert alan.rehearsal.ending == "The tour is for the plans pro and team."
 
 
 @pytest.mark.parametrize("change", ["revoked_at", "expires_at"])
