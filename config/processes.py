@@ -68,7 +68,7 @@ class Processes:
             process.terminate()
         for process in self._running.values():
             with suppress(subprocess.TimeoutExpired):
-                process.wait(max(0, deadline - time.monotonic()))
+                process.wait(deadline - time.monotonic())
         for process in self._running.values():
             with suppress(ProcessLookupError):  # the usual case: its whole session has ended
                 os.killpg(process.pid, signal.SIGKILL)

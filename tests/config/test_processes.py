@@ -43,15 +43,15 @@ def appeared(path: Path) -> str:
 
 
 def test_each_line_shows_whose_it_is(processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    start(
-        processes, tmp_path, "web: sh -c 'echo $GREETING; exec sleep 60'", "worker: sh -c 'echo ready; exec sleep 60'"
-    )
+    """What is said as an error, too, and what is no text."""
+    web = "web: sh -c 'echo $GREETING; exec sleep 60'"
+    start(processes, tmp_path, web, "worker: sh -c 'printf \"ready \\377\\n\" >&2; exec sleep 60'")
     seen = ""
     deadline = time.monotonic() + 10
     while seen.count("\n") < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
         seen += capfd.readouterr().out
-    assert sorted(seen.splitlines()) == ["web    | hello", "worker | ready"]
+    assert sorted(seen.splitlines()) == ["web    | hello", "worker | ready \ufffd"]
     processes.check()
 
 
@@ -64,19 +64,22 @@ def test_one_that_ends_is_named(processes: Processes, tmp_path: Path) -> None:
 
 def test_only_the_first_process_is_asked_to_stop_and_it_may_take_its_time(processes: Processes, tmp_path: Path) -> None:
     child = "trap 'echo torn >> said' TERM; sleep 0.5; echo done >> said"
-    parent = f"trap 'wait' TERM; sh -c \"{child}\" & echo $! > started; wait"
+    parent = f"trap 'echo asked > said; wait' TERM; sh -c \"{child}\" & echo $! > started; wait"
     (tmp_path / "parent").write_text(parent)
     start(processes, tmp_path, "worker: sh parent")
     appeared(tmp_path / "started")
     processes.stop(within=10)
-    assert (tmp_path / "said").read_text() == "done\n"
+    assert (tmp_path / "said").read_text() == "asked\ndone\n"
 
 
 def test_what_does_not_stop_is_killed_with_its_children(processes: Processes, tmp_path: Path) -> None:
     (tmp_path / "stubborn").write_text("trap '' TERM; sleep 60 & echo $! > child; wait; sleep 60")
     start(processes, tmp_path, "worker: sh stubborn")
     child = int(appeared(tmp_path / "child"))
+    assert os.getsid(child) != os.getsid(0)  # a Ctrl-C in our terminal does not reach it
+    began = time.monotonic()
     processes.stop(within=0.2)
+    assert time.monotonic() - began < 10
     time.sleep(0.1)
     assert not alive(child)
 
