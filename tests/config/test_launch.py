@@ -50,12 +50,14 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
     try:
         screen = text_once_there(output, launcher, until="Ctrl-C stops everything")
         answers = [pasted(line) for line in re.findall(r"^  (curl .*)$", screen, re.MULTILINE)]
+        received = text_once_there(output, launcher, until="signature valid")
         beside = refused({})
     finally:
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
     assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
     assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 6
+    assert re.search(r"^receiver +\| /hello\?who=grace \S+ signature valid", received, re.MULTILINE)
     assert beside.startswith(
         f"make run is running already, at http://127.0.0.1:{os.environ['PORT']}, with the data in "
     )
