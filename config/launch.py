@@ -30,7 +30,6 @@ NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root 
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
 RECEIVER_HOST = "127.0.0.1"
-LOOPBACK = "127.0.0.0/8"
 PORTS_TRIED = 100
 
 
@@ -65,7 +64,6 @@ def _launch(*, host: str, port: str) -> NoReturn:
     _lock_data(address)
     _refuse_a_busy_port(host, address.port)
     os.environ["DEMO_RECEIVER_PORT"] = str(_free_port_above(address.port))
-    os.environ.setdefault("WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)  # the demo's receiver is on this machine
     redis_url = _ensure_servers()
     _prepare_database()
     demo = read_demo()
