@@ -114,6 +114,7 @@ def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(folder: Pat
         with psycopg.connect(urls["database_url"]) as database, redis_at(urls) as queue:
             assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
             assert queue.get("kept") == b"a key"
+    assert "not properly shut down" not in servers.postgresql().log.read_text()
 
 
 def redis_at(urls: dict[str, str]) -> redis.Redis:
@@ -213,7 +214,10 @@ def test_a_server_that_dies_is_started_again(folder: Path) -> None:
 def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
     with User("database_url") as user:
         urls = user.urls
-    folder.rename(folder.with_name("gone"))
+        process = Path("/proc", str(process_of(servers.postgresql())))
+        folder.rename(folder.with_name("gone"))
+        assert eventually(lambda: not process.exists())
+    (folder / "postgresql.new" / "half-made").mkdir(parents=True)
     with User("database_url") as user:
         assert user.urls == urls
 
@@ -227,9 +231,10 @@ def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
     assert "postgresql.conf" in answer.stderr
 
 
-def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
+def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path, mode: int) -> None:
     sockets = servers.redis().sockets
-    sockets.chmod(0o755)
+    sockets.chmod(mode)
     with pytest.raises(EmbeddedServerError, match="not a private folder"):
         servers.redis()
     sockets.chmod(0o700)
