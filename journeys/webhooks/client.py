@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
 from journeys.steps.webhook_headers import RESERVED_HEADERS
@@ -155,8 +156,19 @@ class _NotConnected(OSError):
     """The time for connecting is over."""
 
 
+class _FinalResponse(HTTPResponse):
+    """The answer that counts: those before it (102, 103) are passed over, which http.client does with 100 only."""
+
+    def begin(self) -> None:
+        super().begin()
+        while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
+            self.headers = None  # type: ignore[assignment]  # else it is taken for read
+            super().begin()
+
+
 def _converse(timed: TimedSocket, target: Target, request: Request) -> HTTPResponse:
     connection = HTTPConnection(target.host, target.port)
+    connection.response_class = _FinalResponse
     connection.auto_open = 0
     connection.sock = timed
     try:

@@ -58,7 +58,7 @@ def is_transient(outcome: Outcome) -> bool:
     """Whether the host may do better later: no answer came, or one that says so."""
     if outcome.status is None:
         return not outcome.refused
-    return outcome.status in _RETRIED or outcome.status // 100 in {1, 5}
+    return outcome.status in _RETRIED or outcome.status // 100 == HTTPStatus.INTERNAL_SERVER_ERROR // 100
 
 
 def _in_words(outcome: Outcome) -> str:

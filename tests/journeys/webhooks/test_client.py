@@ -193,6 +193,18 @@ def test_what_is_recorded_of_an_answer_can_be_stored() -> None:
     assert outcome.answer == "\ufffd\ufffdok\ufffd" + "x" * 4091
 
 
+@pytest.mark.parametrize("announced", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
+def test_an_answer_that_announces_another_is_passed_over(announced: str) -> None:
+    early = f"HTTP/1.1 {announced}\r\nLink: </style.css>\r\nRetry-After: 99\r\n\r\n".encode()
+    outcome = raw(early + early + b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 5\r\n\r\nLater")
+    assert (outcome.status, outcome.retry_after, outcome.answer, outcome.error) == (503, "7", "Later", "")
+
+
+def test_another_protocol_is_an_answer_and_none_that_counts_as_delivered() -> None:
+    outcome = raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n")
+    assert (outcome.status, outcome.answer) == (101, "")
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -200,6 +212,8 @@ def test_what_is_recorded_of_an_answer_can_be_stored() -> None:
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
         b"HTTP/1.1 2x0 OK\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 30_000 + b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n" * 30_000 + b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
         b"<html>",
         b"",
     ],
