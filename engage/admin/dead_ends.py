@@ -1,13 +1,18 @@
 """What is answered where there is no page, or none for who asks: a page for staff in the admin, else JSON."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 
+import structlog
 from django.contrib import admin
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from engage import envelope
+
+log = structlog.get_logger(__name__)
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -21,6 +26,26 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
         return envelope.answer_forbidden(request, exception)
     why = "Your account may not do this. Who manages staff can give it the permission."
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
+
+
+class UnusableValueMiddleware:
+    """Tells staff that they sent what no column can hold, and no search can find: a NUL, or a number beyond all bounds.
+
+    Forms see to that themselves; what stands in an address comes to the database as it is.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, DataError) or not _is_staff_in_the_admin(request):
+            return None
+        log.warning("unusable_value", exc_info=exception)
+        why = "What was sent holds a value that cannot be stored or looked for, such as a NUL character."
+        return _page(request, HTTPStatus.BAD_REQUEST, "Not understood", why)
 
 
 def _is_staff_in_the_admin(request: HttpRequest) -> bool:

@@ -26,6 +26,31 @@ def test_a_forbidden_page_says_so_and_has_a_way_back(db: None) -> None:
     assert 'href="/admin/"' in page
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/journeys/enrollmentjob/?trigger__id__exact=%00",
+        "/admin/journeys/enrollment/?workspace__id__exact=%00",
+        "/admin/journeys/enrollment/?journey__id__exact=a%00b",
+        "/admin/journeys/enrollment/?state__exact=%00",
+        "/admin/autocomplete/?term=%00&app_label=journeys&model_name=enrollment&field_name=workspace",
+    ],
+)
+def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, path: str) -> None:
+    answer = staff.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "such as a NUL character." in page
+    assert 'href="/admin/"' in page
+
+
+@pytest.mark.parametrize(
+    "path", ["/admin/journeys/enrollment/a_00b/change/", "/admin/auth/user/99999999999999999999/change/"]
+)
+def test_a_record_s_address_with_such_a_value_is_that_of_none(staff: Client, path: str) -> None:
+    assert staff.get(path)["Location"] == "/admin/"  # as the admin answers for what there is not
+
+
 def test_outside_the_admin_staff_get_json_too(staff: Client) -> None:
     for path in ("/nowhere", "/api/v1/nowhere", "/adminx/"):
         answer = staff.get(path)

@@ -225,6 +225,14 @@ def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, fai
     assert LogEntry.objects.count() == 1
 
 
+def test_a_reason_that_cannot_be_stored_ends_nothing(staff: Client, failed: Enrollment) -> None:
+    answer = staff.post(action(failed, "end"), {"reason": "Because\0."})
+    assert answer.status_code == 400
+    assert "such as a NUL character." in answer.content.decode()
+    failed.refresh_from_db()
+    assert (failed.state, failed.exit_reason) == ("active", "")
+
+
 def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
     (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
     assert re.search(r"<form[^>]* onsubmit=\"return confirm\(", form)
