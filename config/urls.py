@@ -27,4 +27,4 @@ urlpatterns = [
 handler400 = "engage.envelope.answer_bad_request"
 handler403 = "engage.admin.dead_ends.answer_forbidden"
 handler404 = "engage.admin.dead_ends.answer_not_found"
-handler500 = "engage.envelope.answer_server_error"
+handler500 = "engage.admin.dead_ends.answer_server_error"

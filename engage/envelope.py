@@ -1,5 +1,6 @@
 """The only JSON shapes that the service answers with, and the way from an exception to one of them."""
 
+import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
@@ -83,8 +84,12 @@ def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Respon
     """DRF's exception handler: whatever a view raises leaves as JSON."""
     refusal = as_refusal(exception)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.error("request_failed", error=refusal.code, exc_info=exception)
+        _note_failure(refusal, exception)
     return failure(refusal)
+
+
+def _note_failure(refusal: Refusal, exception: BaseException | None) -> None:
+    log.error("request_failed", error=refusal.code, exc_info=exception)
 
 
 def as_refusal(exception: Exception) -> Refusal:
@@ -155,4 +160,13 @@ def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse
 
 
 def answer_server_error(request: HttpRequest) -> JsonResponse:
-    return plain_failure(InternalError("Something went wrong on our side."))
+    return plain_failure(note_failure_at_hand())
+
+
+def note_failure_at_hand() -> Unavailable | InternalError:
+    """What is to be told of the exception that Django is handling, which is logged: nobody else does."""
+    exception = sys.exc_info()[1]
+    found = as_refusal(exception) if isinstance(exception, DatabaseError | InterfaceError) else None
+    refusal = found if isinstance(found, Unavailable) else _internal_error()
+    _note_failure(refusal, exception)
+    return refusal

@@ -1,4 +1,4 @@
-"""What is answered where there is no page, or none for who asks: a page for staff in the admin, else JSON."""
+"""What is answered where there is no page, none for who asks, or where it failed: a page in the admin, else JSON."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -8,9 +8,12 @@ from django.contrib import admin
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from engage import envelope
+from engage.errors import Unavailable
+from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +29,21 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
         return envelope.answer_forbidden(request, exception)
     why = "Your account may not do this. Who manages staff can give it the permission."
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
+
+
+def answer_server_error(request: HttpRequest) -> HttpResponse:
+    if not _is_in_the_admin(request):
+        return envelope.answer_server_error(request)
+    refusal = envelope.note_failure_at_hand()
+    why = (
+        "The database does not answer at the moment. Nothing is known to have been done; try again."
+        if isinstance(refusal, Unavailable)
+        else "Something went wrong on our side. The log tells what it was."
+    )
+    # Without the admin's frame, which asks the database who is looking.
+    context = {"title": refusal.error, "why": why, "request_id": current_request_id()}
+    page = render_to_string("engage/admin/failure.html", context)
+    return HttpResponse(page, status=refusal.status, headers=refusal.headers)
 
 
 class UnusableValueMiddleware:
@@ -49,7 +67,11 @@ class UnusableValueMiddleware:
 
 
 def _is_staff_in_the_admin(request: HttpRequest) -> bool:
-    return request.path.startswith(reverse("admin:index")) and admin.site.has_permission(request)
+    return _is_in_the_admin(request) and admin.site.has_permission(request)
+
+
+def _is_in_the_admin(request: HttpRequest) -> bool:
+    return request.path.startswith(reverse("admin:index"))
 
 
 def _page(request: HttpRequest, status: HTTPStatus, title: str, why: str) -> HttpResponse:

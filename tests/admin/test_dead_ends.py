@@ -2,7 +2,12 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.test import Client
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
+
+from engage.admin.records import ReadOnlyAdmin
 
 NOWHERE = ["/admin/nowhere/", "/admin/journeys/nothing/", "/admin/journeys/enrollment/x/webhooks/1/send-again"]
 
@@ -49,6 +54,44 @@ def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, p
 )
 def test_a_record_s_address_with_such_a_value_is_that_of_none(staff: Client, path: str) -> None:
     assert staff.get(path)["Location"] == "/admin/"  # as the admin answers for what there is not
+
+
+@pytest.fixture
+def patient(staff: Client) -> Client:
+    """Staff whose test looks at the answer where the service failed."""
+    staff.raise_request_exception = False
+    return staff
+
+
+def test_a_page_that_fails_names_the_request_under_which_the_log_has_the_error(
+    patient: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a-name-nobody-may-read")
+
+    monkeypatch.setattr(ReadOnlyAdmin, "get_search_results", fail)
+    with capture_logs(processors=[merge_contextvars]) as lines:
+        answer = patient.get("/admin/journeys/enrollment/?q=x", headers={"X-Request-Id": "call-1"})
+    assert (answer.status_code, answer["Content-Type"]) == (500, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "Something went wrong on our side." in page
+    assert "<code>call-1</code>" in page
+    assert 'href="/admin/"' in page
+    [line] = [line for line in lines if line["event"] == "request_failed"]
+    assert (line["log_level"], line["error"], line["request_id"]) == ("error", "internal_error", "call-1")
+    assert isinstance(line["exc_info"], RuntimeError)
+    assert "nobody-may-read" not in page
+
+
+@pytest.mark.parametrize("path", ["/admin/", "/admin/journeys/enrollment/", "/admin/login/?next=/admin/"])
+def test_staff_are_told_that_the_database_is_away(patient: Client, path: str) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("gone")
+
+    with connection.execute_wrapper(fail):
+        answer = patient.get(path)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "1")
+    assert "The database does not answer at the moment." in answer.content.decode()
 
 
 def test_outside_the_admin_staff_get_json_too(staff: Client) -> None:
