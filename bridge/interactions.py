@@ -126,7 +126,6 @@ _INSERT = """
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
 SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
-RETURNING customer_id
 """
 
 
@@ -149,7 +148,7 @@ def _insert(
     statement = compose("WITH {} {}", before, Fragment(_INSERT, values))
     with connection.cursor() as cursor:
         cursor.execute(statement.sql, statement.params)
-        return cursor.fetchone() is not None
+        return bool(cursor.rowcount)
 
 
 def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:
