@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count
-
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, Trigger
+from journeys.progress import count_jobs
 
 
 class JobNotFound(Refusal):
@@ -96,10 +95,9 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
     trigger = own.filter(id=trigger_id).first() if is_object_id(trigger_id) else None
     if trigger is None:
         raise TriggerNotFound(trigger_id)
-    jobs = EnrollmentJob.objects.filter(trigger_id=trigger.id)
-    counts = list(jobs.values_list("status", "result").annotate(number=Count("*")).order_by("result"))
+    counted = count_jobs(trigger)
     by_status = {
-        wanted: sum(n for status, _, n in counts if status == wanted) for wanted in EnrollmentJob.Status.values
+        status: sum(jobs.number for jobs in counted if jobs.status == status) for status in EnrollmentJob.Status.values
     }
     return TriggerState(
         trigger_id=trigger.id,
@@ -109,6 +107,6 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
         decided=by_status["decided"],
         failed=by_status["failed"],
         cancelled=by_status["cancelled"],
-        results={result: number for _, result, number in counts if result},
+        results={jobs.result: jobs.number for jobs in counted if jobs.result},
         queued_at=trigger.queued_at,
     )

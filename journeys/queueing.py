@@ -12,6 +12,7 @@ from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
 from journeys.models import EnrollmentJob
+from journeys.progress import LARGE
 
 _PAGE_SIZE = 10_000
 
@@ -43,8 +44,9 @@ WITH clock AS (
     RETURNING ordinal, customer_id
 ), trigger AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
-    SELECT %s, %s, %s, 'bulk', NULL, %s, (SELECT count(*) FROM jobs), %s, to_timestamp(clock.ms / 1000.0) FROM clock
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress)
+    SELECT %s, %s, %s, 'bulk', NULL, %s, named.customers, %s, to_timestamp(clock.ms / 1000.0), named.customers >= %s
+    FROM clock, (SELECT count(*) AS customers FROM jobs) AS named
     RETURNING customers
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
@@ -79,7 +81,7 @@ def queue_jobs(
         lambda least_ms: [
             least_ms, *audience.params,
             workspace_id, journey_id, trigger_id,
-            trigger_id, workspace_id, journey_id, Jsonb(payload), request_id,
+            trigger_id, workspace_id, journey_id, Jsonb(payload), request_id, LARGE,
             workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
             _PAGE_SIZE,
         ],

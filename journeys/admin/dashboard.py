@@ -13,6 +13,7 @@ from django.utils.timesince import timesince
 from engage.admin.columns import count_up_to, link, list_url
 from journeys.admin.results import counted_results
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
+from journeys.progress import count_by_result
 
 admin.site.index_template = "journeys/admin/dashboard.html"
 admin.site.index_title = "Overview"
@@ -92,4 +93,4 @@ def latest_triggers() -> dict[str, Any]:
 def latest_results() -> SafeString:
     """What the latest jobs came to; they are a range of the primary key, so never all of them."""
     newest = EnrollmentJob.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    return counted_results(EnrollmentJob.objects.filter(pk__gt=newest - LATEST_JOBS))
+    return counted_results(count_by_result(EnrollmentJob.objects.filter(pk__gt=newest - LATEST_JOBS)))

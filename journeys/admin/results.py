@@ -1,11 +1,14 @@
 """What jobs and enrollments came to, and in which colour that is shown."""
 
-from django.db.models import Count, QuerySet
+from collections.abc import Iterable
+from operator import attrgetter
+
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from engage.admin.columns import badge
 from journeys.models import Enrollment, EnrollmentJob, StepRun, WebhookDelivery
+from journeys.progress import CountedJobs
 
 JOB_STATUS: dict[str, str] = {
     EnrollmentJob.Status.QUEUED: "info",
@@ -42,14 +45,10 @@ DELIVERY_STATE: dict[str, str] = {
 }
 
 
-def counted_results(jobs: QuerySet[EnrollmentJob]) -> SafeString:
-    """How many of the jobs came to what, most first: one grouped query, as labels.
-
-    A job without a result is counted under its status. The jobs must be bounded: all of them are read.
-    """
-    counted = jobs.order_by().values_list("status", "result").annotate(jobs=Count("pk")).order_by("-jobs")
+def counted_results(counted: Iterable[CountedJobs]) -> SafeString:
+    """How many of the jobs came to what, most first, as labels. Without a result they are named by their status."""
     labels = [
-        badge(f"{count:,} {result or status}", JOB_RESULT.get(result) or JOB_STATUS[status])
-        for status, result, count in counted
+        badge(f"{jobs.number:,} {jobs.result or jobs.status}", JOB_RESULT.get(jobs.result) or JOB_STATUS[jobs.status])
+        for jobs in sorted(counted, key=attrgetter("number"), reverse=True)
     ]
     return format_html_join(" ", "{}", ((label,) for label in labels))

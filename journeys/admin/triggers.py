@@ -11,6 +11,7 @@ from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import counted_results
 from journeys.job_ids import parse_job_id
 from journeys.models import Chunk, EnrollmentJob, Trigger
+from journeys.progress import count_jobs
 
 _MOST_JOBS = 500
 
@@ -44,7 +45,7 @@ class TriggerAdmin(ReadOnlyAdmin):
     @display(description="results")
     def results(self, trigger: Trigger) -> SafeString:
         """For the page of one trigger only."""
-        return counted_results(EnrollmentJob.objects.filter(trigger=trigger))
+        return counted_results(count_jobs(trigger))
 
 
 @admin.register(Chunk)

@@ -1,7 +1,7 @@
 """Journeys, the calls that trigger them, the jobs that these make, and the enrollments that come of the jobs."""
 
 from journeys.models.design import Journey, JourneyRevision
-from journeys.models.entering import Chunk, EnrollmentJob, Trigger
+from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 
@@ -13,6 +13,7 @@ __all__ = [
     "JourneyRevision",
     "StepRun",
     "Trigger",
+    "TriggerProgress",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookHost",

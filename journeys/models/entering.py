@@ -31,6 +31,7 @@ class Trigger(models.Model):
     customers = models.PositiveIntegerField(help_text="How many customers it named: its jobs.")
     request_id = models.CharField(max_length=64)
     queued_at = models.DateTimeField()
+    keeps_progress = models.BooleanField(db_default=False, editable=False)  # whether there are TriggerProgress of it
 
     class Meta:
         constraints: ClassVar = [
@@ -47,6 +48,33 @@ class Trigger(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+
+class TriggerProgress(models.Model):
+    """By how many one statement changed the number of a large trigger's jobs that have this status and result.
+
+    A trigger of the database writes these rows (migrations/0009_large_triggers_keep_progress.py). They are only added:
+    who decides a trigger's jobs beside others would have to wait for them at a common count.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    trigger = models.ForeignKey(Trigger, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    status = models.CharField(max_length=10)
+    result = models.CharField(max_length=20)
+    jobs = models.IntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            WorkspaceForeignKey(
+                name="progress_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"
+            ),
+        ]
+        # Serves a trigger's sums, and deleting it.
+        indexes: ClassVar = [models.Index(fields=["trigger"], name="progress_by_trigger")]
+
+    def __str__(self) -> str:
+        return f"{self.jobs:+} {self.result} of {self.trigger_id}"
 
 
 class EnrollmentJob(models.Model):

@@ -14,7 +14,16 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import App, Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
+from journeys.models import (
+    Chunk,
+    Enrollment,
+    EnrollmentJob,
+    Journey,
+    JourneyRevision,
+    Trigger,
+    TriggerProgress,
+    WebhookSecret,
+)
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 
 MODELS = [
@@ -57,6 +66,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     trigger = Trigger.objects.create(
         workspace=workspace, journey=journey, form="single", event=event, customers=1, queued_at=now, request_id="r"
     )
+    TriggerProgress.objects.create(workspace=workspace, trigger=trigger, status="decided", result="enrolled", jobs=1)
     Chunk.objects.create(workspace=workspace, trigger=trigger, start=0, stop=1, lane="single", turn_at=now, due_at=now)
     return Enrollment.objects.create(
         workspace=workspace,
