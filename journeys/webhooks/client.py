@@ -24,6 +24,7 @@ from journeys.webhooks.outcomes import Outcome
 
 _RECORDED = 4 * 1024  # bytes of the answer that go into the history
 _ENDPOINTS = 3  # of a host that are tried
+_EARLY_ANSWERS = 20  # that are passed over; each costs as much as an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +162,12 @@ class _FinalResponse(HTTPResponse):
 
     def begin(self) -> None:
         super().begin()
-        while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
+        for _ in range(_EARLY_ANSWERS):
+            if not HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
+                return
             self.headers = None  # type: ignore[assignment]  # else it is taken for read
             super().begin()
+        raise HTTPException("It announces answers without end.")
 
 
 def _converse(timed: TimedSocket, target: Target, request: Request) -> HTTPResponse:
