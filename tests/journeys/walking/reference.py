@@ -38,6 +38,7 @@ class Entry:
     step: str = ""
     due: float | None = 0.0
     history: list[tuple[str, str]] = field(default_factory=list)
+    heard: bool = False  # what it listened for has come
 
     def exit(self) -> None:
         self.state, self.due = "exited", None
@@ -74,6 +75,12 @@ class Reference:
             self.entries.append(Entry(customer=customer, journey=journey, version=version, step=step, due=self.now))
         self.queued = []
 
+    def work(self) -> None:
+        """All that there is to do: who walks may track events that start the other journey."""
+        while self.queued or any(entry.due is not None and entry.due <= self.now for entry in self.entries):
+            self.decide()
+            self.walk()
+
     def walk(self) -> None:
         for entry in [entry for entry in self.entries if entry.state == "active"]:
             while entry.state == "active" and entry.due is not None and entry.due <= self.now:
@@ -91,7 +98,7 @@ class Reference:
             entry.step = "listen" if entry.version == 0 else "win"
             self._begin(entry)
         else:
-            entry.step = "lose"
+            entry.step = "win" if entry.heard else "lose"
             self._begin(entry)
 
     def _begin(self, entry: Entry) -> None:
@@ -114,7 +121,6 @@ class Reference:
             if name == "stop":
                 entry.exit()
             elif name == "go" and entry.history and entry.history[-1] == ("listen", "waiting"):
-                entry.history[-1] = ("listen", "done")
-                entry.step, entry.due = "win", self.now
+                entry.heard, entry.due = True, self.now  # who walks them on writes that the wait is over
         if name == "won":
             self.queued.append((customer, "second", ""))

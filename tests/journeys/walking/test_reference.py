@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from engage.models import Workspace
 from journeys.chunks import claim_next_chunks
@@ -15,11 +22,11 @@ from journeys.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from journeys.walking.claims import claim_fresh
-from tests.calls import data, let_workers_decide, trigger
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
 from tests.factories import ApiKeyFactory, CustomerFactory, WorkspaceFactory
-from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, SECOND, SECOND_ENTRIES, Entry, Reference
+from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, PAUSE, SECOND, SECOND_ENTRIES, Entry, Reference
 
 CUSTOMERS = ["ada", "grace"]
 A_CLAIM = 6  # seconds after which the claim of a worker that died is over
@@ -55,7 +62,7 @@ class Journeys(RuleBasedStateMachine):
         data(self.server.delete(f"/api/v1/journeys/{self.workspace.id}/jobs/{job[2]}"), status=200)
         self.model.queued.remove(job)
 
-    @rule(customer=st.sampled_from(CUSTOMERS), name=st.sampled_from(["go", "stop", "won", "other"]))
+    @rule(customer=st.sampled_from(CUSTOMERS), name=st.sampled_from(["go", "go", "stop", "won", "other"]))
     def event(self, customer: str, name: str) -> None:
         body = {"external_id": customer, "eventName": name}
         data(self.server.post(f"/api/v1/customers/{self.workspace.id}/events", body))
@@ -77,6 +84,21 @@ class Journeys(RuleBasedStateMachine):
     def time_goes_by(self, hours: int) -> None:
         time_passes(hours=hours)
         self.model.now += hours
+
+    @initialize()
+    def somebody_is_under_way(self) -> None:
+        """One waits for an event already: by chance alone hardly anybody gets there."""
+        self.trigger(customer=CUSTOMERS[0])
+        self.live_on(hours=0)
+        self.live_on(hours=PAUSE)
+
+    @rule(hours=st.sampled_from([0, 2, 3]))
+    def live_on(self, hours: int) -> None:
+        """Time goes by, and the workers do all that there is to do."""
+        time_passes(hours=hours)
+        self.model.now += hours
+        let_workers_walk()
+        self.model.work()
 
     @precondition(lambda self: any(entry.state == "active" for entry in self.model.entries))
     @rule(choice=st.randoms(use_true_random=False))
