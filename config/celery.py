@@ -9,9 +9,16 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_failure, task_prerun, worker_process_shutdown
+from celery.signals import (
+    setup_logging,
+    task_failure,
+    task_prerun,
+    worker_before_create_process,
+    worker_process_shutdown,
+)
 from django.db import close_old_connections
 
+from config.loaded_code import spare_the_loaded
 from engage.request_log import configure_logging
 from engage.tallies import tallies
 
@@ -26,6 +33,11 @@ log = structlog.get_logger(__name__)
 @setup_logging.connect
 def _use_our_logging(**_: Any) -> None:
     configure_logging()
+
+
+@worker_before_create_process.connect
+def _share_memory_with_the_child(**_: Any) -> None:
+    spare_the_loaded()
 
 
 @worker_process_shutdown.connect

@@ -25,7 +25,7 @@ from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
 START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
 STOP = 10.0  # seconds for the processes, and for the servers after them
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WORKERS = 3  # of the Procfile
+WORKERS = 4  # of the Procfile
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}

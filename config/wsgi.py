@@ -8,6 +8,9 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
+
+from config.loaded_code import spare_the_loaded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 _django = get_wsgi_application()
@@ -18,6 +21,9 @@ if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exist
     )
 
 from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
+
+_ = get_resolver().url_patterns  # loads the views, which otherwise the first request would wait for
+spare_the_loaded()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

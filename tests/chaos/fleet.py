@@ -12,7 +12,7 @@ from config import processes
 from tests.chaos.servers import children_of, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-LANES = ("worker", "bulk", "webhooks")
+LANES = ("worker", "bulk", "walk", "webhooks")
 TWO_OF_EACH = dict.fromkeys(("web", *LANES, "scheduler"), 2)
 _STOP_SECONDS = 15.0
 

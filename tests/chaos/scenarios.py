@@ -8,6 +8,7 @@ from functools import partial
 
 from tests.chaos import faults
 from tests.chaos.faults import Fault
+from tests.chaos.fleet import LANES
 from tests.chaos.load import Sending
 from tests.chaos.mischief import (
     poison_calls,
@@ -62,16 +63,16 @@ def _fault(at: float, words: str, do: faults.Deed) -> Fault:
 
 
 def _workers_killed(chance: Chance) -> list[Fault]:
-    lanes = chance.sample(["worker", "bulk", "webhooks"], 3)
+    lanes = chance.sample(LANES, len(LANES))
     names = [f"{lane}-{chance.choice([1, 2])}" for lane in lanes]
     return [
-        _fault(place * 2.5 + chance.uniform(1, 3), f"kill -9 of the group of {name}", faults.kill_group(name))
+        _fault(place * 2 + chance.uniform(1, 3), f"kill -9 of the group of {name}", faults.kill_group(name))
         for place, name in enumerate(names)
     ]
 
 
 def _children_killed(chance: Chance) -> list[Fault]:
-    names = [f"{chance.choice(['worker', 'bulk'])}-{chance.choice([1, 2])}" for _ in range(5)]
+    names = [f"{chance.choice(['worker', 'bulk', 'walk'])}-{chance.choice([1, 2])}" for _ in range(5)]
     return [
         _fault(place * 1.4 + chance.uniform(0.5, 1.9), f"kill -9 of a pool child of {name}", deed)
         for place, name in enumerate(names)
@@ -92,7 +93,7 @@ def _clocks_off(chance: Chance) -> list[Fault]:
     signs = {ahead: HOUR, 3 - ahead: -HOUR}
     return [
         _fault(0, f"{lane}-{number}'s clock {seconds:+} s off", faults.put_clock_off(f"{lane}-{number}", seconds))
-        for lane in ("worker", "bulk", "webhooks")
+        for lane in LANES
         for number, seconds in signs.items()
     ]
 

@@ -37,7 +37,7 @@ SHORT = Scenario(
     ],
     rest_seconds=30,
 )
-NUMBERS = {"web": 1, "worker": 2, "bulk": 1, "webhooks": 0, "scheduler": 1}
+NUMBERS = {"web": 1, "worker": 2, "bulk": 1, "walk": 1, "webhooks": 0, "scheduler": 1}
 
 
 def _tenant(name: str, folder: Path, receiver: str) -> Tenant:
@@ -57,7 +57,7 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
         redis.start()
         tenants = {name: _tenant(name, tmp_path, receiver.url("")) for name in TENANTS}
         connection.close()  # all connections to the database will be cut
-        lean = {**environment_of(database_url, redis_url), "WORKER_CONCURRENCY": "1", "BULK_CONCURRENCY": "1"}
+        lean = {**environment_of(database_url, redis_url), "WORKER_CONCURRENCY": "1", "WALK_CONCURRENCY": "1"}
         fleet = Fleet(lean, logs=tmp_path, numbers=NUMBERS)
         stack.callback(fleet.end)
         fleet.start()

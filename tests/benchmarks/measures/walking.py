@@ -60,10 +60,10 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
         journey = seeded["journeys"][f"on-{number}"]
         _fill(service, seeded, journey)
         bare = _NUMBER / _walk_bare(service, journey)
-        service.restart("bulk", BULK_CONCURRENCY=str(number))
+        service.restart("walk", WALK_CONCURRENCY=str(number))
         time.sleep(_STARTING)
         rates[number] = _NUMBER / _walk(service, journey)
-    service.restart("bulk")
+    service.restart("walk")
     return [
         Figure(
             measure=f"enrollments walked through three steps, {_NUMBER:,} due at once", value=rates[2], unit="/s",
