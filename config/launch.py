@@ -19,13 +19,13 @@ from config import embedded
 from config.demo import read_demo
 from config.first_screen import Address, first_screen
 from config.locks import FileLock
-from config.processes import ProcessEnded, Processes
+from config.processes import ProcessEnded, Processes, commands
 from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
 
 START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
 STOP = 10.0  # seconds for the processes, and for the servers after them
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WORKERS = 4  # of the Procfile
+PROCFILE = ROOT / "Procfile"
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
@@ -71,7 +71,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
         raise LaunchError("The demo's notes have vanished.")
     processes = Processes()
     try:
-        processes.start(procfile=ROOT / "Procfile", environment=_environment(host, port), beside=RECEIVER)
+        processes.start(procfile=PROCFILE, environment=_environment(host, port), beside=RECEIVER)
         _wait_until(lambda: _is_ready(address), processes, what="the web server")
         _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
         _say(first_screen(address=address, demo=demo))
@@ -187,9 +187,10 @@ def _is_ready(address: Address) -> bool:
 
 def _workers_wait(redis_url: str) -> bool:
     """Whether all workers listen to their queues: only then does a trigger's time say something."""
+    workers = sum(" worker " in command for command in commands(PROCFILE).values())
     try:
         with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
-            return [peer["cmd"] for peer in client.client_list()].count("brpop") >= WORKERS
+            return [peer["cmd"] for peer in client.client_list()].count("brpop") >= workers
     except redis.RedisError:
         return True  # a Redis that does not tell
 
