@@ -37,21 +37,33 @@ def _what_is_wrong_with(answer: Answer) -> str:
     return "" if body["success"] is False and body["error"] and body["message"] and body["code"] else f"said {body}"
 
 
-@every_call
-def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str) -> None:
-    before, wrong = _fingerprint(), []
+def _wrong_answers(service: Service, operation: str, case: Case) -> list[str]:
+    """In words."""
+    return [
+        f"{case.name}: {found} {call.method} {call.path[:200]} {call.headers}"
+        for call in case.spoil(service.calls[operation])
+        if (found := _what_is_wrong_with(service.answer(call)))
+    ]
+
+
+def _who_writes(service: Service, operation: str) -> list[str]:
+    """The cases that write something, and where: told one after the other, once it is known that there are some."""
+    written, before = [], _fingerprint()
     for case in CORPUS:
-        wrong += [
-            f"{case.name}: {found} {call.method} {call.path[:200]} {call.headers}"
-            for call in case.spoil(service.calls[operation])
-            if (found := _what_is_wrong_with(service.answer(call)))
-        ]
+        _wrong_answers(service, operation, case)
         after = _fingerprint()
         if after != before:
-            changed = {table for table, *_ in after ^ before}
-            wrong.append(f"{case.name}: wrote {changed}")
-            before = after
+            written.append(f"{case.name}: wrote { ({table for table, *_ in after ^ before}) }")
+        before = after
+    return written
+
+
+@every_call
+def test_nothing_bad_passes_or_breaks_anything(service: Service, operation: str) -> None:
+    before = _fingerprint()
+    wrong = [found for case in CORPUS for found in _wrong_answers(service, operation, case)]
     assert wrong == []
+    assert _fingerprint() == before, _who_writes(service, operation)
 
 
 @every_call
