@@ -19,7 +19,7 @@ from config import embedded
 from config.demo import read_demo
 from config.first_screen import Address, first_screen
 from config.locks import FileLock
-from config.processes import ProcessEnded, Processes, commands
+from config.processes import ProcessEnded, Processes, listening_workers, workers
 from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
 
 START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
@@ -187,10 +187,9 @@ def _is_ready(address: Address) -> bool:
 
 def _workers_wait(redis_url: str) -> bool:
     """Whether all workers listen to their queues: only then does a trigger's time say something."""
-    workers = sum(" worker " in command for command in commands(PROCFILE).values())
     try:
         with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
-            return [peer["cmd"] for peer in client.client_list()].count("brpop") >= workers
+            return listening_workers(client) >= workers(PROCFILE)
     except redis.RedisError:
         return True  # a Redis that does not tell
 

@@ -17,12 +17,24 @@ from pathlib import Path
 from threading import Thread
 from typing import TextIO
 
+import redis
+
 _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 
 
 def commands(procfile: Path) -> dict[str, str]:
     """What the Procfile names: a command for each name."""
     return dict(_LINE.findall(procfile.read_text()))
+
+
+def workers(procfile: Path) -> int:
+    """How many of them are workers."""
+    return sum(" worker " in command for command in commands(procfile).values())
+
+
+def listening_workers(client: redis.Redis) -> int:
+    """How many workers wait for messages, which each does by this command of Redis."""
+    return sum(peer["cmd"] == "brpop" for peer in client.client_list())
 
 
 class ProcessEnded(Exception):

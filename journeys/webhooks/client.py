@@ -162,12 +162,13 @@ class _FinalResponse(HTTPResponse):
 
     def begin(self) -> None:
         super().begin()
-        for _ in range(_EARLY_ANSWERS):
-            if not HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
-                return
+        passed_over = 0
+        while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
+            if passed_over == _EARLY_ANSWERS:
+                raise HTTPException("It announces answers without end.")
+            passed_over += 1
             self.headers = None  # type: ignore[assignment]  # else it is taken for read
             super().begin()
-        raise HTTPException("It announces answers without end.")
 
 
 def _converse(timed: TimedSocket, target: Target, request: Request) -> HTTPResponse:

@@ -19,8 +19,10 @@ import psycopg
 import redis
 
 from config import embedded
+from config.processes import commands, listening_workers, workers
 
 ROOT = Path(__file__).resolve().parents[2]
+_PROCFILE = ROOT / "Procfile"
 CUSTOMERS = 100_000
 PATIENCE = 120.0  # seconds
 _SEED = {
@@ -64,7 +66,7 @@ class Service:
     def restart(self, name: str, **changes: str) -> None:
         """Starts one of the Procfile's processes anew, with these changes to its environment."""
         _stop(self.running[name])
-        self.running[name] = _start(procfile()[name], self.environment | changes, log=self.log)
+        self.running[name] = _start(commands(_PROCFILE)[name], self.environment | changes, log=self.log)
 
     @property
     def trigger_path(self) -> str:
@@ -117,14 +119,15 @@ def running_service() -> Iterator[Service]:
         seeded = seed(environment, _SEED, customers=CUSTOMERS, folder=scratch)
         environment["PORT"] = str(port)
         log = scratch / "service.log"
-        running = {name: _start(command, environment, log=log) for name, command in procfile().items()}
+        running = {name: _start(command, environment, log=log) for name, command in commands(_PROCFILE).items()}
         stack.callback(_stop_all, running)
         floor = environment | {"PORT": str(floor_port), "DJANGO_SETTINGS_MODULE": "tests.benchmarks.floor_settings"}
-        stack.callback(_stop, _start(procfile()["web"], floor, log=scratch / "floor.log"))
+        stack.callback(_stop, _start(commands(_PROCFILE)["web"], floor, log=scratch / "floor.log"))
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         for waiting in (port, floor_port):
             wait_until(lambda to=waiting: _answers(to), what="the web server")  # type: ignore[misc]
-        wait_until(lambda: _listening_workers(redis_url) >= 2, what="the workers")
+        with redis.Redis.from_url(redis_url) as client:
+            wait_until(lambda: listening_workers(client) >= workers(_PROCFILE), what="the workers")
         yield Service(
             base=f"http://127.0.0.1:{port}",
             floor=f"http://127.0.0.1:{floor_port}",
@@ -174,12 +177,6 @@ def seed(
     return seeded
 
 
-def procfile() -> dict[str, str]:
-    """The command of each process."""
-    lines = (ROOT / "Procfile").read_text().splitlines()
-    return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
-
-
 def _start(command: str, environment: Mapping[str, str], *, log: Path) -> "subprocess.Popen[bytes]":
     with log.open("ab") as output:
         return subprocess.Popen(
@@ -214,11 +211,6 @@ def _answers(port: int) -> bool:
             return True
     except OSError:
         return False
-
-
-def _listening_workers(redis_url: str) -> int:
-    with redis.Redis.from_url(redis_url) as client:
-        return [peer["cmd"] for peer in client.client_list()].count("brpop")
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, within: float = PATIENCE) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 from redis import Redis
 
+from config.processes import listening_workers
 from tests import receiver as receivers
 from tests.chaos.fleet import ROOT, TWO_OF_EACH, Fleet
 from tests.chaos.load import Load
@@ -75,7 +76,7 @@ class Service:
     def listening(self) -> int:
         """How many workers wait for messages."""
         with self.client() as client:
-            return sum(peer["cmd"] == "brpop" for peer in client.client_list())
+            return listening_workers(client)
 
 
 @contextmanager

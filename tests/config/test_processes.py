@@ -1,6 +1,7 @@
 """The Procfile's processes, with small programs in their place."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
-from config.processes import ProcessEnded, Processes
+from config.processes import ProcessEnded, Processes, workers
 from config.servers import ROOT
+from journeys.models import Chunk
 
 LAUNCHER = """
 import os, pathlib, sys, time
@@ -103,3 +106,11 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_each_queue_has_a_worker_of_its_own() -> None:
+    """So the journeys' steps wait behind no large call, and nothing is sent to where nobody listens."""
+    heard = re.findall(r"--queues (\S+)", (ROOT / "Procfile").read_text())
+    sent = {lane.value for lane in Chunk.Lane} | {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    assert sorted(heard) == sorted(sent)
+    assert workers(ROOT / "Procfile") == len(heard)
