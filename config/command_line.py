@@ -3,20 +3,30 @@
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from django.core.management import BaseCommand, ManagementUtility
 from django.db import DatabaseError, connection
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
+from config.loaded_code import load_without_collecting, spare_the_loaded
 from config.servers import EmbeddedServerError
 from engage.outages import is_outage
 
 _MIGRATING = ("migrate", "prepare")
 
 
+class _Commands(ManagementUtility):
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """The command with all that it has loaded: what comes next is its work."""
+        command = super().fetch_command(subcommand)
+        spare_the_loaded()
+        return command
+
+
 def execute(arguments: list[str]) -> int:
     """Runs the command; the exit code. What is no matter of the set-up, or is asked for with --traceback, is raised."""
+    load_without_collecting()
     try:
-        execute_from_command_line(arguments)
+        _Commands(arguments).execute()
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
         reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))
         if reason is None:

@@ -6,11 +6,21 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
+from config.loaded_code import load_without_collecting, spare_the_loaded
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from journeys import wakeups
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
+
+
+def pytest_sessionstart() -> None:
+    load_without_collecting()
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves are as many objects as the service."""
+    spare_the_loaded()
 
 
 @pytest.fixture(scope="session", autouse=True)
