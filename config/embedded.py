@@ -78,7 +78,7 @@ def _start_keeper(server: Server) -> bool:
     with closing(FileLock.at(server.keeper)) as lock, server.log.open("ab") as log:
         if not lock.try_exclusive():
             return False
-        command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd)]
+        command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd), str(servers.grace())]
         # What goes wrong stands in the log, and shows by the lock's being free again.
         subprocess.run(
             command, check=False, cwd=ROOT, pass_fds=[lock.fd], stdin=subprocess.DEVNULL, stdout=log, stderr=log

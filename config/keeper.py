@@ -23,8 +23,6 @@ from config.locks import FileLock
 from config.servers import Server
 
 TICK = 0.25  # seconds
-# Seconds that an unused server is kept, so that commands that follow each other need not start it each time.
-GRACE = float(os.environ.get("EMBEDDED_GRACE", "10"))
 SHORT_LIFE = 5.0  # seconds
 SHORT_LIVES = 3  # in a row: what dies so often would die again
 STOPPING = 30.0  # seconds to stop in an orderly way
@@ -32,7 +30,7 @@ SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
 
 
 class Keeper:
-    def __init__(self, *, server: Server, lock: FileLock) -> None:
+    def __init__(self, *, server: Server, lock: FileLock, grace: float) -> None:
         self.server = server
         self.lock = lock
         self.users = FileLock.at(server.users)
@@ -40,7 +38,7 @@ class Keeper:
         self.process: subprocess.Popen[bytes] | None = None  # None, too, where the keeper before started it
         self.started = -SHORT_LIFE
         self.short_lives = 0
-        self.grace = GRACE
+        self.grace = grace
 
     def keep(self) -> None:
         """Returns when the server has been stopped."""
@@ -103,8 +101,8 @@ class Keeper:
         return False
 
 
-def main(name: str, lock_fd: str) -> None:
-    keeper = Keeper(server=SERVERS[name](), lock=FileLock(int(lock_fd)))
+def main(name: str, lock_fd: str, grace: str) -> None:
+    keeper = Keeper(server=SERVERS[name](), lock=FileLock(int(lock_fd)), grace=float(grace))
     signal.signal(signal.SIGTERM, lambda *_: keeper.hurry())
     _detach(keeper.lock)
     keeper.keep()

@@ -6,6 +6,7 @@ checkout's path is often longer, so the sockets live in a short folder of their 
 
 import hashlib
 import importlib.util
+import math
 import os
 import pwd
 import shutil
@@ -115,6 +116,18 @@ def data_folder() -> Path:
     folder = Path(os.environ.get("EMBEDDED_DATA") or ROOT / ".data").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def grace() -> float:
+    """Seconds that an unused server is kept, so that commands that follow each other need not start it each time."""
+    text = os.environ.get("EMBEDDED_GRACE") or "10"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise EmbeddedServerError(f"EMBEDDED_GRACE must be a number of seconds such as 0.5, not {text!r}.")
+    return seconds
 
 
 def launcher_lock() -> Path:

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Sequence
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
 import environ
+import redis
 from django.core.checks.security.base import (
     SECRET_KEY_INSECURE_PREFIX,
     SECRET_KEY_MIN_LENGTH,
@@ -24,10 +24,11 @@ from django.templatetags.static import static
 
 from config import development, embedded, openapi
 from config.navigation import NAVIGATION
+from config.servers import ROOT, data_folder
+from engage.origins import is_origin, tidy_origin
 from engage.rates import parse_rate
 
 django_stubs_ext.monkeypatch()
-ROOT = Path(__file__).resolve().parent.parent
 env = environ.Env()
 _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
@@ -131,6 +132,26 @@ def _database(url: str) -> dict[str, Any]:
     return database
 
 
+def _redis(url: str) -> str:
+    """The URL, if the client can use it. It may hold a password, so no message repeats it."""
+    try:
+        connections = redis.ConnectionPool.from_url(url)
+    except ValueError:
+        raise ImproperlyConfigured(
+            "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
+            "unix:///path/to/socket."
+        ) from None
+    connections.close()
+    return url
+
+
+def _origins(name: str) -> list[str]:
+    origins = [tidy_origin(text) for text in _list(env.str(name, default=""))]
+    if not all(is_origin(origin) for origin in origins):
+        raise ImproperlyConfigured(f"{name} must be origins such as https://engage.example, separated by commas.")
+    return origins
+
+
 DEBUG = _flag("DEBUG", default=False)
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured(
@@ -138,9 +159,9 @@ if PRODUCTION and DEBUG:
     )
 SECRET_KEY = _secret_key() if PRODUCTION else env.str("SECRET_KEY", default="")
 if not SECRET_KEY:
-    SECRET_KEY = development.secret_key(folder=ROOT / ".data")
+    SECRET_KEY = development.secret_key(folder=data_folder())
 ALLOWED_HOSTS = _allowed_hosts() if PRODUCTION else ["*"]
-CSRF_TRUSTED_ORIGINS = _list(env.str("CSRF_TRUSTED_ORIGINS", default=""))
+CSRF_TRUSTED_ORIGINS = _origins("CSRF_TRUSTED_ORIGINS")
 
 # PostgreSQL: the only truth ------------------------------------------------------------------------------------------
 
@@ -163,7 +184,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
 
-REDIS_URL = (_required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")) or embedded.redis_url()
+_redis_url = _required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")
+REDIS_URL = _redis(_redis_url or embedded.redis_url())
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
     # Nothing is kept: only the admin's search would, and what staff search for are people.
@@ -221,6 +243,7 @@ LOGIN_REDIRECT_URL = "admin:index"  # for who opens the login itself
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "config" / "templates"],  # come before those of Unfold, which they replace
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -260,7 +283,6 @@ if PRODUCTION:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     if _flag("BEHIND_PROXY", default=False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 UNFOLD = {
     "SITE_TITLE": "Engage",

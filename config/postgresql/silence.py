@@ -33,6 +33,7 @@ class Silence:
             self._knock_again()
 
     def end(self) -> None:
+        """As if it had spoken; for tests."""
         with self._lock:
             self._end()
 

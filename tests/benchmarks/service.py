@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 import psycopg
 import redis
 
-from config import embedded
+from config import embedded, servers
 from config.processes import commands, listening_workers, workers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,6 +112,7 @@ def running_service() -> Iterator[Service]:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="engage-bench-")))
         scratch.chmod(0o755)
         os.environ |= {"EMBEDDED_DATA": str(scratch / "data"), "EMBEDDED_GRACE": "1"}
+        stack.callback(shutil.rmtree, servers.postgresql().sockets)
         stack.callback(embedded.stop_unless_used, within=20.0)
         port, floor_port = _free_port(), _free_port()
         database_url, redis_url = embedded.database_url(), embedded.redis_url()

@@ -252,6 +252,13 @@ def test_root_need_not_open_a_private_folder_for_postgresql(tmp_path: Path) -> N
     assert (private / "program.seen").exists()
 
 
+@pytest.mark.parametrize("grace", ["soon", "-1", "inf", "nan"])
+def test_a_grace_that_is_no_time_is_refused_by_its_name(grace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", grace)
+    with pytest.raises(EmbeddedServerError, match=f"EMBEDDED_GRACE must be a number of seconds .* not '{grace}'"):
+        servers.grace()
+
+
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = servers.redis().sockets
     monkeypatch.setenv("EMBEDDED_DATA", f"{folder}2")

@@ -175,7 +175,7 @@ def test_who_asks_seldom_sees_the_end_of_a_silence_as_soon(monkeypatch: pytest.M
     monkeypatch.setattr("config.postgresql.silence._KNOCK_AGAIN_SECONDS", 0.0)  # every question comes late
     told = connection.get_connection_params()
     silence.note({name: told.get(name) for name in ("host", "port", "dbname", "user")})
-    time.sleep(0.2)
+    wait_until(lambda: not silence.lasts(), seconds=5)
     silence.refuse()
 
 

@@ -79,6 +79,7 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"CREDENTIALS_KEPT_SECONDS": "inf"}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5, not "),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
+        ({"CSRF_TRUSTED_ORIGINS": "engage.example"}, "CSRF_TRUSTED_ORIGINS must be origins such as https://"),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
         ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
@@ -120,6 +121,22 @@ def test_a_database_url_that_is_none_of_postgresql_is_refused_without_its_passwo
     said = refusal({**PRODUCTION, "DATABASE_URL": url})
     assert "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://" in said
     assert "hush" not in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis.example", "http://:hush@redis.example", "redis://:hush@redis.example:port/0", "redis://:hush@a/?db=x"],
+)
+def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: str) -> None:
+    said = refusal({**PRODUCTION, "REDIS_URL": url})
+    assert "REDIS_URL must be the URL of a Redis database such as redis://" in said
+    assert "hush" not in said
+
+
+def test_the_secret_key_of_a_development_set_up_stands_with_its_data(tmp_path: Path) -> None:
+    development = {**PRODUCTION, "ENVIRONMENT": "development", "SECRET_KEY": "", "EMBEDDED_DATA": str(tmp_path)}
+    first = read(development)["SECRET_KEY"]
+    assert (read(development)["SECRET_KEY"], (tmp_path / "secret_key").read_text()) == (first, first)
 
 
 def test_words_for_yes_no_and_levels_are_taken_in_any_case() -> None:
