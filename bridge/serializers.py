@@ -8,8 +8,8 @@ from bridge.actions import Action, action_type
 from bridge.capture import SubmitAction, SubmitType, submit_type
 from bridge.interactions import Call
 from bridge.models import Interaction
-from customers.events import MAX_EVENT_NAME_LENGTH
-from customers.identity import identifiers
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.identity import identifiers_of
 from engage.errors import MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextField
 from engage.parsing import KIB
@@ -139,12 +139,7 @@ def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]
 
 
 def _call(values: dict[str, Any], address: str) -> Call:
-    known_by = identifiers(
-        user_id=values.get("userId"),
-        external_id=values.get("external_id"),
-        email=values.get("email"),
-        phone=values.get("phone"),
-    )
+    known_by = identifiers_of(values)
     if not known_by.present():
         raise MissingParameter("At least one of userId, external_id, email, phone must be present.")
     return Call(

@@ -1,11 +1,9 @@
 """Whether the process lives, and whether it can serve."""
 
-import redis
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
-from engage.redis_availability import REDIS_FAILURES
+from engage.redis_availability import REDIS_FAILURES, redis_client
 
 
 def livez(request: HttpRequest) -> JsonResponse:
@@ -38,9 +36,7 @@ def _postgresql_answers() -> bool:
 
 def _redis_answers() -> bool:
     try:
-        with redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=settings.REDIS_TIMEOUT, socket_connect_timeout=settings.REDIS_TIMEOUT
-        ) as client:
+        with redis_client() as client:
             return bool(client.ping())
     except REDIS_FAILURES:
         return False

@@ -20,8 +20,8 @@ wrong in `message`, and the `requestId` to ask about. What another workspace has
 
 **Limits.** Every API key may trigger 100 times a minute unless it was given another limit. Look-ups and the calls
 about customers are counted apart from triggers, and reading is allowed ten times as often as writing. SDKs are
-limited per app and address, and so are the customers that they create. Every counted answer tells the limit, and what
-is left of it, in its headers.
+limited per app and address, and so are the customers that they create and the journeys that they start. Every counted
+answer tells the limit, and what is left of it, in its headers.
 """
 
 

@@ -13,8 +13,6 @@ from customers.fragment import Fragment
 from customers.models import Event
 from engage.object_ids import new_object_id
 
-MAX_EVENT_NAME_LENGTH = 255
-
 
 @dataclass(frozen=True, kw_only=True)
 class NewEvent:

@@ -1,7 +1,8 @@
 """By what a customer is known: identifiers in their stored form, and the way from them to a customer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import phonenumbers
 from django.core.exceptions import ValidationError
@@ -43,6 +44,16 @@ def identifiers(
     )
 
 
+def identifiers_of(values: Mapping[str, Any]) -> Identifiers:
+    """The identifiers of a call's body, by the interface's names. Raises InvalidRequest as `identifiers` does."""
+    return identifiers(
+        user_id=values.get("userId"),
+        external_id=values.get("external_id"),
+        email=values.get("email"),
+        phone=values.get("phone"),
+    )
+
+
 def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str], str] = str) -> str | None:
     if text is None or not text.strip():
         return None
@@ -53,9 +64,14 @@ def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str]
     return stored
 
 
+def comparable_email(text: str) -> str:
+    """Trimmed and lower-cased, as addresses are stored; whether it is one is not looked at."""
+    return text.strip().lower()
+
+
 def stored_email(email: str) -> str:
-    """Trimmed and lower-cased. Raises InvalidRequest where it has not the form of an address."""
-    address = email.strip().lower()
+    """The address as it is stored. Raises InvalidRequest where it has not the form of one."""
+    address = comparable_email(email)
     try:
         validate_email(address)
     except ValidationError:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from customers.identity import Identifiers, identifiers
+from customers.identity import Identifiers, identifiers_of
 from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
@@ -66,7 +66,7 @@ def read_customer(body: Any) -> CustomerData:
         raise InvalidRequest(f"A customer must be an object, but {describe(body)} came.")
     values = CustomerBody.read(body)
     return CustomerData(
-        customer_id=values.get("customerId"), known_by=_identifiers(values), attributes=values.get("attributes", {})
+        customer_id=values.get("customerId"), known_by=identifiers_of(values), attributes=values.get("attributes", {})
     )
 
 
@@ -87,7 +87,7 @@ def read_reference(values: Mapping[str, Any]) -> Reference:
 
     Raises MissingParameter where none came, InvalidRequest where one is malformed.
     """
-    named = CustomerData(customer_id=values.get("customerId"), known_by=_identifiers(values), attributes={}).sent()
+    named = CustomerData(customer_id=values.get("customerId"), known_by=identifiers_of(values), attributes={}).sent()
     if not named:
         raise MissingParameter(f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}.")
     field, value = next(iter(named.items()))
@@ -98,7 +98,7 @@ def read_query(query: QueryDict) -> Identifiers:
     """The one identifier of a query string. Raises MissingParameter or InvalidRequest."""
     names = [*IdentifiersBody().fields, *IdentifiersBody.aliases]
     sent = {name: _single_value(query, name) for name in names if name in query}
-    known_by = _identifiers(IdentifiersBody.read(sent))
+    known_by = identifiers_of(IdentifiersBody.read(sent))
     present = [IDENTIFIER_NAMES[field] for field in known_by.present()]
     if not present:
         raise MissingParameter("Send exactly one of external_id, email, phone, userId in the query string.")
@@ -123,12 +123,3 @@ def read_members(body: Any) -> dict[str, list[str]]:
     if not values:
         raise MissingParameter("Send at least one of add, remove: arrays of external ids.")
     return {"add": values.get("add", []), "remove": values.get("remove", [])}
-
-
-def _identifiers(values: Mapping[str, Any]) -> Identifiers:
-    return identifiers(
-        user_id=values.get("userId"),
-        external_id=values.get("external_id"),
-        email=values.get("email"),
-        phone=values.get("phone"),
-    )

@@ -4,4 +4,3 @@ from django.apps import AppConfig
 class EngageConfig(AppConfig):
     name = "engage"
     verbose_name = "Workspaces and access"
-    default_auto_field = "django.db.models.BigAutoField"

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import structlog
 from django.db import connection
@@ -16,6 +15,7 @@ from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.errors import InvalidRequest, Refusal
 from engage.models import ApiKey, App
 from engage.object_ids import is_object_id
+from engage.origins import tidy_origin
 
 log = structlog.get_logger(__name__)
 _USE_NOTED_EVERY = timedelta(minutes=1)
@@ -141,14 +141,5 @@ def require_allowed_origin(app: App, origin: str | None) -> None:
     """
     if origin is None or not app.allowed_origins:
         return
-    if _origin(origin) not in {_origin(allowed) for allowed in app.allowed_origins}:
+    if tidy_origin(origin) not in {tidy_origin(allowed) for allowed in app.allowed_origins}:
         raise OriginNotAllowed(origin)
-
-
-def _origin(text: str) -> str:
-    origin = text.strip().lower()
-    try:
-        parts = urlsplit(origin)
-    except ValueError:  # half an IPv6 address
-        return origin
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else origin

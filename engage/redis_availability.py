@@ -6,7 +6,9 @@ process one time-out and not one per request.
 
 import time
 
+import redis
 import structlog
+from django.conf import settings
 from redis.exceptions import RedisError
 
 log = structlog.get_logger(__name__)
@@ -14,6 +16,12 @@ _AVOID_SECONDS = 2.0
 
 # What the clients raise while Redis cannot be reached, is frozen, loading, or full.
 REDIS_FAILURES = (RedisError, OSError)
+
+
+def redis_client() -> redis.Redis:
+    """A client that waits for Redis as long as a web request may."""
+    timeout = settings.REDIS_TIMEOUT
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
 
 
 class _Availability:
@@ -30,6 +38,7 @@ class _Availability:
         log.warning("redis_unreachable", purpose=purpose, error=type(error).__name__)
 
     def reset(self) -> None:
+        """As at the process' start; for tests."""
         self._avoid_until = 0.0
 
 

@@ -24,7 +24,7 @@ def job_id(*, journey_id: str, customer_id: str, queued_ms: int) -> str:
 
 def job_ids(*, journey_id: str, customer_ids: Iterable[str], queued_ms: int) -> list[str]:
     """The ids of the jobs that were queued for these customers, in their order."""
-    return [f"enroll-{journey_id}-{customer_id}-{queued_ms}" for customer_id in customer_ids]
+    return [job_id(journey_id=journey_id, customer_id=id_, queued_ms=queued_ms) for id_ in customer_ids]
 
 
 def parse_job_id(text: str) -> JobIdParts | None:

@@ -16,9 +16,9 @@ from journeys.chunks import (
     hold_back,
     split_chunk,
 )
-from journeys.enrollment import settle
 from journeys.failures import for_the_record
 from journeys.models import Chunk
+from journeys.settling import settle
 
 log = structlog.get_logger(__name__)
 

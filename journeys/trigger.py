@@ -13,6 +13,7 @@ from typing import Any, Literal
 from django.db import connection, transaction
 
 from customers.audience import Audience, audience_query, resolve_segments
+from customers.identity import comparable_email
 from customers.lookup import CustomerNotFound
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
@@ -61,7 +62,7 @@ class Recipient:
             case "external_id":
                 return "external_id", self.value
             case "email":
-                return "email", self.value.strip().lower()
+                return "email", comparable_email(self.value)
 
     def not_found(self) -> CustomerNotFound:
         """The refusal where nobody has it."""

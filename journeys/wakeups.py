@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import redis
 import structlog
 from celery import current_app
-from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from engage.errands import Errand
-from engage.redis_availability import REDIS_FAILURES, redis_availability
+from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
 from engage.request_log import current_request_id
 from journeys.reactions import Reaction
 
@@ -33,11 +31,7 @@ _BETWEEN_LOOKS_SECONDS = 0.02
 _STALE_SECONDS = 5  # older than this, a wake-up of walker or sender says nothing that a newer one does not say
 
 
-@cache
-def _redis() -> redis.Redis:
-    return redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=settings.REDIS_TIMEOUT, socket_connect_timeout=settings.REDIS_TIMEOUT
-    )
+_redis = cache(redis_client)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +73,7 @@ _single_lane = Errand(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SECONDS)
 
 
 def wake_now() -> None:
-    """Sends at once what was going to be sent in a moment."""
+    """Sends at once what was going to be sent in a moment; for tests."""
     _single_lane.run_now()
 
 

@@ -2,7 +2,7 @@
 
 from django.db.models import Q
 
-from customers.identity import stored_phone
+from customers.identity import comparable_email, stored_phone
 from customers.models import Customer
 from engage.models import Workspace
 
@@ -15,7 +15,7 @@ def customers_known_as(text: str) -> list[Customer]:
     everywhere = Customer.objects.filter(workspace__in=Workspace.objects.order_by().values("pk"))
     ways = (
         Q(external_id=text),
-        Q(email=text.lower()),
+        Q(email=comparable_email(text)),
         Q(phone=stored_phone(text)),
         Q(user_id=text),
     )

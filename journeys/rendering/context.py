@@ -15,7 +15,7 @@ from journeys.rendering.values import MAX_SIZE
 
 MAX_OUTPUT = 64 * 1024
 MAX_WORK = 10_000
-MAX_NAMES = 100
+MAX_ASSIGNED = 100
 
 
 class Context(RenderContext):
@@ -51,8 +51,8 @@ class Context(RenderContext):
 
     def assign(self, key: str, val: object) -> None:
         self._sizes[key] = len(val) if isinstance(val, str | list) else 1
-        if len(self._sizes) > MAX_NAMES:
-            raise RenderingFailed(f"it gives more than {MAX_NAMES} names to values.")
+        if len(self._sizes) > MAX_ASSIGNED:
+            raise RenderingFailed(f"it gives more than {MAX_ASSIGNED} names to values.")
         if sum(self._sizes.values()) > 4 * MAX_SIZE:
             raise RenderingFailed("the values that it names grow too large.")
         self.locals[key] = val

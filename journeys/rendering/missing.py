@@ -9,7 +9,7 @@ from liquid import Undefined
 
 from journeys.rendering.failures import RenderingFailed
 
-MAX_NAMES = 100
+MAX_NOTED = 100
 _MAX_SECONDS = 0.1
 _LOOKED_AT_EVERY = 8
 _LONGEST_NAME = 200
@@ -33,8 +33,8 @@ class Rendering:
         return self._make_scope()
 
     def note(self, name: str) -> None:
-        """Notes a name without a value: the first MAX_NAMES of them."""
-        if len(self._missing) < MAX_NAMES:
+        """Notes a name without a value: the first MAX_NOTED of them."""
+        if len(self._missing) < MAX_NOTED:
             self._missing[name[:_LONGEST_NAME]] = None
 
     def tick(self) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from customers.conditions.instants import parse_instant
-from customers.events import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
 from engage.fields import ArrayField, ObjectField, TextField

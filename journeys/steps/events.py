@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.documents import Part
 
-LONGEST_EVENT_NAME = 255
 _NOBODY = CustomerFacts(id="")  # such a condition cannot ask for the customer
 
 
@@ -31,7 +31,7 @@ def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
     """The pattern in the fields `event` and `where` (absent or null: every event of the name)."""
     where = fields.get("where")
     return EventPattern(
-        name=fields["event"].text(at_most=LONGEST_EVENT_NAME),
+        name=fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH),
         where=None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}),
     )
 

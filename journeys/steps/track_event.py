@@ -6,11 +6,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.compact_json import json_bytes
 from engage.documents import Part
 from engage.parsing import KIB, STORED_DEPTH
 from journeys.rendering import Rendering
-from journeys.steps.events import LONGEST_EVENT_NAME
 from journeys.steps.outcomes import GoTo, StepFailed, StepResult, TrackedEvent, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
@@ -71,7 +71,7 @@ def parse_track_event(step: WrittenStep) -> TrackEvent:
     fields = step.fields(required=["eventName"], optional=["eventProperties"])
     return TrackEvent(
         id=step.id,
-        event_name=fields["eventName"].text(at_most=LONGEST_EVENT_NAME),
+        event_name=fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH),
         properties=_read_properties(step, fields.get("eventProperties")),
         next=step.next(),
     )

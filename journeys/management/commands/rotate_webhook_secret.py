@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from engage.models import Workspace
+from journeys.management.arguments import workspace_named
 from journeys.webhooks.signing_secrets import GRACE, rotate_webhook_secret
 
 _MOST_HOURS = 24 * 365
@@ -27,9 +27,7 @@ class Command(BaseCommand):
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = Workspace.objects.filter(key=options["workspace"]).first()
-        if workspace is None:
-            raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        workspace = workspace_named(options["workspace"])
         if not 0 <= options["grace"] <= _MOST_HOURS:
             raise CommandError(f"--grace must be from 0 to {_MOST_HOURS} hours.")
         grace = timedelta(hours=options["grace"])

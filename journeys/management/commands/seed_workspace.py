@@ -1,7 +1,6 @@
 """`manage.py seed_workspace`: a workspace from a file, or the built-in demo."""
 
 import json
-import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from engage.errors import Refusal
-from engage.parsing import parse_object
+from journeys.management.arguments import read_object
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
 
 _DEMO = Path(__file__).parents[2] / "seeding" / "demo.json"
@@ -67,11 +66,9 @@ A bad file changes nothing; the error names the place.
     def handle(self, *args: Any, **options: Any) -> None:
         if not 0 <= options["customers"] <= _MOST_CUSTOMERS_MADE:
             raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
-        file = options["file"] or str(_DEMO)
-        raw = _read(file)
         try:
             seeded = seed_workspace(
-                seed=read_seed(parse_object(raw, subject="Standard input" if file == "-" else file)),
+                seed=read_seed(read_object(options["file"] or str(_DEMO))),
                 crowd_size=options["customers"],
                 renew_keys=options["new_keys"],
                 now=timezone.now(),
@@ -79,13 +76,6 @@ A bad file changes nothing; the error names the place.
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
         self.stdout.write(_as_json(seeded) if options["json"] else _in_words(seeded, crowd_size=options["customers"]))
-
-
-def _read(file: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
 
 
 def _as_json(seeded: SeededWorkspace) -> str:

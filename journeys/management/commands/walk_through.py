@@ -1,11 +1,9 @@
 """`manage.py walk_through`: what a journey would do to a customer, printed as a timeline."""
 
 import json
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,8 +11,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from engage.errors import Refusal
-from engage.parsing import parse_object
 from journeys.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
+from journeys.management.arguments import read_object
 from journeys.serializers import read_payload
 from journeys.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 
@@ -48,7 +46,7 @@ a wait for an event to last until its time-out.
         try:
             journey = journey_known_as(name=options["journey"], workspace_key=options["workspace"])
             customer = customer_known_as(workspace_id=journey.workspace_id, name=options["customer"])
-            payload = _read(options["payload"]) if options["payload"] else {}
+            payload = read_payload(read_object(options["payload"])) if options["payload"] else {}
             way = walk_through(journey=journey, customer=customer, payload=payload, now=now)
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
@@ -63,14 +61,6 @@ def _instant(text: str) -> datetime:
     if moment is None:
         raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def _read(file: str) -> dict[str, Any]:
-    try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
-    return read_payload(parse_object(raw, subject="Standard input" if file == "-" else file))
 
 
 def _as_json(way: WalkThrough) -> str:

@@ -3,9 +3,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from engage.models import Workspace
+from journeys.management.arguments import workspace_named
 from journeys.webhooks.signing_secrets import current_secrets
 
 
@@ -16,7 +16,5 @@ class Command(BaseCommand):
         parser.add_argument("workspace", metavar="WORKSPACE_KEY")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = Workspace.objects.filter(key=options["workspace"]).first()
-        if workspace is None:
-            raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        workspace = workspace_named(options["workspace"])
         self.stdout.write(current_secrets([workspace.id])[workspace.id])

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from customers.events import MAX_EVENT_NAME_LENGTH
-from journeys.steps.events import LONGEST_EVENT_NAME
 from journeys.steps.outcomes import Ended, Footprint, TrackedEvent
 from tests.journeys.steps.scenes import course, refusal_of, scene, walk
 
@@ -105,7 +103,3 @@ def test_properties_may_be_64_kib() -> None:
 )
 def test_a_bad_event_is_refused_with_its_place(fields: dict[str, Any], message: str) -> None:
     assert refusal_of(track(**fields)).startswith(message)
-
-
-def test_a_name_is_as_long_as_an_event_may_have_it() -> None:
-    assert LONGEST_EVENT_NAME == MAX_EVENT_NAME_LENGTH

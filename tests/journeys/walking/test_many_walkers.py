@@ -34,7 +34,10 @@ NUMBER = 1000
 @pytest.fixture
 def journey(server: ServerClient, acme: Workspace) -> Journey:
     """A thousand customers have entered it, and walk on as soon as somebody walks."""
-    names = crowd(acme, NUMBER)
+    return entered_by(crowd(acme, NUMBER), server, acme)
+
+
+def entered_by(names: list[str], server: ServerClient, acme: Workspace) -> Journey:
     journey = JourneyFactory.create(workspace=acme, steps=STEPS)
     data(trigger(server, journey, {"external_ids": names}))
     let_workers_decide()
@@ -66,10 +69,10 @@ def walked() -> list[int]:
     return all_at_once([lambda: walk_due(seconds=20).moved] * 4)
 
 
-@pytest.mark.usefixtures("journey")
-def test_the_longest_due_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journeys.walking.claims.BATCH", 2)
-    order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))[:6]
+    entered_by(crowd(acme, 6), server, acme)
+    order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))
     for seconds, enrollment_id in enumerate(reversed(order), start=100):
         Enrollment.objects.filter(id=enrollment_id).update(due_at=timezone.now() - timedelta(seconds=seconds))
     claimed = [{one.id for one in claim_fresh()} for _ in range(3)]

@@ -1,0 +1,27 @@
+"""What several commands are given."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from engage.models import Workspace
+from engage.parsing import parse_object
+
+
+def read_object(file: str) -> dict[str, Any]:
+    """The JSON object in the file; - is standard input. Raises CommandError, and InvalidJson where it holds none."""
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+    return parse_object(raw, subject="Standard input" if file == "-" else file)
+
+
+def workspace_named(key: str) -> Workspace:
+    """Raises CommandError where there is none."""
+    workspace = Workspace.objects.filter(key=key).first()
+    if workspace is None:
+        raise CommandError(f"There is no workspace {key!r}.")
+    return workspace
