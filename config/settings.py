@@ -370,6 +370,7 @@ if REDIS_URL.startswith("unix://"):  # the same in kombu's words
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
+    "max_retries": 0,  # of connecting, before a message is sent; a worker connects again and again all the same
     # What a worker has taken it does not note down in Redis. A note or its removal that failed, with Redis frozen or
     # full, would end the worker or keep it from taking more; and a message that is lost is what the sweeper is for.
     "ack_emulation": False,
@@ -386,10 +387,12 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
-CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "walk"}, "send": {"queue": "webhooks"}}
-# Any number of schedulers may run: each tick only wakes somebody to look, and an old tick is worth nothing.
+CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "sweep"}, "send": {"queue": "webhooks"}}
+# Any number of schedulers may run: each tick only wakes somebody to look. An old tick is worth nothing, but the clocks
+# of two machines may differ by some seconds.
+_TICKS_EXPIRE = {"expires": 30}
 CELERY_BEAT_SCHEDULE = {
-    "walk": {"task": "walk", "schedule": 1.0, "options": {"expires": 2}},
-    "send": {"task": "send", "schedule": 1.0, "options": {"expires": 2}},
-    "sweep": {"task": "sweep", "schedule": 2.0, "options": {"expires": 4}},
+    "walk": {"task": "walk", "schedule": 1.0, "options": _TICKS_EXPIRE},
+    "send": {"task": "send", "schedule": 1.0, "options": _TICKS_EXPIRE},
+    "sweep": {"task": "sweep", "schedule": 2.0, "options": _TICKS_EXPIRE},
 }

@@ -74,7 +74,6 @@ def walk() -> None:
 @shared_task(name=wakeups.SEND)
 def send() -> None:
     """Sends the webhooks that are due, and wakes the walker for those who wait for them."""
-    wakeups.begin_sending()
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS)
     for sent in send_due(
         threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops

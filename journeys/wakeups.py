@@ -25,10 +25,8 @@ SEND = "send"
 # Somebody serves the single lane or is about to; whoever queues a job meanwhile need not publish. It goes by itself,
 # so that nobody relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
-_SENDER_PENDING = "engage:sender-pending"
 _PENDING_MS = 500
 _BETWEEN_LOOKS_SECONDS = 0.02
-_STALE_SECONDS = 5  # older than this, a wake-up of walker or sender says nothing that a newer one does not say
 
 
 _redis = cache(redis_client)
@@ -87,7 +85,10 @@ def stay_at_single_lane() -> None:
 
 def leave_single_lane() -> None:
     """A worker is about to look at the single lane for the last time: later jobs need a message of their own."""
-    _forget(_SINGLE_PENDING)
+    try:
+        _redis().delete(_SINGLE_PENDING)
+    except REDIS_FAILURES as error:
+        redis_availability.note_failure(purpose="wake-ups", error=error)
 
 
 def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> None:
@@ -103,11 +104,10 @@ def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> 
 def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
     """Wakes a lane for whatever waits in it; the sweeper's way.
 
-    As above, a message that still waits does for one. They are short-lived: while no worker hears, the next sweep sends
-    others.
+    As above, a message that still waits does for one.
     """
     for job_id in first_jobs[_messages_that_wait(lane) :]:
-        _publish(ENROLL, task_id=job_id, queue=lane, expires=_STALE_SECONDS, lane=lane, trigger_id=None, start=None)
+        _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
 
 
 def _messages_that_wait(queue: str) -> int:
@@ -133,28 +133,18 @@ def wake_for_reaction(reaction: Reaction) -> None:
 
 def wake_walker() -> None:
     """Somebody may walk on at once."""
-    _publish(WALK, task_id=None, queue="walk", expires=_STALE_SECONDS)
+    _wake_one(WALK, queue="walk")
 
 
 def wake_sender() -> None:
-    """Webhooks may be sent at once. While an earlier message is still waiting, its worker will send these too."""
-    try:
-        if redis_availability.is_expected() and _redis().set(_SENDER_PENDING, b"1", nx=True, px=_PENDING_MS):
-            _publish(SEND, task_id=None, queue="webhooks", expires=_STALE_SECONDS)
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+    """Webhooks may be sent at once."""
+    _wake_one(SEND, queue="webhooks")
 
 
-def begin_sending() -> None:
-    """A worker is about to look for webhooks: later ones need a message of their own."""
-    _forget(_SENDER_PENDING)
-
-
-def _forget(mark: str) -> None:
-    try:
-        _redis().delete(mark)
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+def _wake_one(task: str, *, queue: str) -> None:
+    """While an earlier message still waits, its worker will find this work, too: so they never pile up."""
+    if not _messages_that_wait(queue):
+        _publish(task, task_id=None, queue=queue)
 
 
 def _publish(
@@ -163,7 +153,6 @@ def _publish(
     task_id: str | None,
     queue: str,
     request_id: str | None = None,
-    expires: int | None = None,
     **arguments: str | int | None,
 ) -> bool:
     """Whether the message was handed to Redis. `request_id` is that of the current request, unless it is given."""
@@ -178,7 +167,6 @@ def _publish(
             argsrepr="",  # for monitors, which do not run; to make them takes a fifth of a publication
             kwargsrepr="",
             headers={"request_id": current_request_id() if request_id is None else request_id},
-            expires=expires,
             ignore_result=True,
             retry=False,
         )

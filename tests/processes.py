@@ -45,7 +45,7 @@ def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             kill_group(process)
 
 
-WORKER = ("worker", "-Q", "single,bulk,walk", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")
+WORKER = ("worker", "-Q", "single,bulk,walk,sweep", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")
 WEBHOOK_WORKER = ("worker", "-Q", "webhooks", "-P", "threads", "-c", "2", "-l", "INFO", *WORKER[-2:])
 SCHEDULER = ("beat", "--scheduler", "celery.beat:Scheduler")
 

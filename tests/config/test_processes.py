@@ -108,9 +108,10 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_each_queue_has_a_worker_of_its_own() -> None:
+def test_each_queue_has_a_worker_and_only_the_sweeper_shares_one() -> None:
     """So the journeys' steps wait behind no large call, and nothing is sent to where nobody listens."""
     heard = re.findall(r"--queues (\S+)", (ROOT / "Procfile").read_text())
     sent = {lane.value for lane in Chunk.Lane} | {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
-    assert sorted(heard) == sorted(sent)
+    assert sorted(queue for queues in heard for queue in queues.split(",")) == sorted(sent)
+    assert [queues for queues in heard if "," in queues] == ["walk,sweep"]
     assert workers(ROOT / "Procfile") == len(heard)

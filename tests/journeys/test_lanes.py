@@ -1,8 +1,8 @@
 """Two lanes, turns within one, wake-ups that a burst shares, and a number of statements that does not grow."""
 
 import json
-from datetime import datetime, timedelta
-from typing import Any, cast
+from datetime import timedelta
+from typing import Any
 
 import pytest
 import redis
@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
@@ -110,8 +109,6 @@ def test_nobody_relies_for_long_on_a_worker_that_has_died(queue: "redis.Redis") 
         queue.flushdb()
         begin()
         assert 0 < int(str(queue.pttl("engage:single-lane-pending"))) <= 500
-    wakeups.wake_sender()
-    assert 0 < int(str(queue.pttl("engage:sender-pending"))) <= 500
 
 
 def wake_single_lane() -> None:
@@ -201,8 +198,6 @@ def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     assert task_ids(queue, "bulk") == bulk["jobIds"][::500][:4]
     sweep()  # what still waits does for it
     assert (queue.llen("single"), queue.llen("bulk")) == (1, 4)
-    message = json.loads(cast("bytes", queue.lindex("bulk", 0)))
-    assert datetime.fromisoformat(message["headers"]["expires"]) < timezone.now() + timedelta(seconds=5)
     let_workers_decide()
     assert overdue_chunks(most=4) == []
 

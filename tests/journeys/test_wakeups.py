@@ -1,0 +1,85 @@
+"""Waking the workers takes nobody's time, and nobody's wake-ups bury another's."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+
+from config.servers import ROOT
+from engage.models import Workspace
+from journeys import wakeups
+from journeys.models import Chunk
+from journeys.tasks import sweep
+from tests.calls import data, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.processes import celery, environment, wait_until
+
+
+@pytest.fixture(autouse=True)
+def queue() -> redis.Redis:
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.flushdb()
+    return client
+
+
+def messages(queue: redis.Redis, name: str) -> int:
+    length: Any = queue.llen(name)
+    return int(length)
+
+
+def test_wake_ups_of_walkers_and_senders_do_not_pile_up(queue: redis.Redis) -> None:
+    for _ in range(3):
+        wakeups.wake_walker()
+        wakeups.wake_sender()
+    assert (messages(queue, "walk"), messages(queue, "webhooks")) == (1, 1)
+    queue.flushdb()  # as if a worker had taken them
+    wakeups.wake_walker()
+    assert messages(queue, "walk") == 1
+
+
+PUBLISH = """
+import django, time
+django.setup()
+from journeys import wakeups
+began = time.monotonic()
+assert not wakeups._publish(wakeups.WALK, task_id=None, queue="walk")
+print(time.monotonic() - began)
+"""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_message_to_a_redis_that_does_not_answer_is_given_up_soon(listens: bool) -> None:
+    """Whether nobody listens there, or who listens says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        if not listens:
+            silent.close()
+        away = {"REDIS_URL": f"redis://127.0.0.1:{port}/0", "DJANGO_SETTINGS_MODULE": "config.settings"}
+        done = subprocess.run(
+            [sys.executable, "-c", PUBLISH],
+            cwd=ROOT, env=environment() | away, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert float(done.stdout.split()[-1]) < 2.0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sweeper_waits_behind_no_walkers(
+    server: ServerClient, acme: Workspace, queue: redis.Redis, tmp_path: Path
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    data(trigger(server, JourneyFactory.create(workspace=acme), {"external_ids": ["ada"]}))
+    Chunk.objects.update(due_at="2020-01-01T00:00Z")
+    queue.flushdb()  # its message is lost
+    for _ in range(2000):
+        wakeups._publish(wakeups.WALK, task_id=None, queue="walk")
+    sweep.apply_async()
+    with celery("worker", "-Q", "walk,sweep", "-c", "1", log=tmp_path / "worker.log"):
+        wait_until(lambda: messages(queue, "bulk") == 1)
+        assert messages(queue, "walk") > 1000
