@@ -12,12 +12,11 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.identity import identifiers_of
 from engage.errors import MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextField
-from engage.parsing import KIB
 
 
 def _identifier(help_text: str) -> TextField:
     """How long each may be is known to `identifiers()`."""
-    return TextField(required=False, blank_is_absent=True, max_length=64 * KIB, help_text=help_text)
+    return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
 
 
 def _event_name() -> TextField:
@@ -54,7 +53,7 @@ class ActionDataBody(BodySerializer):
 class ActionBody(_CallBody):
     """A click on a button."""
 
-    actionType = TextField(blank_is_absent=True, help_text="What the button does.")
+    actionType = TextField(blank_is_absent=True, max_length=None, help_text="What the button does.")
     actionData = ActionDataBody(required=False, help_text="What `track_event` and `update_profile` need to know.")
     formData = ObjectField(
         required=False, help_text="Form field name to value, where the button stands in a form; it is kept."
@@ -75,7 +74,7 @@ class ActionBody(_CallBody):
 class SubmitActionBody(BodySerializer):
     """What to do with a form's data. Without a type, every field becomes a profile attribute."""
 
-    type = TextField(required=False, blank_is_absent=True, help_text="Which of the two happens.")
+    type = TextField(required=False, blank_is_absent=True, max_length=None, help_text="Which of the two happens.")
     eventName = _event_name()
     eventProperties = ObjectField(
         required=False,

@@ -317,7 +317,15 @@ SPECTACULAR_SETTINGS = openapi.SETTINGS
 CORS_URLS_REGEX = r"^/api/v1/sdk/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
-CORS_ALLOW_HEADERS = ["accept", "content-encoding", "content-type", "idempotency-key", "x-app-id", "x-request-id"]
+CORS_ALLOW_HEADERS = [
+    "accept",
+    "authorization",  # an API key that has leaked into a page is to arrive, to be refused and noticed
+    "content-encoding",
+    "content-type",
+    "idempotency-key",
+    "x-app-id",
+    "x-request-id",
+]
 CORS_EXPOSE_HEADERS = [
     "Idempotency-Replayed",
     "RateLimit",

@@ -42,8 +42,11 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
     found = {segment.id: segment for segment in Segment.objects.filter(workspace_id=workspace_id, id__in=wanted)}
     unknown = [segment_id for segment_id in dict.fromkeys(segment_ids) if segment_id not in found]
     if unknown:
-        listed = ", ".join(repr(segment_id[:100]) for segment_id in unknown)
-        raise ErrorResolvingSegments(f"These segments do not exist in this workspace: {listed}.")
+        named = [repr(segment_id[:100]) for segment_id in unknown]
+        each = [{"field": "segment_ids", "message": f"{name} does not exist in this workspace."} for name in named]
+        raise ErrorResolvingSegments(
+            f"These segments do not exist in this workspace: {', '.join(named)}.", details=each if len(each) > 1 else []
+        )
     return list(found.values())
 
 

@@ -10,10 +10,11 @@ from django.db import connection, transaction
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from customers.models import Customer
 
-# Merged in the database and not in here: two calls that write different attributes at once must both survive.
+# Merged in the database and not in here: two calls that write different attributes at once must both survive. The time
+# is the statement's, as it is of a customer whom the same transaction has created just before.
 _MERGE = """
     UPDATE customers_customer
-    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[], updated_at = now()
+    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[], updated_at = statement_timestamp()
     WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
     RETURNING attributes
 """
@@ -50,7 +51,7 @@ _MERGE_MANY = """
     UPDATE customers_customer customer
     SET attributes = (customer.attributes || written.attributes)
             - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
-        updated_at = now()
+        updated_at = statement_timestamp()
     FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::jsonb[]) AS written(workspace_id, id, attributes, deleted)
     WHERE customer.workspace_id = written.workspace_id AND customer.id = written.id
 """

@@ -17,8 +17,8 @@ from engage.tallies import LIMITS_ALONE, tallies
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
 _SAME_OUTAGE_SECONDS = 30.0
-# The part of what it has counted that a process counts in advance.
-_AHEAD = 1 / 50
+# The part of what it has counted that a process counts in advance, beyond the first of a window.
+_AHEAD, _EXACT = 1 / 50, 100
 
 
 class CountingAlone:
@@ -59,9 +59,9 @@ class CounterCache(BaseCache):
     process counts for itself: a limit is then looser, but there is one.
 
     What this process has added or found added before, it need not ask for again. And who counts often counts in
-    advance: a fiftieth of what the process has counted so far, from which the next increments are served without a
-    word to Redis. No count is told lower than it is, so never is more let through than a limit allows; but a limit may
-    be reached a fiftieth too early, by what other processes have in hand. The first fifty are exact.
+    advance: a fiftieth of what the process has counted beyond a hundred, from which the next increments are served
+    without a word to Redis. No count is told lower than it is, so never is more let through than a limit allows; but a
+    large limit may be reached a fiftieth too early, by what other processes have in hand. Up to 150, limits are exact.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -117,7 +117,7 @@ class CounterCache(BaseCache):
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
         """Counts so much in Redis, and a part of it in advance, beside what is in hand. Raises REDIS_FAILURES."""
-        more = delta - counter.ahead + int(counter.mine * _AHEAD)
+        more = delta - counter.ahead + max(0, int((counter.mine - _EXACT) * _AHEAD))
         counter.counted_to = int(self._redis.incr(name, more))
         counter.ahead += more
         if counter.counted_to == more and counter.seconds:  # Redis had forgotten it

@@ -106,11 +106,11 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
 
 
 class TextField(StrictField):
-    """A string; blank counts as absent where `blank_is_absent`."""
+    """A string; blank counts as absent where `blank_is_absent`. With `max_length` None, as long as a body may be."""
 
     expected = "a string"
 
-    def __init__(self, *, max_length: int = 1024, blank_is_absent: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, max_length: int | None = 1024, blank_is_absent: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.max_length = max_length
         self.blank_is_absent = blank_is_absent
@@ -121,7 +121,7 @@ class TextField(StrictField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.refuse(data)
-        if len(data) > self.max_length:
+        if self.max_length is not None and len(data) > self.max_length:
             raise serializers.ValidationError(f"must be at most {self.max_length} characters long, not {len(data)}.")
         return data
 

@@ -168,6 +168,11 @@ def _unstorable_in(text: str) -> str | None:
     return "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
 
 
+def storable(text: str) -> str:
+    """The text, with a replacement character for each that PostgreSQL cannot keep."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
 def unstorable(value: Any) -> str | None:
     """What a JSON value from elsewhere than a body holds that PostgreSQL cannot keep, in words; None if nothing."""
     pending: list[Any] = [value]

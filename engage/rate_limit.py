@@ -14,20 +14,21 @@ from engage.errors import Refusal
 
 @dataclass(frozen=True)
 class Usage:
-    """One caller's count in the current window; `seconds_left` until the window ends."""
+    """One caller's count in the current window, which ends in `seconds_left`, at the epoch's second `resets_at`."""
 
     policy: str
     limit: int
     window_seconds: int
     remaining: int
     seconds_left: int
+    resets_at: int
 
     def headers(self) -> dict[str, str]:
         """The widespread headers, and those of the IETF draft."""
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
-            "X-RateLimit-Reset": str(int(time.time()) + self.seconds_left),
+            "X-RateLimit-Reset": str(self.resets_at),
             "RateLimit-Policy": f'"{self.policy}";q={self.limit};w={self.window_seconds}',
             "RateLimit": f'"{self.policy}";r={self.remaining};t={self.seconds_left}',
         }
@@ -54,12 +55,14 @@ def count_call(request: HttpRequest, *, policy: str, caller: str, limit: int, wi
     counted = get_usage(
         request, group=policy, key=lambda _group, _request: caller, rate=(limit, window_seconds), increment=True
     )
+    seconds_left = max(1, counted["time_left"] + 1)  # it tells when the window's last second begins
     usage = Usage(
         policy=policy,
         limit=limit,
         window_seconds=window_seconds,
         remaining=max(0, limit - counted["count"]),
-        seconds_left=max(1, counted["time_left"]),
+        seconds_left=seconds_left,
+        resets_at=int(time.time()) + seconds_left,
     )
     if counted["should_limit"]:
         raise RateLimitExceeded(usage)

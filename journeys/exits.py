@@ -24,11 +24,12 @@ WITH asked AS MATERIALIZED (
     WHERE inside.state = 'active'
 ), ended AS (
     UPDATE journeys_enrollment enrollment
-    SET state = 'exited', exit_reason = asked.reason, ended_at = now(), due_at = NULL, awaits_event = '', attempts = 0
+    SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
+        awaits_event = '', attempts = 0
     FROM asked WHERE enrollment.id = asked.id
     RETURNING enrollment.id
 ), interrupted AS (
-    UPDATE journeys_steprun SET state = 'interrupted', ended_at = now()
+    UPDATE journeys_steprun SET state = 'interrupted', ended_at = statement_timestamp()
     WHERE id = ANY(ARRAY(
         SELECT run.id FROM asked CROSS JOIN LATERAL (
             SELECT * FROM journeys_steprun known

@@ -2,6 +2,8 @@
 
 import psycopg
 
+from engage.parsing import storable
+
 _LONGEST = 300
 
 
@@ -9,4 +11,4 @@ def for_the_record(error: Exception) -> str:
     """The kind of the error and its message. Of the database's errors the detail is left out: it quotes rows."""
     cause = error.__cause__
     message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
-    return f"{type(error).__name__}: {message}"[:_LONGEST]
+    return storable(f"{type(error).__name__}: {message}"[:_LONGEST])

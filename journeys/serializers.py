@@ -17,6 +17,11 @@ BULK = ("external_ids", "segment_ids")
 DRY_RUN = "dryRun"
 
 
+def _identifier(help_text: str) -> TextField:
+    """However long: who has none so long is not found."""
+    return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
+
+
 class TriggerBody(BodySerializer):
     """Either one customer, by one identifier, or many, by ids and segments."""
 
@@ -28,9 +33,9 @@ class TriggerBody(BodySerializer):
         "properties": "payload",
     }
 
-    customerId = TextField(required=False, blank_is_absent=True, help_text="The customer's id in this service.")
-    external_id = TextField(required=False, blank_is_absent=True, help_text="The caller's own id of the customer.")
-    email = TextField(required=False, blank_is_absent=True, help_text="The customer's e-mail address, in any case.")
+    customerId = _identifier("The customer's id in this service.")
+    external_id = _identifier("The caller's own id of the customer.")
+    email = _identifier("The customer's e-mail address, in any case.")
     external_ids = TextArrayField(
         required=False,
         max_items=MAX_EXTERNAL_IDS,

@@ -75,7 +75,7 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
         match self.target:
             case TextField() as text:
                 needed = NOT_BLANK if text.required and text.blank_is_absent else {"type": "string"}
-                return {**needed, "maxLength": text.max_length}
+                return needed if text.max_length is None else {**needed, "maxLength": text.max_length}
             case TextArrayField() as texts:
                 return {"type": "array", "items": {"type": "string"}, "maxItems": texts.max_items}
             case ArrayField() as array:

@@ -22,7 +22,11 @@ from engage.schema.responses import Answer, failures, successes
 View = TypeVar("View", bound=Callable[..., Any])
 
 _EVERY_CALL = (
-    RateLimitExceeded(Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18)),
+    RateLimitExceeded(
+        Usage(
+            policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663
+        )
+    ),
     as_refusal(exceptions.NotAcceptable()),
     as_refusal(OperationalError()),
     as_refusal(Exception()),

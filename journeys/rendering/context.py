@@ -35,12 +35,16 @@ class Context(RenderContext):
         self._sizes: dict[str, int] = {}
 
     def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
-        """The value that the path leads to; Missing where there is none, or null. `default` is not asked for."""
+        """The value that the path leads to; Missing where there is none, or null. `default` is not asked for.
+
+        An object has the names that it was given and no others: `size` and `first` are a customer's attributes like
+        any other. Of arrays and strings they are what Liquid says.
+        """
         self._rendering.tick()
         try:
             value = self.scope[path[0]]  # type: ignore[index]  # an unhashable or odd first name is not in it either
             for name in path[1:]:
-                value = value[name] if type(value) is dict and name in value else self.get_item(value, name)
+                value = value[name] if isinstance(value, dict) else self.get_item(value, name)
         except (KeyError, TypeError, IndexError):
             value = None
         return Missing(_written(path), self._rendering) if value is None else value

@@ -7,6 +7,7 @@ from typing import Any
 
 from liquid import Undefined
 
+from engage.parsing import storable
 from journeys.rendering.failures import RenderingFailed
 
 MAX_NOTED = 100
@@ -33,9 +34,9 @@ class Rendering:
         return self._make_scope()
 
     def note(self, name: str) -> None:
-        """Notes a name without a value: the first MAX_NOTED of them."""
+        """Notes a name without a value: the first MAX_NOTED of them, and of each what can be stored."""
         if len(self._missing) < MAX_NOTED:
-            self._missing[name[:_LONGEST_NAME]] = None
+            self._missing[storable(name[:_LONGEST_NAME])] = None
 
     def tick(self) -> None:
         """To be called for each part of the work: looks at the clock now and then. Raises RenderingFailed."""

@@ -56,6 +56,12 @@ def test_update_profile_writes_the_mapped_form_fields_and_answers_no_event_id(sd
     assert not Event.objects.exists()
 
 
+def test_a_profile_that_was_written_at_once_was_not_written_before_it_was_created(sdk: SdkClient) -> None:
+    assert submit(sdk, userId="new", formData=FORM).status_code == 200
+    new = Customer.objects.get(user_id="new")
+    assert new.created_at <= new.updated_at
+
+
 def test_both_does_both(sdk: SdkClient, ada: Customer) -> None:
     answer = submit(
         sdk,

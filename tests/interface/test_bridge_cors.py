@@ -35,7 +35,8 @@ def test_a_preflight_is_answered_without_the_database(
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer["access-control-allow-origin"] == "*"
     assert "POST" in answer["access-control-allow-methods"]
-    assert {"content-type", "x-app-id"} <= set(answer["access-control-allow-headers"].split(", "))
+    allowed = set(answer["access-control-allow-headers"].split(", "))
+    assert {"content-type", "x-app-id", "idempotency-key", "authorization"} <= allowed
     assert answer["access-control-max-age"] == "86400"
 
 

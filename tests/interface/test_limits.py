@@ -1,8 +1,10 @@
 """How often a key may trigger, and what the headers say of it."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
 from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
 from journeys.models import EnrollmentJob, Journey
@@ -94,6 +96,31 @@ def test_looking_up_does_not_use_up_the_triggers(acme: Workspace, journey: Journ
     for _ in range(5):
         data(server.get(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
     data(trigger(server, journey, {"external_id": "ada"}))
+
+
+@pytest.mark.parametrize("rate", ["1/s", "1/7s", "1/m"])
+@pytest.mark.parametrize("begun", [0.0, 0.4, 3.0, 6.9, 17.5, 59.0])
+def test_who_waits_as_long_as_told_is_served_and_nobody_before_the_last_second(
+    acme: Workspace, journey: Journey, rate: str, begun: float
+) -> None:
+    server = limited(acme, rate)
+    with time_machine.travel(datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=begun), tick=False) as clock:
+        data(trigger(server, journey, {"external_id": "ada"}))
+        answer = trigger(server, journey, {"external_id": "ada"})
+        seconds = int(answer["Retry-After"])
+        now = int(datetime.now(UTC).timestamp())
+        assert (answer["X-RateLimit-Reset"], answer["RateLimit"]) == (str(now + seconds), f'"trigger";r=0;t={seconds}')
+        clock.shift(seconds - 1)
+        assert trigger(server, journey, {"external_id": "ada"}).status_code == 429
+        clock.shift(1)
+        data(trigger(server, journey, {"external_id": "ada"}))
+
+
+def test_the_hundredth_call_of_a_minute_is_served_and_the_next_is_not(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, DEFAULT_RATE_LIMIT)
+    with time_machine.travel(datetime(2030, 1, 1, tzinfo=UTC), tick=False):
+        answers = [trigger(server, journey, b"not json") for _ in range(101)]
+    assert [answer.status_code for answer in answers] == [400] * 100 + [429]
 
 
 def test_a_window_ends(acme: Workspace, journey: Journey) -> None:

@@ -50,6 +50,13 @@ def test_a_revoked_or_expired_key_is_refused(server: ServerClient, journey: Jour
     refused(trigger(server, journey, {"external_id": "ada"}), status=401, error="Unauthorized")
 
 
+def test_a_key_is_refused_from_the_very_moment_at_which_it_expires() -> None:
+    now = datetime.now(UTC)
+    key = ApiKey(expires_at=now)
+    assert key.is_valid_at(now - timedelta(microseconds=1))
+    assert not key.is_valid_at(now)
+
+
 def test_the_key_is_checked_before_the_body_is_read(server: ServerClient, journey: Journey) -> None:
     answer = trigger(server, journey, b"not json", headers={"Authorization": None})
     refused(answer, status=401, error="Unauthorized")
@@ -158,8 +165,13 @@ def test_segments_unknown_foreign_or_malformed_are_listed(
 ) -> None:
     ours, theirs = SegmentFactory.create(workspace=acme), SegmentFactory.create(workspace=rival)
     body = {"segment_ids": [ours.id, theirs.id, "f" * 24, "vip"]}
-    message = refused(trigger(server, journey, body), status=400, error="Error resolving segments")
+    answer = trigger(server, journey, body)
+    message = refused(answer, status=400, error="Error resolving segments")
     assert message == f"These segments do not exist in this workspace: '{theirs.id}', '{'f' * 24}', 'vip'."
+    assert answer.json()["details"] == [
+        {"field": "segment_ids", "message": f"'{unknown}' does not exist in this workspace."}
+        for unknown in (theirs.id, "f" * 24, "vip")
+    ]
 
 
 @pytest.mark.parametrize("single", ["external_id", "email", "customerId"])

@@ -151,6 +151,22 @@ def test_a_list_of_exclusions_without_the_customer_changes_nothing(
     assert data(trigger(server, journey, {"external_id": "ada", "exclude_external_ids": ["grace"]}))["queued"] is True
 
 
+@pytest.mark.parametrize("excluded", [{}, {"exclude_external_ids": ["ada", "grace"]}])
+def test_who_has_no_external_id_is_queued_whoever_is_excluded(
+    server: ServerClient, journey: Journey, acme: Workspace, excluded: dict[str, Any]
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id=None, email="eve@example.com")
+    assert data(trigger(server, journey, {"email": "eve@example.com", **excluded}))["queued"] is True
+
+
+@pytest.mark.parametrize("name", ["customerId", "external_id", "email"])
+def test_nobody_has_an_identifier_that_is_too_long_to_be_stored(
+    server: ServerClient, journey: Journey, name: str
+) -> None:
+    message = refused(trigger(server, journey, {name: "x" * 100_000}), status=404, error="Customer not found")
+    assert len(message) < 1000
+
+
 def test_unknown_fields_are_ignored(server: ServerClient, journey: Journey, ada: Customer) -> None:
     assert data(trigger(server, journey, {"external_id": "ada", "sdkVersion": "9"}))["queued"] is True
 

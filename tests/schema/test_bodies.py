@@ -39,7 +39,6 @@ TRIGGERS: list[dict[str, Any]] = [
     {"email": "ada@example.com", "segmentIds": [SEGMENT]},
     {"external_id": 7},
     {"external_id": "ada", "email": 7},
-    {"external_id": "x" * 1025},
     {"external_ids": "ada"},
     {"external_ids": ["ada", 7]},
     {"external_ids": ["ada", None]},

@@ -17,7 +17,8 @@ from tests.journeys.rendering.templates import failure_of, missing_in, rendered,
         ("{{ customer['full name'] }}", "Ada Lovelace"),
         ("{{ customer.address.city }}, {{ customer.orders[1].what }}", "Zürich, cap"),
         ("{{ customer.tags.size }} {{ customer.tags.first }} {{ customer.orders.last.sum }}", "3 a 7"),
-        ("{{ customer.address.size }}", "2"),
+        ("{{ customer.address.size }}{{ customer.size }}{{ customer.first }}{{ customer.last }}", ""),
+        ("{{ customer.address | size }}", "2"),
         ("{{ api.payload.x }}{{ api.properties.x }}", "11"),
         ("{{ customer.seats }} {{ customer.rate }} {{ customer.pro }} {{ customer.left }}", "12 0.5 true false"),
         ("[{{ customer.nothing }}{{ customer.void }}{{ nil }}]", "[]"),
@@ -92,6 +93,10 @@ def test_not_every_missing_name_of_a_bad_template_is_kept() -> None:
     assert len(many) == 100
     (long,) = missing_in("{{ customer.%s }}" % ("x" * 500))
     assert len(long) == 200
+
+
+def test_a_missing_name_can_be_stored_whatever_the_template_makes_it_of() -> None:
+    assert missing_in("{% assign k = 'a%00b' | url_decode %}{{ customer[k] }}") == ("customer.a\ufffdb",)
 
 
 @pytest.mark.parametrize("text", ["{{ 'today' }}", "{{ today }}", "{{ now }}"])
