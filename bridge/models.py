@@ -35,6 +35,7 @@ class Interaction(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name = "in-app interaction"
         constraints: ClassVar = [
             WorkspaceForeignKey(
                 name="interaction_customer", field="customer", table="customers_customer", on_delete="CASCADE"

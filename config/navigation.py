@@ -30,8 +30,8 @@ NAVIGATION = [
         _list("Triggers", "bolt", "journeys", "trigger"),
         _list("Jobs", "fact_check", "journeys", "enrollmentjob"),
         _list("Enrollments", "directions_walk", "journeys", "enrollment"),
-        _list("Waiting work", "hourglass_top", "journeys", "chunk"),
-        _list("Revisions", "history", "journeys", "journeyrevision"),
+        _list("Waiting chunks", "hourglass_top", "journeys", "chunk"),
+        _list("Journey revisions", "history", "journeys", "journeyrevision"),
     ),
     _group(
         "Customers",
@@ -47,7 +47,7 @@ NAVIGATION = [
         _list("API keys", "key", "engage", "apikey"),
         _list("Apps", "devices", "engage", "app"),
         _list("Webhook secrets", "signature", "journeys", "webhooksecret"),
-        _list("Staff", "badge", "auth", "user"),
-        _list("Staff groups", "shield_person", "auth", "group"),
+        _list("Users", "badge", "auth", "user"),
+        _list("Groups", "shield_person", "auth", "group"),
     ),
 ]

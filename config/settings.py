@@ -234,6 +234,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "engage.admin.content_security.ContentSecurityMiddleware",
     "engage.admin.dead_ends.UnusableValueMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

@@ -73,6 +73,7 @@ class SegmentMembership(models.Model):
     added_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name = "segment member"
         constraints: ClassVar = [
             # Serves the members of a segment.
             models.UniqueConstraint(fields=["segment", "customer"], name="membership_once"),

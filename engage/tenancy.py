@@ -46,7 +46,7 @@ class WorkspaceForeignKey(models.BaseConstraint):
         return f"ALTER TABLE {table} DROP CONSTRAINT {schema_editor.quote_name(self.name)}"
 
     def validate(self, *args: Any, **kwargs: Any) -> None:
-        """PostgreSQL checks it on write; a form offers only rows of the workspace."""
+        """PostgreSQL checks it on write; no form edits such a reference."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WorkspaceForeignKey) and self.deconstruct() == other.deconstruct()

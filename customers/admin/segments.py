@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.decorators import display
 
+from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import of_customers_known_as
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
@@ -31,7 +32,7 @@ class SegmentForm(forms.ModelForm[Segment]):
         named="conditions",
         required=False,
         help_text='Who also belongs to it, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; '
-        "empty: only customers put into it. docs/journeys.md tells all fields and ops.",
+        "empty: only customers put into it.",
     )
 
     def clean_conditions(self) -> Any:
@@ -53,6 +54,11 @@ class SegmentAdmin(RecordAdmin):
     autocomplete_fields = ("workspace",)
     fields = ("workspace", ("name", "key"), "conditions", "size", "id", ("created_at", "updated_at"))
     written_once = ("workspace",)
+    stamps = ("updated_at",)
+    change_form_before_template: Any = "customers/admin/segment_help.html"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        return super().render_change_form(request, {**context, "condition_help": CONDITION_HELP}, *args, **kwargs)
 
     @display(description="who belongs to it")
     def size(self, segment: Segment) -> str:

@@ -45,6 +45,27 @@ def count_up_to(records: QuerySet[Any], *, most: int) -> str:
     return f"{most:,}+" if counted > most else f"{counted:,}"
 
 
+def json_text(value: Any) -> str:
+    """The value as it is shown: indented, and beginning with what tells an object from others."""
+    return json.dumps(_named_first(value), indent=2, ensure_ascii=False)
+
+
+def json_line(value: Any) -> str:
+    """The value in one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _named_first(value: Any) -> Any:
+    """PostgreSQL keeps the names in an object by their length, not as they were written."""
+    match value:
+        case dict():
+            first = {name: value[name] for name in ("id", "type") if name in value}
+            return {name: _named_first(inner) for name, inner in {**first, **value}.items()}
+        case list():
+            return [_named_first(inner) for inner in value]
+    return value
+
+
 @dataclass(frozen=True)
 class _Column:
     """A field in a form of its own. The admin calls it with the record, and compares it with others."""
@@ -91,8 +112,7 @@ class Json(_Column):
     """A JSON value, indented."""
 
     def __call__(self, record: Model) -> SafeString:
-        text = json.dumps(getattr(record, self.field), indent=2, ensure_ascii=False)
-        return format_html('<pre class="engage-json">{}</pre>', text)
+        return format_html('<pre class="engage-json">{}</pre>', json_text(getattr(record, self.field)))
 
 
 class Id(_Column):

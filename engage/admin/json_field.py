@@ -8,6 +8,7 @@ from django.forms import JSONField
 from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from engage.admin.columns import json_text
 from engage.parsing import InvalidJson, parse_object
 
 
@@ -43,4 +44,4 @@ class JsonField(JSONField):
     def prepare_value(self, value: Any) -> Any:
         if value is None or isinstance(value, InvalidJSONInput):
             return value
-        return json.dumps(value, indent=2, ensure_ascii=False)
+        return json_text(value)

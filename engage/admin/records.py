@@ -12,6 +12,7 @@ page that makes a record has the inputs alone.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
@@ -28,10 +29,24 @@ from engage.admin.panels import tables_for
 from engage.object_ids import ObjectIdField, is_object_id
 
 
-class RecordAdmin(ModelAdmin):
+class _EditedFields(admin.ModelAdmin[Any]):
+    """Stands behind Unfold's own classes, which first save and then do what a button of the page says."""
+
+    stamps: ClassVar[tuple[str, ...]] = ()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        """An edit writes what it changes and no more: what somebody else has written meanwhile stays."""
+        if not change:
+            super().save_model(request, obj, form, change)
+        elif form.changed_data:
+            obj.save(update_fields=[*form.changed_data, *self.stamps])
+
+
+class RecordAdmin(ModelAdmin, _EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
     """A record that staff may make and edit.
 
-    `written_once` names the fields that an existing record keeps; `colours` those that are shown as labels.
+    `written_once` names the fields that an existing record keeps, `stamps` those that each edit writes, and `colours`
+    those that are shown as labels.
     """
 
     paginator = InfinitePaginator
@@ -88,6 +103,17 @@ class RecordAdmin(ModelAdmin):
             if (fields := _replaced(options["fields"], arranged))
         ]
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
+        """The form of an edit checks what is unique together with a field that it does not have, too."""
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        kept = set(self.written_once) if change else set()
+
+        class WholeForm(form):  # type: ignore[misc] # made anew for each request
+            def _get_validation_exclusions(self) -> set[str]:
+                return set(super()._get_validation_exclusions()) - kept
+
+        return WholeForm
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
         return [self._on_page(name) for name in names if not self._has_input(name, obj)]
@@ -107,6 +133,7 @@ class RecordAdmin(ModelAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         record = context["original"]
+        context["refused_fields"] = [field for field in context["adminform"].form if field.errors]
         if record is not None:
             context["panels"] = tables_for(record, request=request, site=self.admin_site)
         return super().render_change_form(request, context, *args, **kwargs)

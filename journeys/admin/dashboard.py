@@ -44,7 +44,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
     return {
         **context,
         "figures": figures,
-        "latest_jobs": LATEST_JOBS,
+        "results_title": f"Results of the latest {LATEST_JOBS:,} jobs",
         "latest_results": latest_results() if may("journeys.view_enrollmentjob") else "",
         "latest_triggers": latest_triggers() if may("journeys.view_trigger") else None,
     }
@@ -54,9 +54,7 @@ def waiting_work(*, now: datetime) -> Figure:
     """How many chunks wait, and since when the oldest does."""
     oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
     note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
-    return Figure(
-        "Chunks of jobs that wait", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk)
-    )
+    return Figure("Waiting chunks", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk))
 
 
 def failing_work() -> Figure:

@@ -17,12 +17,12 @@ from engage.errors import InvalidRequest, Refusal
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
+from journeys.enrollments.serializers import LONGEST_REASON
 from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.wakeups import wake_sender
 from journeys.webhooks.again import send_again
 
-_LONGEST_REASON = 500
 _Change = Callable[[HttpRequest, Enrollment], str]
 
 
@@ -58,6 +58,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context["timeline"] = timeline_of(context["original"], seen_by=request.user)
+        context["longest_reason"] = LONGEST_REASON
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_urls(self) -> list[URLPattern]:
@@ -101,7 +102,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
 
 
 def _end(request: HttpRequest, enrollment: Enrollment) -> str:
-    reason = request.POST.get("reason", "").strip()[:_LONGEST_REASON]
+    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
     if not reason:
         raise InvalidRequest("Say why the enrollment is ended.")
     exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)

@@ -1,5 +1,6 @@
 """Jobs: what became of each customer that a trigger named, and why."""
 
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -9,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
+from unfold.utils import display_for_value
 
 from customers.admin.search import customers_known_as
 from engage.admin.columns import link
@@ -41,7 +43,7 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     )
     search_help_text = "Job id, or a customer's id, external id, e-mail, phone"
     fieldsets = (
-        (None, {"fields": ("job_id", ("status", "result"), "reason", "decided_at")}),
+        (None, {"fields": ("job_id", ("status", "result"), "reason", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "made")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
@@ -50,6 +52,11 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     def shortened_id(self, job: EnrollmentJob) -> SafeString:
         """Without the ids of the journey and the customer, which have their own columns."""
         return format_html('<span title="{}" class="engage-whole">…-{}</span>', job.job_id, job.queued_ms)
+
+    @display(description="queued at")
+    def queued_at(self, job: EnrollmentJob) -> str:
+        """The time in the job id."""
+        return str(display_for_value(datetime.fromtimestamp(job.queued_ms / 1000, tz=UTC), "-"))
 
     @display(description="enrollment")
     def made(self, job: EnrollmentJob) -> SafeString | None:

@@ -7,7 +7,6 @@ from django import forms
 from engage.admin.json_field import JsonField
 from journeys.design import InvalidJourney, JourneyChanges, check_journey
 from journeys.models import Journey, JourneyRevision
-from journeys.steps.definition import STEP_TYPES
 
 _SAID = (
     "name",
@@ -43,7 +42,6 @@ class JourneyForm(forms.ModelForm[Journey]):
         required=False,
         help_text='A list such as [{"id": "pause", "type": "delay", "for": "P1D"}, {"id": "hello", "type": "webhook", '
         '"url": "https://mail.example/send", "body": {"to": "{{ customer.email }}"}}]; empty: it completes at once. '
-        f"The types are {', '.join(STEP_TYPES)}; docs/journeys.md tells their fields, conditions and templates. "
         "Other steps make a new revision; customers who are inside go on with the one they entered with.",
     )
     exit_on = JsonField(

@@ -10,6 +10,7 @@ from django.utils import timezone
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from journeys.admin.journey_form import JourneyForm
+from journeys.admin.journey_help import CONTEXT
 from journeys.design import save_journey
 from journeys.models import Journey, JourneyRevision
 
@@ -29,10 +30,14 @@ class JourneyAdmin(RecordAdmin):
     fieldsets = (
         (None, {"fields": ("workspace", ("name", "key"), ("trigger_type", "event_name"), "event_where", "active")}),
         ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
-        ("Way", {"fields": ("steps", "exit_on")}),
+        ("Steps and exits", {"fields": ("steps", "exit_on")}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
+    change_form_before_template: Any = "journeys/admin/journey_help.html"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A journey is switched off: its triggers, jobs and enrollments would go with it."""

@@ -13,7 +13,6 @@ show_on(
         model=EnrollmentJob,
         by="customer",
         columns=("__str__", "journey", "status", "result", "reason", "decided_at"),
-        title="jobs",
     ),
     Panel(
         model=Enrollment,
@@ -41,13 +40,11 @@ show_on(
         by="trigger",
         columns=("__str__", "lane", "due_at", "attempts", "error"),
         order=("start",),
-        title="work that waits",
     ),
     Panel(
         model=EnrollmentJob,
         by="trigger",
         columns=("__str__", "customer", "status", "result", "reason"),
         order=("ordinal",),
-        title="jobs",
     ),
 )

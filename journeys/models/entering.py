@@ -119,6 +119,7 @@ class EnrollmentJob(models.Model):
     decided_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "job"
         constraints: ClassVar = [
             # The job id; also serves a customer's jobs.
             models.UniqueConstraint(fields=["customer", "journey", "queued_ms"], name="job_id"),
@@ -167,6 +168,7 @@ class Chunk(models.Model):
     error = models.TextField(blank=True, help_text="Why the last attempt failed.")
 
     class Meta:
+        verbose_name = "waiting chunk"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["trigger", "start"], name="chunk_in_trigger"),
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),

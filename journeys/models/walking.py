@@ -35,8 +35,10 @@ class Enrollment(models.Model):
     exit_reason = models.TextField(blank=True)
     # Where it stands, and when it goes on. Long waits are here, never in the broker.
     step_id = models.CharField(max_length=100, blank=True)
-    step_began_at = models.DateTimeField(null=True, help_text="When it began the step; unset while the step is ahead.")
-    due_at = models.DateTimeField(null=True, help_text="Unset while a webhook is being sent.")
+    step_began_at = models.DateTimeField(
+        null=True, help_text="When it began the step; unset while the step is ahead, and after the end."
+    )
+    due_at = models.DateTimeField(null=True, help_text="Unset while a webhook is being sent, and after the end.")
     awaits_event = models.CharField(
         max_length=255, blank=True, default="", db_default="", help_text="Emptied by the event that it waits for."
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -16,6 +17,7 @@ from engage.models import ApiKey, App, Workspace
 from tests.admin.records import cells
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory
+from tests.simultaneous import made_to_wait
 
 KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
 
@@ -134,6 +136,18 @@ def test_a_key_is_shown_with_its_first_characters_its_limit_and_when_it_was_used
     page = staff.get(page_url(key)).content.decode()
     assert re.search(rf">\s*{key.prefix}\s*<", page)
     assert "2030-01-02 03:04:05 UTC" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_revoked_while_its_page_is_saved_stays_revoked(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme, rate_limit="7/s")
+    fields = {"name": key.name, "rate_limit": "8/s", "expires_at_0": "", "expires_at_1": ""}
+    with transaction.atomic():
+        ApiKey.objects.update(revoked_at=timezone.now())
+        saving = made_to_wait(lambda: staff.post(page_url(key), fields))
+    assert saving.result().status_code == 302
+    key.refresh_from_db()
+    assert (key.rate_limit, key.revoked_at is None) == ("8/s", False)
 
 
 def test_times_have_their_zone(staff: Client, acme: Workspace) -> None:

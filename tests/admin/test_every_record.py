@@ -5,8 +5,11 @@ import re
 import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import strip_tags
+from django.utils.text import capfirst
 
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
@@ -133,10 +136,42 @@ def test_the_list_of_jobs_shows_a_short_id_and_early_what_came_of_it(staff: Clie
     assert columns[:3] == ["shortened_id", "status", "result"]
 
 
+def test_the_page_of_a_job_tells_when_it_was_queued(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=1)
+    EnrollmentJob.objects.update(queued_ms=1_700_000_000_123)
+    assert "2023-11-14 22:13:20 UTC" in staff.get(page_url(EnrollmentJob.objects.get())).content.decode()
+
+
 def test_every_list_is_in_the_sidebar_of_who_may_see_it(staff: Client, onlooker: Client) -> None:
     for client in (staff, onlooker):
         page = client.get("/admin/").content.decode()
         assert [model for model in MODELS if f'href="{list_of(model)}"' not in page] == []
+
+
+def test_a_kind_of_record_has_one_name_everywhere(staff: Client, subtests: pytest.Subtests) -> None:
+    models: list[type[Model]] = [*MODELS, User, Group]
+    for model in models:
+        with subtests.test(model=named(model)):
+            page = staff.get(list_of(model)).content.decode()
+            name = capfirst(model._meta.verbose_name_plural)
+            in_sidebar, in_header = re.findall(rf'<a href="{list_of(model)}" .*?</a>', page, re.DOTALL)[:2]
+            assert f"<span>{name}</span>" in in_sidebar
+            assert strip_tags(in_header).strip() == name
+
+
+def test_the_header_shows_the_name_of_a_record_as_it_is(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    for record in (customer, EnrollmentJob.objects.get()):
+        page = staff.get(page_url(record)).content.decode()
+        assert str(record) in page
+        assert capfirst(str(record)) not in page
+        assert re.search(rf">\s*{capfirst(record._meta.verbose_name_plural)}\s*</a>", page)
+
+
+def test_the_sidebar_says_what_its_search_finds(staff: Client) -> None:
+    page = staff.get("/admin/").content.decode()
+    assert "Find any record" in page
+    assert "Search apps" not in page
 
 
 def test_the_sidebar_is_empty_for_staff_without_permissions(db: None) -> None:

@@ -14,6 +14,14 @@ def ada(db: None, settings: Settings) -> User:
     return User.objects.create_superuser("ada", password="countess")
 
 
+def test_the_browser_is_told_to_load_nothing_from_elsewhere(staff: Client) -> None:
+    for client, path in ((Client(), LOGIN), (staff, "/admin/"), (staff, "/admin/nowhere/")):
+        policy = client.get(path)["Content-Security-Policy"]
+        assert policy.startswith("default-src 'self'; ")
+        assert policy.endswith("; form-action 'self'; frame-ancestors 'none'")
+    assert "Content-Security-Policy" not in staff.get("/api/v1/schema")
+
+
 def status(client: Client, *, password: str, address: str) -> int:
     """302 where it led in."""
     return client.post(LOGIN, {"username": "ada", "password": password}, REMOTE_ADDR=address).status_code

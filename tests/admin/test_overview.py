@@ -22,8 +22,8 @@ def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Work
     Trigger.objects.filter(workspace=acme).update(queued_at=timezone.now() - timedelta(minutes=5, seconds=1))
     Chunk.objects.filter(workspace=rival).update(error="It burst.")
     figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-    assert figures["Chunks of jobs that wait"].value == "3"
-    assert figures["Chunks of jobs that wait"].note == "the oldest for 5\xa0minutes"
+    assert figures["Waiting chunks"].value == "3"
+    assert figures["Waiting chunks"].note == "the oldest for 5\xa0minutes"
     assert figures["Chunks that failed"].value == "1"
 
 
@@ -85,6 +85,7 @@ def test_it_tells_the_results_of_the_latest_jobs_only(
     for result in ("journey_inactive", "enrolled", "enrolled"):
         queue_job(trigger, customer, status="decided", result=result)
     page = staff.get("/admin/").content.decode()
+    assert "Results of the latest 2 jobs" in page
     assert "2 enrolled" in page
     assert "queued" not in page
     assert "journey inactive" not in page
@@ -111,7 +112,7 @@ def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
         answer = staff_with(permission).get("/admin/")
         assert [figure.href.rstrip("?") for figure in answer.context["figures"]] == hrefs
         page = answer.content.decode()
-        assert ("Latest jobs, by result" in page) is shows_results
+        assert ("Results of the latest 10,000 jobs" in page) is shows_results
         assert (page_url(Trigger.objects.get()) in page) is shows_triggers
 
 

@@ -18,6 +18,7 @@ from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys import wakeups
+from journeys.enrollments.serializers import LONGEST_REASON
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
@@ -236,7 +237,7 @@ def test_a_reason_that_cannot_be_stored_ends_nothing(staff: Client, failed: Enro
 def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
     (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
     assert re.search(r"<form[^>]* onsubmit=\"return confirm\(", form)
-    assert re.search(r'<input[^>]* name="reason" required', form)
+    assert re.search(rf'<input[^>]* name="reason" required maxlength="{LONGEST_REASON}"', form)
     assert "onclick" not in form
 
 

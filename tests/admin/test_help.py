@@ -1,0 +1,64 @@
+"""The forms tell how steps and conditions are written; what they tell is what the service takes."""
+
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from customers.admin.condition_help import COMBINATIONS, OPERATIONS
+from customers.conditions import InvalidCondition, Root, parse_condition
+from engage.models import Workspace
+from journeys.admin.journey_help import EXITS, STEPS, VARIABLES
+from journeys.steps.definition import STEP_TYPES, parse_steps
+from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.written import InvalidSteps
+
+JOURNEY, SEGMENT = "/admin/journeys/journey/add/", "/admin/customers/segment/add/"
+WRITTEN: list[dict[str, Any]] = [{"type": step.type, **example} for step in STEPS for example in step.examples]
+
+
+def known_fields(step: dict[str, Any]) -> set[str]:
+    """The fields that a step of this type may have, as its refusal tells them."""
+    with pytest.raises(InvalidSteps) as refused:
+        parse_steps([{**step, "nonsense": 1}])
+    return set(refused.value.message.rstrip(".").partition("may stand here is ")[2].split(", "))
+
+
+def test_the_form_of_a_journey_tells_every_type_of_step(staff: Client, acme: Workspace) -> None:
+    page = unescape(staff.get(JOURNEY).content.decode())
+    for step in STEPS:
+        assert f"<code>{step.type}</code>" in page
+        assert all(f"<code>{line}</code>" in page for line in step.written)
+    assert all(f"<code>{{{{ {name} }}}}</code>" in page for name in VARIABLES)
+    assert ".md" not in page
+    assert tuple(step.type for step in STEPS) == STEP_TYPES
+
+
+def test_both_forms_tell_every_operation_of_conditions(staff: Client, acme: Workspace) -> None:
+    for url in (JOURNEY, SEGMENT):
+        page = unescape(staff.get(url).content.decode())
+        for operation in (*OPERATIONS, *COMBINATIONS):
+            assert f"<code>{operation.written}</code>" in page
+            assert all(f"<code>{op}</code>" in page for op in operation.ops)
+        assert ".md" not in page
+    with pytest.raises(InvalidCondition) as refused:
+        parse_condition({"field": "customer.plan", "op": "nonsense"}, roots=list(Root))
+    told = [op for operation in OPERATIONS for op in operation.ops]
+    assert sorted(told) == sorted(refused.value.message.rstrip(".").partition("none of ")[2].split(", "))
+
+
+def test_the_steps_that_are_shown_are_a_journey(subtests: pytest.Subtests) -> None:
+    assert len(parse_steps(WRITTEN)) == len(WRITTEN)
+    for step in STEPS:
+        with subtests.test(type=step.type):
+            shown = {field for example in step.examples for field in example}
+            assert shown | {"type", "next"} == known_fields({"type": step.type, **step.examples[0]})
+
+
+def test_the_conditions_and_exits_that_are_shown_are_such() -> None:
+    for operation in (*OPERATIONS, *COMBINATIONS):
+        for op in operation.ops:
+            example = {**operation.example, "op": op} if "op" in operation.example else operation.example
+            parse_condition(example, roots={Root.CUSTOMER})
+    assert parse_exit_rules(list(EXITS)).event_names == ("bought",)
