@@ -81,7 +81,7 @@ def _event(standing: Standing, footprint: Footprint) -> NewEvent | None:
         name=tracked.name,
         properties=tracked.properties,
         source=Event.Source.JOURNEY,
-        chain=standing.scene.chain + 1,
+        chain=standing.chain + 1,
     )
 
 
@@ -220,7 +220,7 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
 
 
 def _move(walks: Sequence[Walked]) -> None:
-    places = [_place(walked.walk.stop, walked.standing.scene.now) for walked in walks]
+    places = [_place(walked.walk.stop, walked.standing.now) for walked in walks]
     begun = [sum(not footprint.resumed for footprint in walked.walk.footprints) for walked in walks]
     parameters: list[Any] = [
         [walked.standing.claimed.id for walked in walks],

@@ -111,7 +111,7 @@ def _walk(standing: Standing) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
     course = course_of_revision(standing.revision_id)
-    return walk_on(course, standing.scene, step_id=standing.step_id, arrival=standing.arrival(course))
+    return walk_on(course, standing.scene(), step_id=standing.step_id, arrival=standing.arrival(course))
 
 
 def _given_up(standing: Standing) -> Walk:

@@ -1,8 +1,14 @@
-"""Reading what the steps of a batch may speak of: a statement for the enrollments and one for their payloads."""
+"""Reading what the steps of a batch may speak of: a statement for the enrollments and one for their payloads.
+
+Profiles, payloads and events stay texts until it is an enrollment's turn: as objects they take ten times the memory,
+and those of a whole batch could be gigabytes.
+"""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db import connection
@@ -23,13 +29,37 @@ class Standing:
     workspace_id: str
     customer_id: str
     revision_id: int
-    scene: Scene
     step_id: str
     began: bool
     heard: bool
     answer: Answered | None
     steps_begun: int
     error: str
+    chain: int
+    now: datetime
+    _row: dict[str, Any] = field(repr=False)
+    _payload: str = field(repr=False)
+
+    def scene(self) -> Scene:
+        """What its steps may speak of, made anew: to be dropped after its walk."""
+        row = self._row
+        return Scene(
+            journey_id=row["journey_id"],
+            journey_name=row["journey_name"],
+            enrollment_id=self.claimed.id,
+            customer=CustomerFacts(
+                id=row["customer_id"],
+                external_id=row["external_id"],
+                email=row["email"],
+                phone=row["phone"],
+                user_id=row["user_id"],
+                attributes=json.loads(row["attributes"]),
+            ),
+            payload=_parsed(self._payload),
+            event=_occurrence(row),
+            chain=self.chain,
+            now=self.now,
+        )
 
     def arrival(self, course: Course) -> Arrival:
         """How it comes to its step: ahead of it, or at the end of what it waited for."""
@@ -72,42 +102,36 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
     return [_standing(row, payloads[row["trigger_id"]]) for row in rows]
 
 
-def _payloads(trigger_ids: set[str]) -> dict[str, dict[str, Any]]:
+def _payloads(trigger_ids: set[str]) -> dict[str, str]:
     """Each payload once, however many enrollments came of its call."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT id, payload FROM journeys_trigger WHERE id = ANY(%s::text[])", [list(trigger_ids)])
-        return {trigger_id: json.loads(payload) for trigger_id, payload in cursor.fetchall()}
+        return dict(cursor.fetchall())
 
 
-def _standing(row: dict[str, Any], payload: dict[str, Any]) -> Standing:
+@lru_cache(maxsize=8)
+def _parsed(payload: str) -> dict[str, Any]:
+    """The payload of a call for many is that of the next enrollment, too."""
+    parsed: dict[str, Any] = json.loads(payload)
+    return parsed
+
+
+def _standing(row: dict[str, Any], payload: str) -> Standing:
     return Standing(
         claimed=ClaimedEnrollment(id=row["id"], attempts=row["attempts"]),
         workspace_id=row["workspace_id"],
         customer_id=row["customer_id"],
         revision_id=row["revision_id"],
-        scene=Scene(
-            journey_id=row["journey_id"],
-            journey_name=row["journey_name"],
-            enrollment_id=row["id"],
-            customer=CustomerFacts(
-                id=row["customer_id"],
-                external_id=row["external_id"],
-                email=row["email"],
-                phone=row["phone"],
-                user_id=row["user_id"],
-                attributes=json.loads(row["attributes"]),
-            ),
-            payload=payload,
-            event=_occurrence(row),
-            chain=row["chain"],
-            now=row["now"],
-        ),
         step_id=row["step_id"],
         began=row["began"],
         heard=row["awaits_event"] == "",
         answer=_answer(row),
         steps_begun=row["steps_begun"],
         error=row["error"],
+        chain=row["chain"],
+        now=row["now"],
+        _row=row,
+        _payload=payload,
     )
 
 

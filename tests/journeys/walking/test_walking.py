@@ -1,5 +1,6 @@
 """Enrollments go from step to step, in sets, and leave a history."""
 
+import tracemalloc
 from datetime import timedelta
 
 import pytest
@@ -182,3 +183,21 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
             waits.append(cursor.fetchone())
         assert Enrollment.objects.values().get(id=other.id) == before
     assert waits == [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16)]
+
+
+def test_large_profiles_are_in_memory_one_after_the_other(server: ServerClient, acme: Workspace) -> None:
+    """As objects, those of a whole batch of 500 could be gigabytes."""
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])
+    names = [f"large-{number}" for number in range(30)]
+    for name in names:
+        CustomerFactory.create(workspace=acme, external_id=name, attributes={"all": [{}] * 60_000})
+    data(trigger(server, journey, {"external_ids": names, "payload": {"plan": "pro"}}))
+    let_workers_walk()
+    time_passes(days=1)
+    tracemalloc.start()
+    try:
+        assert walk_due(seconds=60).moved == len(names)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 60_000_000  # bytes: all as texts take a quarter of it, all as objects twice as many
