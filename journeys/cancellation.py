@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.tallies import DECISIONS, tallies
+from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import parse_job_id
 from journeys.lookups import JobNotFound, JobState, job_state
 from journeys.models import EnrollmentJob
@@ -37,14 +38,15 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
         customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
         list(customer.select_for_update(no_key=True).values_list("id"))
         # An erased customer's job can be decided meanwhile; it enrolls nobody, and the status keeps the two apart.
-        cancelled = EnrollmentJob.objects.filter(
-            workspace_id=workspace_id, status=EnrollmentJob.Status.QUEUED, **parts._asdict()
-        ).update(
+        jobs = EnrollmentJob.objects.filter(workspace_id=workspace_id, **parts._asdict())
+        cancelled = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.CANCELLED,
             result=EnrollmentJob.Result.CANCELLED,
             reason=_REASON,
             decided_at=Now(),
         )
+        if cancelled:
+            forget_payloads_of_erased(jobs)
         job = job_state(workspace_id=workspace_id, job_id=job_id)
     if cancelled:
         tallies.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from engage.tallies import DECISIONS, tallies
+from journeys.forgetting import forget_payloads_of_erased
 from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
@@ -133,11 +134,11 @@ def give_up(chunk: ClaimedChunk) -> None:
         if waiting is None:
             return
         reason = f"Given up after {MAX_ATTEMPTS} attempts: {waiting.error or 'the worker died while deciding it.'}"
-        EnrollmentJob.objects.filter(
-            trigger_id=chunk.trigger_id, ordinal=chunk.start, status=EnrollmentJob.Status.QUEUED
-        ).update(
+        jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
+        jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
         )
+        forget_payloads_of_erased(jobs)
         waiting.delete()
     tallies.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 

@@ -19,7 +19,8 @@ from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_decisions import Entry, decide_jobs
 from journeys.entry_rules import Decision, Verdict
 from journeys.exits import exit_enrollments
-from journeys.models import Enrollment, Trigger
+from journeys.forgetting import forget_payloads_of_erased
+from journeys.models import Enrollment, EnrollmentJob
 from journeys.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 
 log = structlog.get_logger(__name__)
@@ -44,7 +45,8 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         exit_enrollments(outcome.exits)
         _write_entries(outcome.entries)
         _write_decisions(outcome.decisions)
-        _forget_payloads(outcome.decisions)
+        if erased := [job.id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED]:
+            forget_payloads_of_erased(EnrollmentJob.objects.filter(id__in=erased))
         remove_chunks(chunks)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         tallies.count(DECISIONS, verdict.value, by=number)
@@ -120,11 +122,3 @@ def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
                 [decision.reason for _, decision in decisions],
             ],
         )
-
-
-def _forget_payloads(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
-    """Blanks what was sent for an erased customer alone: the erasure cannot see a call that commits just after it."""
-    erased = [job.id for job, decision in decisions if decision.verdict is Verdict.CUSTOMER_DELETED]
-    if erased:
-        alone = Trigger.objects.filter(jobs__id__in=erased, customers=1)
-        alone.update(payload={})

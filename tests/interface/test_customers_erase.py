@@ -9,7 +9,8 @@ from pytest_django import DjangoAssertNumQueries
 from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
 from engage.models import Workspace
-from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
+from journeys.chunks import MAX_ATTEMPTS
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
 from tests.clients import ServerClient
 from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
@@ -106,6 +107,23 @@ def test_a_payload_that_was_sent_for_several_people_stays(
     server.delete(customers_path(acme, ada.id))
     assert Trigger.objects.get().payload == {"sale": "spring"}
     assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
+
+
+@pytest.mark.parametrize("end", ["decided", "cancelled", "failed"])
+def test_a_payload_that_the_erasure_could_not_see_goes_with_its_job(
+    acme: Workspace, server: ServerClient, journey: Journey, end: str
+) -> None:
+    ada = CustomerFactory.create(workspace=acme, external_id=ADA)
+    job_id = data(trigger(server, journey, {"external_id": ADA}))["jobId"]
+    server.delete(customers_path(acme, ada.id))
+    Trigger.objects.update(payload={"name": ADA})  # as if the call had been committed just now
+    if end == "cancelled":
+        server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}")
+    elif end == "failed":
+        Chunk.objects.update(attempts=MAX_ATTEMPTS)
+    let_workers_decide()
+    assert job_of(server, acme.id, job_id)["status"] == end
+    assert Trigger.objects.get().payload == {}
 
 
 def test_a_job_that_was_queued_is_later_decided_customer_deleted(
