@@ -107,10 +107,12 @@ def _record_at_once(
     match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
     if event is None:
         return _insert(recorded, app, call, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
-    # Found first and locked then: the lock passes over who is locked, and must not come to the second best match.
+    # Found first and locked then: the lock passes over who is locked, and must not come to the second best match. And
+    # locked before it is asked who waits for the event.
     known = compose(
-        "SELECT customer.id, customer.workspace_id FROM ({}) AS best "
-        "JOIN customers_customer customer ON customer.id = best.id WHERE {} FOR NO KEY UPDATE OF customer SKIP LOCKED",
+        "WITH held AS MATERIALIZED (SELECT known.id, known.workspace_id FROM ({}) AS best "
+        "JOIN customers_customer known ON known.id = best.id FOR NO KEY UPDATE OF known SKIP LOCKED) "
+        "SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {}",
         match,
         unnoticed(event.name),
     )

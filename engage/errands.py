@@ -38,13 +38,22 @@ class Errand(Generic[Order]):
     def ask(self, order: Order) -> None:
         """Has the errand run soon. Never waits, never raises."""
         with self._lock:
-            if self._order is not None:
+            if self._order is not None or not self._has_runner():
                 return
             self._order = order
-            if self._runner is None:
-                self._runner = threading.Thread(target=self._run_now_and_then, name="errand", daemon=True)
-                self._runner.start()
         self._something.set()
+
+    def _has_runner(self) -> bool:
+        """Whether there is a thread for it; where none can be made, the next who asks tries again."""
+        if self._runner is None:
+            runner = threading.Thread(target=self._run_now_and_then, name="errand", daemon=True)
+            try:
+                runner.start()
+            except RuntimeError:
+                log.exception("errand_without_thread")
+                return False
+            self._runner = runner
+        return True
 
     def run_now(self) -> None:
         """Runs it in this thread, if it was asked for; when this comes back, no earlier order is left."""

@@ -74,26 +74,23 @@ def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()
     return Reaction(queued=queue_entries(reacting), somebody_walks=bool(moves))
 
 
-# The active enrollments of customers that may take notice of events of some names; "who" and "names" are arrays.
-_TAKING_NOTICE = """
+_INSIDERS = """
+SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
-WHERE enrollment.customer_id = ANY({who}) AND enrollment.state = 'active'
-  AND (enrollment.awaits_event = ANY({names}::text[]) OR revision.exit_events && {names}::varchar[])
+WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state = 'active'
+  AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
 """
-_INSIDERS = f"""
-SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
-{_TAKING_NOTICE.format(who="%(customers)s::text[]", names="%(names)s")}
-"""
-_NOT_INSIDE = f"NOT EXISTS (SELECT {_TAKING_NOTICE.format(who='ARRAY[customer.id]', names='%s')})"
+# The same of one customer and one name; a function, because it is to see what was committed before the row was locked.
+_NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
 
 
 def unnoticed(event_name: str) -> Fragment:
-    """The condition on a row `customer` that an event of this name leads to nothing for them.
+    """The condition on a row `customer` that is held already: an event of this name leads to nothing for them.
 
     It ends no enrollment, moves none, and starts no journey: to record it is all there is to do.
     """
-    return compose("{} AND {}", starts_nothing(event_name), Fragment(_NOT_INSIDE, [[event_name], [event_name]]))
+    return compose("{} AND {}", starts_nothing(event_name), Fragment(_NOT_INSIDE, [event_name]))
 
 
 def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:

@@ -23,9 +23,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 _EVERY_CALL = (
     RateLimitExceeded(
-        Usage(
-            policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663
-        )
+        Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663)
     ),
     as_refusal(exceptions.NotAcceptable()),
     as_refusal(OperationalError()),

@@ -32,6 +32,22 @@ def test_an_errand_runs_at_once_and_not_in_the_thread_that_asks() -> None:
     assert thread != threading.get_ident()
 
 
+def test_where_no_thread_can_be_made_nobody_fails_and_the_next_who_asks_is_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    ran: list[int] = []
+    errand = Errand[int](ran.append, rest_seconds=0)
+    with monkeypatch.context() as patched, structlog.testing.capture_logs() as lines:
+        patched.setattr(threading.Thread, "start", refuse)
+        errand.ask(1)
+    assert [line["event"] for line in lines] == ["errand_without_thread"]
+    errand.ask(2)
+    wait_until(lambda: ran == [2])
+
+
 def test_who_asks_while_it_runs_is_served_by_the_next_run_and_all_of_them_by_the_same(gate: threading.Event) -> None:
     ran: list[int] = []
 

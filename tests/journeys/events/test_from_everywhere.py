@@ -158,3 +158,10 @@ def test_a_thousand_customers_reactions_cost_as_many_statements_as_one_s(acme: W
     assert set(Enrollment.objects.filter(journey=waits).values_list("state", flat=True)) == {"completed"}
     assert set(Enrollment.objects.filter(journey=leaves).values_list("state", flat=True)) == {"exited"}
     assert Enrollment.objects.exclude(journey__in=[waits, leaves]).count() == len(names)
+
+
+def test_who_waits_is_looked_up_after_the_customer_is_locked_though_in_the_same_statement(db: None) -> None:
+    """Only what a volatile function asks sees a step that began to wait since the statement began."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT provolatile::text FROM pg_proc WHERE proname = 'journeys_takes_notice'")
+        assert cursor.fetchall() == [("v",)]
