@@ -33,7 +33,8 @@ class _Streak:
 
 
 # All of them before any is changed, in one order: two senders that note the same hosts wait for each other. Not the
-# rows, because they come and go. Who notes no failure mostly finds no row, and does without.
+# rows, because they come and go. Who notes no failure mostly finds no row, and does without: it passes over rows whose
+# failures somebody notes at this moment, and so waits for nobody.
 _LOCK = """
 SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key
@@ -42,8 +43,11 @@ SELECT pg_advisory_xact_lock(key) FROM (
 """
 
 _CLOSE = """
-DELETE FROM journeys_webhookhost circuit USING unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
-WHERE circuit.workspace_id = healthy.workspace_id AND circuit.host = healthy.host
+DELETE FROM journeys_webhookhost WHERE (workspace_id, host) IN (
+    SELECT circuit.workspace_id, circuit.host
+    FROM unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
+    JOIN journeys_webhookhost circuit USING (workspace_id, host) FOR UPDATE OF circuit SKIP LOCKED
+)
 """
 
 _COUNT = """

@@ -212,3 +212,19 @@ def test_senders_that_note_the_same_hosts_do_not_lock_each_other_out(acme: Works
         return note_often
 
     all_at_once([noting("one.example:80", "two.example:80"), noting("two.example:80", "one.example:80")] * 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_only_saw_healthy_hosts_waits_for_nobody_who_notes_their_failures(acme: Workspace) -> None:
+    def note_success() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '2s'")  # this transaction would wait for it, and it for this one
+        note(acme, "+")
+
+    note(acme, "-")
+    with transaction.atomic():
+        note(acme, "-")
+        all_at_once([note_success])
+    assert WebhookHost.objects.get().failures == 2
+    note(acme, "+")
+    assert not WebhookHost.objects.exists()
