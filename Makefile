@@ -1,5 +1,5 @@
 PYTHON_IN_VENV := .venv/bin/python
-COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 pyproject.toml --extra embedded
+COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 pyproject.toml $(ARGS)
 
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test chaos bench fuzz lint types check lock clean
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
-	@.ci/install requirements.txt
+	@.ci/install requirements-embedded.txt
 	@$(PYTHON_IN_VENV) -m config.launch
 
 # Each run has databases of its own, so that two at once in one checkout do not meet. Two processes more than there are
@@ -44,8 +44,9 @@ check: ## all that has to hold before a change goes in
 lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the newest allowed ones anew
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m pip install --quiet uv
-	@$(COMPILE) $(ARGS) -o requirements.txt
-	@$(COMPILE) $(ARGS) --extra dev -c requirements.txt -o requirements-dev.txt
+	@$(COMPILE) -o requirements.txt
+	@$(COMPILE) --extra embedded -c requirements.txt -o requirements-embedded.txt
+	@$(COMPILE) --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
 
 clean: ## what can be made again; the data in .data stay
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles

@@ -73,7 +73,7 @@ def test_the_scheduler_looks_every_second_and_its_ticks_do_not_pile_up() -> None
 
 
 def woken() -> bool:
-    """In the scheduler's place: a wake-up does not live as long as a worker may take to start."""
+    """In the scheduler's place: what a killed worker had taken is gone."""
     wakeups.wake_sender()
     return True
 
