@@ -27,8 +27,6 @@ SEND = "send"
 _SINGLE_PENDING = "engage:single-lane-pending"
 _PENDING_MS = 500
 _BETWEEN_LOOKS_SECONDS = 0.02
-
-
 _redis = cache(redis_client)
 
 
