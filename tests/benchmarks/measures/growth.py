@@ -39,8 +39,8 @@ FROM past JOIN job ON job.queued_ms = 1500000000000 + past.n
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """At each level: customers from twenty calls of a thousand, until the last is decided, in turn with bare SQL.
 
-    The levels are minutes apart, in which a machine may change its pace. So a level's cost counts in what the same
-    customers cost just then in empty tables.
+    The levels are minutes apart, in which a machine may change its pace. So beside the costs themselves it is told what
+    they are in terms of what the same customers cost just then in empty tables.
     """
     costs: dict[int, float] = {}
     floors: dict[int, float] = {}
@@ -53,13 +53,19 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
         costs[level] = median(cost for cost, _ in pairs)
         floors[level] = median(floor for _, floor in pairs)
     relative = {level: costs[level] / floors[level] for level in _LEVELS}
-    notes = {f"after {level:,}": f"{costs[level]:.0f}, bare SQL {floors[level]:.0f}" for level in _LEVELS}
+    named = f"an enrollment after {_LEVELS[-1]:,} others"
     return [
         Figure(
-            measure=f"an enrollment after {_LEVELS[-1]:,} others", value=costs[_LEVELS[-1]], unit="µs",
-            beside="bare SQL in empty tables", beside_value=floors[_LEVELS[-1]], notes=notes,
-            ratio=max(relative.values()) / min(relative.values()), at_most=1.3,
-        )
+            measure=named, value=costs[_LEVELS[-1]], unit="µs", beside="itself, at its cheapest",
+            beside_value=min(costs.values()), ratio=max(costs.values()) / min(costs.values()), at_most=1.3,
+            notes={f"after {level:,}": f"{costs[level]:.0f}" for level in _LEVELS},
+        ),
+        Figure(
+            measure=f"{named}, in bare SQL", value=relative[_LEVELS[-1]], unit="times",
+            beside="itself, at its cheapest", beside_value=min(relative.values()),
+            ratio=max(relative.values()) / min(relative.values()),
+            notes={f"bare SQL after {level:,}": f"{floors[level]:.0f}" for level in _LEVELS},
+        ),
     ]  # fmt: skip
 
 
