@@ -128,7 +128,7 @@ def test_a_statement_to_a_server_that_fell_silent_fails_and_nobody_else_waits_fo
     while (began := time.monotonic()) < until:
         with pytest.raises(OperationalError, match="did not answer a moment ago"):
             connection.ensure_connection()
-        assert time.monotonic() - began < 1.0  # to ask takes two
+        assert time.monotonic() - began < 0.2
         time.sleep(0.1)
     relay.silent = False
     wait_until(can_connect, seconds=1.5)
@@ -160,7 +160,7 @@ def test_a_server_that_answers_no_connection_is_waited_for_once() -> None:
         began = time.monotonic()
         with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
             connection.get_new_connection(there)
-        assert time.monotonic() - began < 1.0  # to ask takes two
+        assert time.monotonic() - began < 0.2
 
 
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:

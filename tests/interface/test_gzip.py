@@ -75,10 +75,10 @@ def test_a_bomb_of_200_mib_is_refused_at_its_first_megabytes(
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     piece = b"0" * MIB
     bomb = b"".join(packer.compress(piece) for _ in range(200)) + packer.flush()
-    started = time.thread_time()
+    started = time.perf_counter()
     refused(send(server, journey, bomb), status=413, error="Body too large")
     refused(sdk.post(ACTION, bomb[: 64 * 1024], headers=PACKED), status=413, error="Body too large")
-    assert time.thread_time() - started < 0.5
+    assert time.perf_counter() - started < 0.5
 
 
 MALFORMED = {

@@ -23,8 +23,6 @@ from tests.receiver import Receiver, free_port, running
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 SHORT = Limits(connect=0.2, total=0.4)
-# On a busy machine; without the limits, what does not answer would take five seconds and more, or no end at all.
-IN_TIME = 2.0
 
 
 def sent(
@@ -90,7 +88,7 @@ def test_a_header_that_could_become_two_is_refused(receiver: Receiver, headers: 
 def test_without_an_answer_the_error_says_why_and_in_time(receiver: Receiver, path: str, error: str) -> None:
     began = time.monotonic()
     outcome = sent(receiver.url(path))
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < 0.8
     assert (outcome.status, outcome.answer, outcome.error, outcome.refused) == (None, "", error, False)
 
 
@@ -105,7 +103,7 @@ def test_a_host_that_takes_no_connection_costs_the_time_for_connecting() -> None
             waiting.connect_ex(full.getsockname())
         began = time.monotonic()
         outcome = sent(f"http://127.0.0.1:{full.getsockname()[1]}/")
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < 0.4
     assert outcome.error == "No connection within 0.2 s."
 
 
@@ -132,7 +130,7 @@ def test_a_body_that_is_hardly_read_costs_no_more_than_the_time_for_all(read: in
         outcome = sent(f"http://127.0.0.1:{deaf.getsockname()[1]}/", body=body)
         took = time.monotonic() - began
         over.set()
-    assert took < IN_TIME
+    assert took < 1.0
     assert outcome.error == "No answer within 0.4 s."
 
 
@@ -153,7 +151,7 @@ def test_of_a_long_answer_only_the_beginning_is_read(receiver: Receiver, path: s
 def test_once_the_status_is_there_it_counts_whatever_becomes_of_the_rest(receiver: Receiver) -> None:
     began = time.monotonic()
     outcome = sent(receiver.url("/drip-body"))
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < 0.8
     assert (outcome.status, outcome.error) == (200, "The answer broke off.")
     assert set(outcome.answer) == {"x"}
 
@@ -291,7 +289,7 @@ def test_a_handshake_that_never_ends_costs_no_more_than_the_time_for_all() -> No
     with socket.create_server(("127.0.0.1", 0)) as mute:
         began = time.monotonic()
         outcome = sent(f"https://127.0.0.1:{mute.getsockname()[1]}/", tls=known)
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < 0.8
     assert outcome.error == "No answer within 0.4 s."
 
 
@@ -308,7 +306,7 @@ def test_a_resolver_that_never_answers_costs_no_more_than_the_time_for_all(monke
     began = time.monotonic()
     outcome = sent("http://hooks.example/")
     over.set()
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < 0.8
     assert (outcome.error, outcome.refused) == ("No answer within 0.4 s.", False)
 
 
