@@ -6,171 +6,44 @@ otherwise: forgetting ENVIRONMENT must not leave a real database behind a develo
 """
 
 import os
-import re
-from collections.abc import Sequence
 from ipaddress import ip_network
 from typing import Any
 
 import django_stubs_ext
-import environ
-import redis
-from django.core.checks.security.base import (
-    SECRET_KEY_INSECURE_PREFIX,
-    SECRET_KEY_MIN_LENGTH,
-    SECRET_KEY_MIN_UNIQUE_CHARACTERS,
-)
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
-from config import development, embedded, openapi
+from config import development, embedded, environment, openapi
+from config.environment import env
 from config.navigation import NAVIGATION
 from config.servers import ROOT, data_folder
-from engage.origins import is_origin, tidy_origin
-from engage.rates import parse_rate
 
 django_stubs_ext.monkeypatch()
-env = environ.Env()
-_FLAGS = {
-    **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
-    **dict.fromkeys(("false", "off", "n", "no", "0"), False),
-}
 
 ENVIRONMENT = env.str("ENVIRONMENT", default="production" if "DATABASE_URL" in os.environ else "development")
 if ENVIRONMENT not in {"development", "production"}:
     raise ImproperlyConfigured(f"ENVIRONMENT must be 'development' or 'production', not {ENVIRONMENT!r}.")
 PRODUCTION = ENVIRONMENT == "production"
 
-
-def _required(name: str) -> str:
-    """The variable's value; in production its absence stops the start with a message that names it."""
-    value: str = env.str(name, default="")
-    if not value:
-        raise ImproperlyConfigured(
-            f"{name} is not set. In production every setting comes from the environment (see the README); "
-            "for a development set-up say ENVIRONMENT=development."
-        )
-    return value
-
-
-def _list(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
-
-
-def _flag(name: str, *, default: bool) -> bool:
-    text = env.str(name, default=str(default)).strip().lower()
-    if text not in _FLAGS:
-        raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
-    return _FLAGS[text]
-
-
-def _number(name: str, *, default: int, at_least: int = 0) -> int:
-    text = env.str(name, default=str(default)).strip()
-    if not text.isascii() or not text.isdecimal() or int(text) < at_least:
-        raise ImproperlyConfigured(f"{name} must be a whole number, at least {at_least}, not {text!r}.")
-    return int(text)
-
-
-def _seconds(name: str, *, default: float) -> float:
-    text = env.str(name, default=str(default)).strip()
-    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
-        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {text!r}.")
-    return float(text)
-
-
-def _one_of(choices: Sequence[str], name: str, *, default: str) -> str:
-    """The choice that the variable names, in whatever case."""
-    text = env.str(name, default=default).strip()
-    for choice in choices:
-        if choice.lower() == text.lower():
-            return choice
-    raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
-
-
-def _rate(name: str, *, default: str) -> str:
-    rate: str = env.str(name, default=default)
-    try:
-        parse_rate(rate)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}") from None
-    return rate
-
-
-def _secret_key() -> str:
-    """By the rule of Django's check security.W009, which only looks when somebody runs it."""
-    key = _required("SECRET_KEY")
-    if len(key) < SECRET_KEY_MIN_LENGTH or len(set(key)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS:
-        raise ImproperlyConfigured(
-            f"SECRET_KEY must be at least {SECRET_KEY_MIN_LENGTH} characters long, with at least "
-            f"{SECRET_KEY_MIN_UNIQUE_CHARACTERS} different ones: who guesses it can log in as anybody."
-        )
-    if key.startswith(SECRET_KEY_INSECURE_PREFIX):
-        raise ImproperlyConfigured(f"SECRET_KEY must not begin with {SECRET_KEY_INSECURE_PREFIX}: make one of its own.")
-    return key
-
-
-def _allowed_hosts() -> list[str]:
-    hosts = _list(_required("ALLOWED_HOSTS"))
-    if not hosts or any("*" in host for host in hosts):
-        raise ImproperlyConfigured(
-            "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *; "
-            ".engage.example stands for a domain with all below it."
-        )
-    return hosts
-
-
-def _database(url: str) -> dict[str, Any]:
-    """What Django needs to know of it. The URL holds a password, so no message repeats it."""
-    try:
-        database: dict[str, Any] = env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
-    except ValueError:
-        database = {}
-    if not database.get("NAME") and "service" not in database.get("OPTIONS", {}):
-        raise ImproperlyConfigured(
-            "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
-            "what has a meaning in a URL is written as in %40 for @."
-        )
-    return database
-
-
-def _redis(url: str) -> str:
-    """The URL, if the client can use it. It may hold a password, so no message repeats it."""
-    try:
-        connections = redis.ConnectionPool.from_url(url)
-    except ValueError:
-        raise ImproperlyConfigured(
-            "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
-            "unix:///path/to/socket."
-        ) from None
-    connections.close()
-    return url
-
-
-def _origins(name: str) -> list[str]:
-    origins = [tidy_origin(text) for text in _list(env.str(name, default=""))]
-    if not all(is_origin(origin) for origin in origins):
-        raise ImproperlyConfigured(f"{name} must be origins such as https://engage.example, separated by commas.")
-    return origins
-
-
-DEBUG = _flag("DEBUG", default=False)
+DEBUG = environment.flag("DEBUG", default=False)
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured(
         "DEBUG must not be on in production: it shows settings and data to whoever meets an error."
     )
-SECRET_KEY = _secret_key() if PRODUCTION else env.str("SECRET_KEY", default="")
+SECRET_KEY = environment.secret_key() if PRODUCTION else env.str("SECRET_KEY", default="")
 if not SECRET_KEY:
     SECRET_KEY = development.secret_key(folder=data_folder())
-ALLOWED_HOSTS = _allowed_hosts() if PRODUCTION else ["*"]
-CSRF_TRUSTED_ORIGINS = _origins("CSRF_TRUSTED_ORIGINS")
+ALLOWED_HOSTS = environment.allowed_hosts() if PRODUCTION else ["*"]
+CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
 # PostgreSQL: the only truth ------------------------------------------------------------------------------------------
 
-_database_url = _required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
-DATABASES: dict[str, dict[str, Any]] = {"default": _database(_database_url or embedded.database_url())}
+_database_url = environment.required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
+DATABASES: dict[str, dict[str, Any]] = {"default": environment.postgresql(_database_url or embedded.database_url())}
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
     "CONN_HEALTH_CHECKS": True,  # costs nothing there
-    "CONN_MAX_AGE": _number("DATABASE_CONN_MAX_AGE", default=600),
+    "CONN_MAX_AGE": environment.number("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
 }
 DATABASES["default"]["OPTIONS"] = {
@@ -184,8 +57,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
 
-_redis_url = _required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")
-REDIS_URL = _redis(_redis_url or embedded.redis_url())
+_redis_url = environment.required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")
+REDIS_URL = environment.redis_url(_redis_url or embedded.redis_url())
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
     # Nothing is kept: only the admin's search would, and what staff search for are people.
@@ -277,12 +150,12 @@ STORAGES = {
 }
 
 if PRODUCTION:
-    SECURE_SSL_REDIRECT = _flag("SECURE_SSL_REDIRECT", default=True)
+    SECURE_SSL_REDIRECT = environment.flag("SECURE_SSL_REDIRECT", default=True)
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]
-    SECURE_HSTS_SECONDS = _number("SECURE_HSTS_SECONDS", default=31_536_000)
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _flag("SECURE_HSTS_SUBDOMAINS", default=True)
+    SECURE_HSTS_SECONDS = environment.number("SECURE_HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = environment.flag("SECURE_HSTS_SUBDOMAINS", default=True)
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
-    if _flag("BEHIND_PROXY", default=False):
+    if environment.flag("BEHIND_PROXY", default=False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 UNFOLD = {
@@ -342,33 +215,33 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 # What the service promises -------------------------------------------------------------------------------------------
 
 # So long a process need not look a key or an app up again; one that is revoked is refused after it at the latest.
-CREDENTIALS_KEPT_SECONDS = _seconds("CREDENTIALS_KEPT_SECONDS", default=1.0)
-BRIDGE_RATE_LIMIT = _rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
+CREDENTIALS_KEPT_SECONDS = environment.seconds("CREDENTIALS_KEPT_SECONDS", default=1.0)
+BRIDGE_RATE_LIMIT = environment.rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
 # What the calls of one app from one address may make: anyone can send an app id.
-BRIDGE_CUSTOMERS_CREATED_LIMIT = _rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
-BRIDGE_JOURNEYS_STARTED_LIMIT = _rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
-ADMIN_LOGIN_LIMIT = _rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
+BRIDGE_CUSTOMERS_CREATED_LIMIT = environment.rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
+BRIDGE_JOURNEYS_STARTED_LIMIT = environment.rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
+ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
-TRUSTED_PROXIES = _number("TRUSTED_PROXIES", default=0)
+TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)
 
 # Webhooks go to public addresses, and to these networks; in development to a receiver on the same machine, too.
 _webhook_networks = env.str("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
 try:
-    WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in _list(_webhook_networks)]
+    WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
-WEBHOOK_THREADS = _number("WEBHOOK_THREADS", default=32, at_least=1)  # webhooks that one task has in the air at once
+WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in the air at once
 
 # How many days `manage.py prune` keeps what is over; 0: for ever.
-RETAIN_HISTORY_DAYS = _number("RETAIN_HISTORY_DAYS", default=90)
-RETAIN_JOBS_DAYS = _number("RETAIN_JOBS_DAYS", default=90)
-RETAIN_INTERACTIONS_DAYS = _number("RETAIN_INTERACTIONS_DAYS", default=365)
-RETAIN_EVENTS_DAYS = _number("RETAIN_EVENTS_DAYS", default=365)
+RETAIN_HISTORY_DAYS = environment.number("RETAIN_HISTORY_DAYS", default=90)
+RETAIN_JOBS_DAYS = environment.number("RETAIN_JOBS_DAYS", default=90)
+RETAIN_INTERACTIONS_DAYS = environment.number("RETAIN_INTERACTIONS_DAYS", default=365)
+RETAIN_EVENTS_DAYS = environment.number("RETAIN_EVENTS_DAYS", default=365)
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
 
-LOG_FORMAT = _one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
-LOG_LEVEL = _one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")
+LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
+LOG_LEVEL = environment.one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")
 LOGGING_CONFIG = None  # structlog's own set-up, made in engage.request_log
 
 # Celery --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,138 @@
+"""What the environment says: each variable read as what it is to be, or refused at start with its name.
+
+Whatever is wrong raises ImproperlyConfigured; what may hold a password is not repeated.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import environ
+import redis
+from django.core.checks.security.base import (
+    SECRET_KEY_INSECURE_PREFIX,
+    SECRET_KEY_MIN_LENGTH,
+    SECRET_KEY_MIN_UNIQUE_CHARACTERS,
+)
+from django.core.exceptions import ImproperlyConfigured
+
+from engage.origins import is_origin, tidy_origin
+from engage.rates import parse_rate
+
+env = environ.Env()
+_FLAGS = {
+    **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
+    **dict.fromkeys(("false", "off", "n", "no", "0"), False),
+}
+
+
+def required(name: str) -> str:
+    """The variable's value; in production its absence stops the start with a message that names it."""
+    value: str = env.str(name, default="")
+    if not value:
+        raise ImproperlyConfigured(
+            f"{name} is not set. In production every setting comes from the environment (see the README); "
+            "for a development set-up say ENVIRONMENT=development."
+        )
+    return value
+
+
+def items_of(text: str) -> list[str]:
+    """What stands between the commas."""
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def flag(name: str, *, default: bool) -> bool:
+    text = env.str(name, default=str(default)).strip().lower()
+    if text not in _FLAGS:
+        raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
+    return _FLAGS[text]
+
+
+def number(name: str, *, default: int, at_least: int = 0) -> int:
+    text = env.str(name, default=str(default)).strip()
+    if not text.isascii() or not text.isdecimal() or int(text) < at_least:
+        raise ImproperlyConfigured(f"{name} must be a whole number, at least {at_least}, not {text!r}.")
+    return int(text)
+
+
+def seconds(name: str, *, default: float) -> float:
+    text = env.str(name, default=str(default)).strip()
+    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {text!r}.")
+    return float(text)
+
+
+def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
+    """The choice that the variable names, in whatever case."""
+    text = env.str(name, default=default).strip()
+    for choice in choices:
+        if choice.lower() == text.lower():
+            return choice
+    raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+
+
+def rate(name: str, *, default: str) -> str:
+    rate: str = env.str(name, default=default)
+    try:
+        parse_rate(rate)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+    return rate
+
+
+def secret_key() -> str:
+    """By the rule of Django's check security.W009, which only looks when somebody runs it."""
+    key = required("SECRET_KEY")
+    if len(key) < SECRET_KEY_MIN_LENGTH or len(set(key)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY must be at least {SECRET_KEY_MIN_LENGTH} characters long, with at least "
+            f"{SECRET_KEY_MIN_UNIQUE_CHARACTERS} different ones: who guesses it can log in as anybody."
+        )
+    if key.startswith(SECRET_KEY_INSECURE_PREFIX):
+        raise ImproperlyConfigured(f"SECRET_KEY must not begin with {SECRET_KEY_INSECURE_PREFIX}: make one of its own.")
+    return key
+
+
+def allowed_hosts() -> list[str]:
+    hosts = items_of(required("ALLOWED_HOSTS"))
+    if not hosts or any("*" in host for host in hosts):
+        raise ImproperlyConfigured(
+            "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *; "
+            ".engage.example stands for a domain with all below it."
+        )
+    return hosts
+
+
+def postgresql(url: str) -> dict[str, Any]:
+    """What Django needs to know of it. The URL holds a password, so no message repeats it."""
+    try:
+        database: dict[str, Any] = env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
+    except ValueError:
+        database = {}
+    if not database.get("NAME") and "service" not in database.get("OPTIONS", {}):
+        raise ImproperlyConfigured(
+            "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
+            "what has a meaning in a URL is written as in %40 for @."
+        )
+    return database
+
+
+def redis_url(url: str) -> str:
+    """The URL, if the client can use it. It may hold a password, so no message repeats it."""
+    try:
+        connections = redis.ConnectionPool.from_url(url)
+    except ValueError:
+        raise ImproperlyConfigured(
+            "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
+            "unix:///path/to/socket."
+        ) from None
+    connections.close()
+    return url
+
+
+def origins(name: str) -> list[str]:
+    origins = [tidy_origin(text) for text in items_of(env.str(name, default=""))]
+    if not all(is_origin(origin) for origin in origins):
+        raise ImproperlyConfigured(f"{name} must be origins such as https://engage.example, separated by commas.")
+    return origins
