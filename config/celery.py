@@ -23,6 +23,8 @@ from engage.request_log import configure_logging
 from engage.tallies import tallies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -8,6 +8,8 @@ from config.health import livez, readyz
 from config.metrics import metrics
 from config.signposts import ElsewhereView, FrontDoorView
 
+admin.autodiscover()
+
 urlpatterns = [
     path("", FrontDoorView.as_view()),
     path("api/v1/journeys/", include("journeys.urls")),

@@ -1,9 +1,11 @@
-"""What a process has loaded is spared by its garbage collector, and shared by its children."""
+"""What a process loads is no more than it needs; its garbage collector spares it, and its children share it."""
 
 import subprocess
 import sys
 
 import pytest
+from django.core.checks import run_checks
+from django.urls import get_resolver
 
 from config.servers import ROOT
 from tests.processes import environment
@@ -23,13 +25,43 @@ _PROCESSES = {
 }
 
 
+_COMMANDS = {
+    "seed_workspace": ["/nowhere"],
+    "prune": ["--dry-run"],
+    "webhook_secret": ["nobody"],
+    "rotate_webhook_secret": ["nobody"],
+    "walk_through": ["nothing", "--customer", "nobody"],
+}
+_TELL_VIEWS = "print('config.urls' in sys.modules, 'unfold.admin' in sys.modules)"
+
+
 @pytest.mark.parametrize("process", _PROCESSES)
 def test_a_collection_looks_at_hardly_anything_of_what_was_loaded(process: str) -> None:
-    done = subprocess.run(
-        [sys.executable, *_PROCESSES[process]],
-        cwd=ROOT, env=environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    spared, looked_at, collects = done.stdout.split()[-3:]
+    spared, looked_at, collects = _printed(*_PROCESSES[process]).split()[-3:]
     assert int(spared) > 100_000
     assert int(looked_at) < 2_000
     assert collects == "True"
+
+
+def test_workers_and_the_scheduler_load_no_views_and_no_pages() -> None:
+    assert _printed("-c", f"import sys\n{_BEGIN_WORKER}\n{_TELL_VIEWS}").split() == ["False", "False"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_commands_load_no_views_and_no_pages() -> None:
+    runs = [f"execute({['manage.py', name, *arguments]})" for name, arguments in _COMMANDS.items()]
+    tried = "\n".join(f"with suppress(SystemExit): {run}" for run in runs)
+    begin = "import sys\nfrom contextlib import suppress\nfrom config.command_line import execute"
+    assert _printed("-c", f"{begin}\n{tried}\n{_TELL_VIEWS}").split()[-2:] == ["False", "False"]
+
+
+def test_django_finds_nothing_wrong_where_views_and_pages_are_loaded() -> None:
+    _ = get_resolver().url_patterns
+    assert run_checks() == []
+
+
+def _printed(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment(), capture_output=True, text=True, check=True
+    )
+    return done.stdout

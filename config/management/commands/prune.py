@@ -36,6 +36,7 @@ _RETENTION: list[tuple[Prunable, str]] = [
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # which load all views
     help = "Deletes what is older than its retention setting (see the README). Nothing active or waiting is touched."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ _MOST_HOURS = 24 * 365
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # which load all views
     help = (
         "Give a workspace's webhooks a new secret and print it; for a while they are signed with the former one, too."
     )

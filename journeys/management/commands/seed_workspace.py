@@ -19,6 +19,7 @@ _MOST_CUSTOMERS_MADE = 10_000_000
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # which load all views
     help = """\
 Make a workspace as a JSON file describes it, or the demo where no file is given.
 

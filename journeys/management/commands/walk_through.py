@@ -21,6 +21,7 @@ _LONGEST_LINE = 80
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # which load all views
     help = """\
 Print what a journey would do to a customer: whether they would enter it now, and when each step would do what.
 Nothing is written and nothing is sent. The steps are those that the journey has now; a webhook is taken to succeed, and

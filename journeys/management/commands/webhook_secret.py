@@ -10,6 +10,7 @@ from journeys.webhooks.signing_secrets import current_secrets
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # which load all views
     help = "Print the secret that a workspace's webhooks are signed with; it is made where there is none."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
