@@ -5,7 +5,7 @@ from typing import Any
 
 from engage.compact_json import json_bytes
 from engage.errors import InvalidRequest
-from engage.parsing import KIB
+from engage.sizes import KIB
 
 MAX_NAME_LENGTH = 255
 MAX_ATTRIBUTES_BYTES = 256 * KIB

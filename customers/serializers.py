@@ -10,7 +10,7 @@ from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
-from engage.parsing import describe
+from engage.storable_json import describe
 
 MAX_ITEMS = 1000
 

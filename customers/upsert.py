@@ -22,7 +22,7 @@ from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
 from engage.errors import Refusal
-from engage.parsing import KIB
+from engage.sizes import KIB
 
 T = TypeVar("T")
 _ATTEMPTS = 20

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Never
 
 from engage.errors import Refusal
-from engage.parsing import describe
+from engage.storable_json import describe
 
 
 @dataclass(frozen=True)

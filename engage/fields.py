@@ -12,7 +12,8 @@ from rest_framework.fields import empty
 
 from engage.compact_json import json_bytes
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.parsing import KIB, STORED_DEPTH, depth, describe
+from engage.sizes import KIB
+from engage.storable_json import STORED_DEPTH, depth, describe
 
 
 class ArraySizeExceeded(Refusal):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
 
-from engage.parsing import KIB
+from engage.sizes import KIB
 
 _WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
 

@@ -1,34 +1,18 @@
-"""The JSON parser: what it lets through can be stored in PostgreSQL and read back the same."""
+"""The parser of request bodies: plain JSON or JSON packed with gzip, up to a size."""
 
-import codecs
-import json
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import IO, Any
 
 from rest_framework.parsers import BaseParser
 
-from engage.errors import BodyTooLarge, Refusal, UnsupportedMediaType
+from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.inflation import inflate
+from engage.sizes import KIB
+from engage.storable_json import parse_object
 
-KIB = 1024
 MAX_BODY_BYTES = 1024 * KIB
 MAX_INFLATED_BYTES = 5 * MAX_BODY_BYTES
-STORED_DEPTH = 10
-_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
-_GREATEST_INTEGER_DIGITS = 20
-# Only a body with one of these can hold a NUL or half a surrogate pair: raw ones are no JSON and no UTF-8.
-_SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_SHOWN_LENGTH = 200
-
-
-class InvalidJson(Refusal):
-    """The body is not JSON that the service can keep."""
-
-    code = "invalid_json"
 
 
 class StrictJsonParser(BaseParser):
@@ -65,155 +49,3 @@ def _is_packed(context: Mapping[str, Any]) -> bool:
     if encoding not in {"", "identity", "gzip"}:
         raise UnsupportedMediaType(f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}.")
     return bool(encoding == "gzip")
-
-
-def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
-    """The JSON object in `raw`, or InvalidJson with the place and the reason; `subject` is what it calls the whole."""
-    if raw.startswith(codecs.BOM_UTF8):
-        raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
-    numbers = _Numbers()
-    try:
-        value = json.loads(
-            raw.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_int=numbers.read_integer,
-            parse_float=numbers.read_float,
-            parse_constant=numbers.read_constant,
-        )
-    except UnicodeDecodeError as error:
-        raise InvalidJson(f"{subject} is not UTF-8: byte {error.start} does not fit.") from None
-    except json.JSONDecodeError as error:
-        raise InvalidJson(f"{subject} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    except RecursionError:
-        raise InvalidJson(f"{subject} is nested too deeply.") from None
-    if not isinstance(value, dict):
-        raise InvalidJson(f"{subject} must be a JSON object, but {describe(value)} came.")
-    if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
-        return value
-    _refuse_unstorable(value)
-    return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InvalidJson(f"The key {twice[:80]!r} stands twice in one object.")
-    return made
-
-
-@dataclass(frozen=True)
-class _Unfit:
-    """Stands for a number that cannot be kept, until it is known where in the body it is."""
-
-    reason: str
-
-
-class _Numbers:
-    """Reads the numbers of one body."""
-
-    def __init__(self) -> None:
-        self.all_fit = True
-
-    def read_integer(self, digits: str) -> int | _Unfit:
-        if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
-            return value
-        return self._unfit("is a number out of range: integers go from -2^63 to 2^64 - 1")
-
-    def read_float(self, digits: str) -> float | _Unfit:
-        value = float(digits)
-        return value if math.isfinite(value) else self._unfit("is a number out of range: it must fit a 64-bit float")
-
-    def read_constant(self, name: str) -> _Unfit:
-        return self._unfit(f"is {name}, which is not JSON")
-
-    def _unfit(self, reason: str) -> _Unfit:
-        self.all_fit = False
-        return _Unfit(reason)
-
-
-def _refuse_unstorable(body: dict[str, Any]) -> None:
-    """Raises InvalidJson for a value that cannot be stored, and says where it stands: "formData.age"."""
-    pending: list[tuple[str, Any]] = [("", body)]
-    while pending:
-        place, value = pending.pop()
-        match value:
-            case _Unfit(reason):
-                raise InvalidJson(f"{place} {reason}.")
-            case str():
-                _require_storable_text(value, called=place)
-            case dict():
-                for key in value:
-                    _require_storable_text(key, called=f"A key of {place or 'the body'}")
-                pending += [(_shown(f"{place}.{key}" if place else key), item) for key, item in value.items()]
-            case list():
-                pending += [(_shown(f"{place}[{position}]"), item) for position, item in enumerate(value)]
-
-
-def _shown(place: str) -> str:
-    """Cut where it is made: below a long key, many whole places would fill the memory."""
-    return place[:_SHOWN_LENGTH]
-
-
-def _require_storable_text(text: str, *, called: str) -> None:
-    if what := _unstorable_in(text):
-        raise InvalidJson(f"{called} holds {what}, which cannot be stored.")
-
-
-def _unstorable_in(text: str) -> str | None:
-    found = _UNSTORABLE.search(text)
-    if found is None:
-        return None
-    return "a NUL character" if found.group() == "\x00" else "half of a surrogate pair"
-
-
-def storable(text: str) -> str:
-    """The text, with a replacement character for each that PostgreSQL cannot keep."""
-    return _UNSTORABLE.sub("\ufffd", text)
-
-
-def unstorable(value: Any) -> str | None:
-    """What a JSON value from elsewhere than a body holds that PostgreSQL cannot keep, in words; None if nothing."""
-    pending: list[Any] = [value]
-    while pending:
-        match pending.pop():
-            case str() as text if what := _unstorable_in(text):
-                return what
-            case float() as number if not math.isfinite(number):
-                return "a number that is not finite"
-            case dict() as members:
-                pending += members.keys()
-                pending += members.values()
-            case list() as items:
-                pending += items
-    return None
-
-
-def depth(value: Any) -> int:
-    """How deeply objects and arrays are nested: 0 for a plain value, 1 for `{}`."""
-    deepest, pending = 0, [(value, 0)]
-    while pending:
-        current, above = pending.pop()
-        if isinstance(current, dict | list):
-            deepest = max(deepest, above + 1)
-            items = current.values() if isinstance(current, dict) else current
-            pending += [(item, above + 1) for item in items if isinstance(item, dict | list)]
-    return deepest
-
-
-def describe(value: Any) -> str:
-    """What a JSON value is, in words: "a string", "null"."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float() | _Unfit():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"

@@ -14,9 +14,10 @@ from engage.authentication import ApiKeyAuthentication, AppAuthentication, requi
 from engage.client_address import client_address
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
-from engage.parsing import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
+from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
+from engage.sizes import KIB
 
 
 class _LimitedView(APIView):

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from engage.parsing import storable
+from engage.storable_json import storable
 
 _LONGEST = 300
 

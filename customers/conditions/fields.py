@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engage.documents import Part
-from engage.parsing import STORED_DEPTH, unstorable
+from engage.storable_json import STORED_DEPTH, unstorable
 
 MAX_FIELD_LENGTH = 512
 

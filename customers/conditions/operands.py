@@ -5,7 +5,7 @@ from typing import Any
 
 from customers.conditions.instants import parse_instant
 from engage.documents import Part
-from engage.parsing import STORED_DEPTH, depth, describe, unstorable
+from engage.storable_json import STORED_DEPTH, depth, describe, unstorable
 
 MAX_LISTED = 1000
 

@@ -9,7 +9,7 @@ from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from engage.admin.columns import json_text
-from engage.parsing import InvalidJson, parse_object
+from engage.storable_json import InvalidJson, parse_object
 
 
 class JsonField(JSONField):

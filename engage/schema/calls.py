@@ -14,10 +14,10 @@ from engage.envelope import as_refusal
 from engage.errors import BodyTooLarge, InvalidRequest, Refusal
 from engage.idempotency import IdempotencyKeyReused, RequestInProgress
 from engage.inflation import InvalidGzip
-from engage.parsing import InvalidJson
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
 from engage.schema.responses import Answer, failures, successes
+from engage.storable_json import InvalidJson
 
 View = TypeVar("View", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from engage.models import Workspace
-from engage.parsing import parse_object
+from engage.storable_json import parse_object
 
 
 def read_object(file: str) -> dict[str, Any]:

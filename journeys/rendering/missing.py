@@ -7,7 +7,7 @@ from typing import Any
 
 from liquid import Undefined
 
-from engage.parsing import storable
+from engage.storable_json import storable
 from journeys.rendering.failures import RenderingFailed
 
 MAX_NOTED = 100

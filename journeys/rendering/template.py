@@ -11,7 +11,7 @@ from liquid.builtin.expressions.primitive import RangeLiteral
 from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitError
 from liquid.expression import Expression
 
-from engage.parsing import unstorable
+from engage.storable_json import unstorable
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed

@@ -9,7 +9,7 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
 from engage.fields import ArrayField, ObjectField, TextField
-from engage.parsing import describe
+from engage.storable_json import describe
 from journeys.reported_events.recording import ReportedEvent
 
 MAX_EVENTS = 1000

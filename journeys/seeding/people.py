@@ -14,7 +14,7 @@ from engage.documents import Part
 from engage.errors import InvalidRequest
 from engage.fields import same_json
 from engage.models import Workspace
-from engage.parsing import STORED_DEPTH, depth
+from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
 # The spelling of an identifier in the file, and its column; a customer goes by the first one that it has.

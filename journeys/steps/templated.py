@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engage.documents import Part
-from engage.parsing import depth, unstorable
+from engage.storable_json import depth, unstorable
 from journeys.rendering import (
     InvalidTemplate,
     Rendering,

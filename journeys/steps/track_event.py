@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.compact_json import json_bytes
 from engage.documents import Part
-from engage.parsing import KIB, STORED_DEPTH
+from engage.sizes import KIB
+from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.outcomes import GoTo, StepFailed, StepResult, TrackedEvent, footprint
 from journeys.steps.scene import Scene

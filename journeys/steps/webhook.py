@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from engage.compact_json import unicode_json
 from engage.documents import Part
-from engage.parsing import KIB
+from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.outcomes import (
     Answered,

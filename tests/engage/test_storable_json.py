@@ -1,6 +1,6 @@
 import pytest
 
-from engage.parsing import InvalidJson, parse_object
+from engage.storable_json import InvalidJson, parse_object
 
 LONG_KEY = b"k" * 1000
 

@@ -1,0 +1,3 @@
+"""Units of size."""
+
+KIB = 1024  # bytes
