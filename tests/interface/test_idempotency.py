@@ -336,6 +336,13 @@ def test_old_records_are_pruned_in_batches(server: ServerClient, journey: Journe
     assert list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True)) == ids[3:]
 
 
+def test_a_record_goes_when_it_is_24_hours_old_and_not_before(server: ServerClient, journey: Journey) -> None:
+    trigger(server, journey, ADA, headers=KEY)
+    old = IdempotencyRecord.objects.get().created_at + timedelta(hours=24)
+    assert prune_idempotency_records(now=old - timedelta(microseconds=1)) == 0
+    assert prune_idempotency_records(now=old) == 1
+
+
 def test_records_go_with_their_key_and_their_app(server: ServerClient, sdk: SdkClient, journey: Journey) -> None:
     trigger(server, journey, ADA, headers=KEY)
     call(sdk, ACTION, {}, headers=KEY)
