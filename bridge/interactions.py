@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -165,5 +164,5 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, no
     )
     reaction = record_and_react([recorded])
     count_journeys_started(app_id=app.id, address=call.address, number=len(reaction.queued))
-    transaction.on_commit(partial(wakeups.wake_for_reaction, reaction), robust=True)
+    transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
     return recorded.id

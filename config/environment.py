@@ -6,6 +6,7 @@ Whatever is wrong raises ImproperlyConfigured; what may hold a password is not r
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import environ
 import redis
@@ -23,6 +24,12 @@ env = environ.Env()
 _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
+}
+# What may stand behind the ? of a Redis URL: the names that our client and the broker's have in common.
+_REDIS_OPTIONS = {
+    "redis": frozenset[str](),
+    "rediss": frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs"}),
+    "unix": frozenset({"db"}),
 }
 
 
@@ -119,15 +126,33 @@ def postgresql(url: str) -> dict[str, Any]:
 
 
 def redis_url(url: str) -> str:
-    """The URL, if the client can use it. It may hold a password, so no message repeats it."""
+    """The URL, if our client and the broker's read the same in it. It may hold a password, so no message repeats it."""
     try:
-        connections = redis.ConnectionPool.from_url(url)
+        redis.ConnectionPool.from_url(url).close()
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
+        parts, options = urlsplit(""), {}
+    if (
+        parts.scheme not in _REDIS_OPTIONS
+        or (parts.scheme != "unix" and not re.fullmatch(r"(/[0-9]*)?", parts.path))
+        or not options.keys() <= _REDIS_OPTIONS[parts.scheme]
+        or options.get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}
+    ):
         raise ImproperlyConfigured(
             "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
-            "unix:///path/to/socket."
-        ) from None
-    connections.close()
+            "unix:///path/to/socket?db=0. With rediss, ssl_ca_certs, ssl_certfile, ssl_keyfile and ssl_cert_reqs may "
+            "follow; there are no other options."
+        )
+    return url
+
+
+def broker_url(url: str) -> str:
+    """The Redis URL in the broker's words, who would otherwise not look at the certificate of a `rediss` server."""
+    if url.startswith("unix://"):
+        return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+    if url.startswith("rediss://") and "ssl_cert_reqs=" not in url:
+        return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     return url
 
 

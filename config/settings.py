@@ -246,9 +246,7 @@ LOGGING_CONFIG = None  # structlog's own set-up, made in engage.request_log
 
 # Celery --------------------------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = REDIS_URL
-if REDIS_URL.startswith("unix://"):  # the same in kombu's words
-    CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+CELERY_BROKER_URL = environment.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,

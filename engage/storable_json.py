@@ -5,13 +5,17 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from engage.errors import Refusal
+from engage.sizes import KIB
 
 STORED_DEPTH = 10
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
 _GREATEST_INTEGER_DIGITS = 20
+_GREATEST_FLOAT_DIGITS = 310  # with a sign
+_MOST_ZEROS = 16 * KIB
 # Only a body with one of these can hold a NUL or half a surrogate pair: raw ones are no JSON and no UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -45,6 +49,8 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
         raise InvalidJson(f"{subject} is nested too deeply.") from None
     if not isinstance(value, dict):
         raise InvalidJson(f"{subject} must be a JSON object, but {describe(value)} came.")
+    if numbers.zeros > _MOST_ZEROS:
+        raise InvalidJson(f"{subject} holds too many very large or very small numbers: written out, they are too long.")
     if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
         return value
     _refuse_unstorable(value)
@@ -68,19 +74,30 @@ class _Unfit:
 
 
 class _Numbers:
-    """Reads the numbers of one body."""
+    """Reads the numbers of one body.
+
+    PostgreSQL keeps `1e20` in few bytes and gives it back with all its zeros. So the zeros are counted, and a number
+    with them is read as the float that it was.
+    """
 
     def __init__(self) -> None:
         self.all_fit = True
+        self.zeros = 0  # that will be there when the numbers are read back, beyond the first ones of each
 
-    def read_integer(self, digits: str) -> int | _Unfit:
+    def read_integer(self, digits: str) -> int | float | _Unfit:
         if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
             return value
+        if len(digits) <= _GREATEST_FLOAT_DIGITS and Decimal(digits) == Decimal(repr(rounded := float(digits))):
+            return rounded
         return self._unfit("is a number out of range: integers go from -2^63 to 2^64 - 1")
 
     def read_float(self, digits: str) -> float | _Unfit:
         value = float(digits)
-        return value if math.isfinite(value) else self._unfit("is a number out of range: it must fit a 64-bit float")
+        if not math.isfinite(value):
+            return self._unfit("is a number out of range: it must fit a 64-bit float")
+        if value:
+            self.zeros += max(0, abs(int(math.log10(abs(value)))) - _GREATEST_INTEGER_DIGITS)
+        return value
 
     def read_constant(self, name: str) -> _Unfit:
         return self._unfit(f"is {name}, which is not JSON")

@@ -7,7 +7,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from django.db import connection, transaction
@@ -139,7 +138,9 @@ def trigger_one(
     if outcome.trigger is None:
         return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
     queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
-    transaction.on_commit(partial(wakeups.wake_for_single, trigger_id=queued.trigger.id, job_id=queued.job_id))
+    transaction.on_commit(
+        lambda: wakeups.wake_for_single(trigger_id=queued.trigger.id, job_id=queued.job_id), robust=True
+    )
     return queued
 
 
@@ -158,7 +159,7 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
-    transaction.on_commit(partial(wakeups.wake_for_bulk, trigger_id=trigger.id, first_jobs=first_jobs))
+    transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 

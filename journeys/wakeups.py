@@ -1,7 +1,8 @@
 """Waking the workers: messages that say where there is something to do.
 
 A message may be lost or doubled. What is to be done stands in PostgreSQL; a sweeper publishes again what waits too
-long. So publishing never raises, is never repeated, and is left out while Redis is away.
+long. So publishing is never repeated, raises nothing that Redis is to blame for, and is left out while it is away; who
+publishes after a commit does it with `robust`, and as a function that has a name, because Django logs that.
 """
 
 from collections.abc import Sequence
@@ -140,7 +141,10 @@ def wake_sender() -> None:
 
 
 def _wake_one(task: str, *, queue: str) -> None:
-    """While an earlier message still waits, its worker will find this work, too: so they never pile up."""
+    """While an earlier message still waits, its worker will find this work, too: so they never pile up.
+
+    A tick of the scheduler that has expired makes nobody look; but the next tick does.
+    """
     if not _messages_that_wait(queue):
         _publish(task, task_id=None, queue=queue)
 

@@ -11,7 +11,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -62,7 +61,8 @@ def record_reported_events(
         known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
         outcomes = [_outcome(event, known, workspace_id) for event in events]
         fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
-        transaction.on_commit(partial(wakeups.wake_for_reaction, record_and_react(fresh)), robust=True)
+        reaction = record_and_react(fresh)
+        transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
     return [
         RecordedEvent(event_id=outcome.id, customer_id=outcome.customer_id)
         if isinstance(outcome, NewEvent)

@@ -5,11 +5,14 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from ssl import CERT_NONE, CERT_REQUIRED, VerifyMode
 from typing import Any
 from unittest import mock
 
 import pytest
+import redis
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Connection
 
 from config.servers import ROOT
 
@@ -125,12 +128,50 @@ def test_a_database_url_that_is_none_of_postgresql_is_refused_without_its_passwo
 
 @pytest.mark.parametrize(
     "url",
-    ["redis.example", "http://:hush@redis.example", "redis://:hush@redis.example:port/0", "redis://:hush@a/?db=x"],
+    [
+        "redis.example",
+        "http://:hush@redis.example",
+        "redis://:hush@redis.example:port/0",
+        "redis://:hush@a/?db=x",
+        "redis://:hush@a/?db=3",
+        "redis://:hush@a/three",
+        "redis://:hush@a/0?socket_timeout=3",
+        "rediss://:hush@a/0?ssl_cert_reqs=CERT_REQUIRED",
+        "rediss://:hush@a/0?ssl_check_hostname=false",
+        "unix://:hush@/run/redis.sock?db",
+    ],
 )
 def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: str) -> None:
     said = refusal({**PRODUCTION, "REDIS_URL": url})
     assert "REDIS_URL must be the URL of a Redis database such as redis://" in said
     assert "hush" not in said
+
+
+@pytest.mark.parametrize(
+    ("url", "database"),
+    [
+        ("redis://:hush@redis.example", "/"),
+        ("redis://redis.example:6380/3", "3"),
+        ("rediss://redis.example/2?ssl_cert_reqs=none", "2"),
+    ],
+)
+def test_the_broker_goes_where_our_client_goes(url: str, database: str) -> None:
+    assert Connection(read({**PRODUCTION, "REDIS_URL": url})["CELERY_BROKER_URL"]).virtual_host == database
+    assert redis.ConnectionPool.from_url(url).connection_kwargs.get("db", 0) == int(database.strip("/") or 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "looked_at"),
+    [
+        ("rediss://redis.example/2", CERT_REQUIRED),
+        ("rediss://redis.example?ssl_ca_certs=/ca.pem", CERT_REQUIRED),
+        ("rediss://redis.example/2?ssl_cert_reqs=none", CERT_NONE),
+    ],
+)
+def test_the_broker_looks_at_certificates_unless_it_is_told_not_to(url: str, looked_at: VerifyMode) -> None:
+    broker = Connection(read({**PRODUCTION, "REDIS_URL": url})["CELERY_BROKER_URL"])
+    assert isinstance(broker.ssl, dict)
+    assert broker.ssl["ssl_cert_reqs"] is looked_at
 
 
 def test_the_secret_key_of_a_development_set_up_stands_with_its_data(tmp_path: Path) -> None:

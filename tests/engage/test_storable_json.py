@@ -1,3 +1,6 @@
+import json
+from decimal import Decimal
+
 import pytest
 
 from engage.storable_json import InvalidJson, parse_object
@@ -36,3 +39,34 @@ def test_a_value_that_cannot_be_stored_is_refused_by_its_place(body: bytes, mess
 def test_the_greatest_numbers_and_whole_surrogate_pairs_are_kept() -> None:
     body = rb'{"a": [18446744073709551615, -9223372036854775808, 1.7976931348623157e308, "\ud83d\ude00"]}'
     assert parse_object(body) == {"a": [2**64 - 1, -(2**63), 1.7976931348623157e308, "😀"]}
+
+
+@pytest.mark.parametrize(
+    "number", [1e20, -1e20, 1e22, 2.0**64, -(2.0**65), 1.7976931348623157e308, -1.7976931348623157e308]
+)
+def test_a_large_float_is_read_again_from_all_the_digits_that_postgresql_gives(number: float) -> None:
+    written_out = f"{Decimal(repr(number)):f}"
+    assert parse_object(b'{"a": %s}' % written_out.encode()) == {"a": number}
+
+
+@pytest.mark.parametrize(
+    "digits", ["18446744073709551616", "100000000000000000001", "9" * 309, "1" + "0" * 309, "9" * 5000]
+)
+def test_an_integer_that_no_float_stands_for_is_refused(digits: str) -> None:
+    with pytest.raises(InvalidJson, match="out of range"):
+        parse_object(b'{"a": -%s}' % digits.encode())
+
+
+@pytest.mark.parametrize("number", ["1e308", "-1.5e-300"])
+def test_numbers_that_would_be_long_when_they_are_read_back_are_few(number: str) -> None:
+    def body(many: int) -> bytes:
+        return b'{"a": [%s]}' % ",".join([number] * many).encode()
+
+    parse_object(body(50))
+    with pytest.raises(InvalidJson, match="written out, they are too long"):
+        parse_object(body(60))
+
+
+def test_usual_numbers_may_be_many() -> None:
+    numbers = [0.1, -2.5e-17, 1e20, 0.0, -0.0, 123456.789, 5e-20, 2**64 - 1]
+    assert parse_object(json.dumps({"a": numbers * 10_000}).encode()) == {"a": numbers * 10_000}

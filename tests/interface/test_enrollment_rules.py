@@ -91,6 +91,15 @@ def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(
     assert (replaced.exit_reason, replaced.due_at) == ("Replaced by a new entry.", None)
 
 
+def test_rule_1_ends_the_one_before_the_other_begins(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3, steps=WAITING)
+    for _ in range(2):
+        entered(server, journey)
+    replaced, current = Enrollment.objects.order_by("job_id")
+    assert replaced.ended_at is not None
+    assert replaced.ended_at <= current.entered_at
+
+
 def test_rule_1_ends_once_the_completed_entries_reach_the_number(
     server: ServerClient, acme: Workspace, ada: Customer
 ) -> None:

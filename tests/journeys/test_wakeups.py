@@ -13,10 +13,10 @@ from django.conf import settings
 from config.servers import ROOT
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.models import Chunk
+from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep
 from tests.calls import data, trigger
-from tests.clients import ServerClient
+from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.processes import celery, environment, wait_until
 
@@ -41,6 +41,28 @@ def test_wake_ups_of_walkers_and_senders_do_not_pile_up(queue: redis.Redis) -> N
     queue.flushdb()  # as if a worker had taken them
     wakeups.wake_walker()
     assert messages(queue, "walk") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_committed_is_answered_though_nobody_could_be_woken(
+    server: ServerClient, sdk: SdkClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: Any) -> None:
+        raise TypeError("a bug")
+
+    for wake in ("wake_for_single", "wake_for_bulk"):
+        monkeypatch.setattr(wakeups, wake, fail)
+    monkeypatch.setattr(wakeups, "wake_for_reaction", lambda _: fail())
+    customer = CustomerFactory.create(workspace=acme, external_id="ada")
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought")
+    api = JourneyFactory.create(workspace=acme)
+    data(trigger(server, api, {"external_id": "ada"}))
+    data(trigger(server, api, {"external_ids": ["ada"]}))
+    event = {"external_id": "ada", "eventName": "bought"}
+    assert server.post(f"/api/v1/customers/{acme.id}/events", event).status_code in {200, 201, 202}
+    click = {"external_id": "ada", "messageId": "m", "actionType": "track_event", "actionData": {"eventName": "bought"}}
+    assert sdk.post("/api/v1/sdk/bridge/action", click).status_code == 200
+    assert EnrollmentJob.objects.filter(customer=customer).count() == 4
 
 
 PUBLISH = """
