@@ -6,7 +6,7 @@ Whatever is wrong raises ImproperlyConfigured; what may hold a password is not r
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
 import redis
@@ -122,7 +122,8 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
             "what has a meaning in a URL is written as in %40 for @."
         )
-    return database
+    # A socket's folder may stand in the host's place, as %2Frun%2Fpostgresql, which is where libpq looks for it.
+    return {**database, "HOST": unquote(database.get("HOST", ""))}
 
 
 def redis_url(url: str) -> str:

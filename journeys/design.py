@@ -77,7 +77,7 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
     journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
-        workspace=workspace, key=key, defaults={"name": key, "revision": 0}
+        workspace=workspace, key=key, defaults={"name": key, "revision": 0, "created_at": now}
     )
     stored = _current_way(journey)
     way = _said_way(changes, stored or _Way(steps=[], exit_on=[]))

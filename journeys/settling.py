@@ -64,7 +64,7 @@ INSERT INTO journeys_enrollment
     (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, due_at, attempts,
      entered_at, ended_at, event_id, chain)
 SELECT id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id,
-       CASE WHEN state = 'active' THEN statement_timestamp() END, 0, statement_timestamp(),
+       CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
        CASE WHEN state <> 'active' THEN statement_timestamp() END, event_id, chain
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
             %s::text[], %s::text[], %s::smallint[])

@@ -104,11 +104,22 @@ class RecordAdmin(ModelAdmin, _EditedFields):  # type: ignore[misc] # two of Unf
         ]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """The form of an edit checks what is unique together with a field that it does not have, too."""
+        """The form of an edit checks what is unique together with a field that it does not have, too.
+
+        And it brings along what its page showed: what differs from that is what was edited. What differs from the
+        record as it is now may be what somebody else has written since.
+        """
         form: Any = super().get_form(request, obj, change, **kwargs)
         kept = set(self.written_once) if change else set()
 
         class WholeForm(form):  # type: ignore[misc] # made anew for each request
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                for name, field in self.fields.items():
+                    field.show_hidden_initial = change and (
+                        not self.is_bound or self.add_initial_prefix(name) in self.data
+                    )
+
             def _get_validation_exclusions(self) -> set[str]:
                 return set(super()._get_validation_exclusions()) - kept
 

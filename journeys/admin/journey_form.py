@@ -68,7 +68,7 @@ class JourneyForm(forms.ModelForm[Journey]):
         super().clean()
         if "trigger_type" in self.errors:
             return
-        said = {**_STAND_INS, **self.cleaned_data}
+        said = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         way = {name: said.pop(name, None) for name in _SAID_OF_THE_WAY}
         try:
             check_journey(Journey(**said), **way)
@@ -77,5 +77,12 @@ class JourneyForm(forms.ModelForm[Journey]):
                 self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 
     def changes(self) -> JourneyChanges:
-        """What the form says of the journey."""
-        return cast("JourneyChanges", {name: self.cleaned_data[name] for name in (*_SAID, *_SAID_OF_THE_WAY)})
+        """What the form says of the journey; of one that is there, what was edited."""
+        said = {name: self.cleaned_data[name] for name in (*_SAID, *_SAID_OF_THE_WAY)}
+        return cast("JourneyChanges", {name: said[name] for name in said.keys() - self._left_alone().keys()})
+
+    def _left_alone(self) -> dict[str, Any]:
+        """What nobody edited of a journey that is there, as it is now."""
+        if "key" in self.fields:  # which only a new one is given
+            return {}
+        return {name: self.initial[name] for name in (*_SAID, *_SAID_OF_THE_WAY) if name not in self.changed_data}

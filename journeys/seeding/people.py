@@ -100,7 +100,8 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
     stored = _lock_all_who_share(workspace, customers)
     owners = {column: {getattr(one, column): one for one in stored} for column in _SPELLINGS}
     targets = [
-        owners[one.column].get(one.identifiers[one.column]) or Customer(workspace=workspace) for one in customers
+        owners[one.column].get(one.identifiers[one.column]) or Customer(workspace=workspace, created_at=now)
+        for one in customers
     ]
     differing = [target for one, target in zip(customers, targets, strict=True) if _apply(one, target, now)]
     _refuse_shared_identifiers(customers, targets, stored)

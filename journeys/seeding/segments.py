@@ -79,7 +79,9 @@ def seed_segments(
     locked = Segment.objects.select_for_update(no_key=True).filter(workspace=workspace, key__in=keys)
     stored = {row.key: row for row in locked}
     for segment in segments:
-        row = stored.setdefault(segment.key, Segment(workspace=workspace, key=segment.key, name=segment.key))
+        row = stored.setdefault(
+            segment.key, Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
+        )
         if any(not same_json(value, getattr(row, column)) for column, value in segment.changes.items()):
             row.updated_at = now
         for column, value in segment.changes.items():

@@ -26,6 +26,7 @@ from journeys.models import (
 )
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 
+admin.autodiscover()
 MODELS = [
     model
     for model in apps.get_models()

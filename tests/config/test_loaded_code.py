@@ -5,7 +5,6 @@ import sys
 
 import pytest
 from django.core.checks import run_checks
-from django.urls import get_resolver
 
 from config.servers import ROOT
 from tests.processes import environment
@@ -55,8 +54,23 @@ def test_commands_load_no_views_and_no_pages() -> None:
     assert _printed("-c", f"{begin}\n{tried}\n{_TELL_LOADED}").endswith("\n\n")
 
 
-def test_django_finds_nothing_wrong_where_views_and_pages_are_loaded() -> None:
-    _ = get_resolver().url_patterns
+_CHECK_PAGES = """
+import django
+from django.contrib import admin
+from django.core.checks import run_checks
+django.setup()
+from bridge.models import Interaction
+print(admin.site.is_registered(Interaction))
+run_checks(tags=["admin"])
+print(admin.site.is_registered(Interaction))
+"""
+
+
+def test_the_checks_of_the_pages_load_them_first() -> None:
+    assert _printed("-c", _CHECK_PAGES).split() == ["False", "True"]
+
+
+def test_django_finds_nothing_wrong() -> None:
     assert run_checks() == []
 
 

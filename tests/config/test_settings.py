@@ -148,6 +148,17 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
 
 
 @pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("postgres://engage@db.example:5433/engage", "db.example"),
+        ("postgres://engage@%2Frun%2Fpostgresql/engage", "/run/postgresql"),
+    ],
+)
+def test_postgresql_is_found_by_its_host_or_its_socket(url: str, host: str) -> None:
+    assert read({**PRODUCTION, "DATABASE_URL": url})["DATABASES"]["default"]["HOST"] == host
+
+
+@pytest.mark.parametrize(
     ("url", "database"),
     [
         ("redis://:hush@redis.example", "/"),

@@ -59,6 +59,12 @@ def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting
     assert (delivery.state, delivery.result) == ("dropped", "The enrollment ended before it was delivered.")
 
 
+def test_who_has_ended_is_at_no_step_any_more(server: ServerClient, waiting: Enrollment) -> None:
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    waiting.refresh_from_db()
+    assert (waiting.due_at, waiting.step_began_at, waiting.awaits_event) == (None, None, "")
+
+
 def test_a_webhook_that_has_been_delivered_stays_delivered(server: ServerClient, waiting: Enrollment) -> None:
     delivery = webhook_of(waiting, state="delivered", result="It said 200.")
     data(exit_early(server, waiting, {"reason": "Enough."}), status=200)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from customers.models import Customer, Segment
@@ -46,6 +47,13 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
     assert (won_back.name, won_back.trigger_type, won_back.event_name) == ("won-back", "event", "renewed")
     assert won_back.event_where == DESCRIPTION["journeys"][1]["where"]
     assert (won_back.revisions.get().exit_on, won_back.revisions.get().exit_events) == ([{"event": "left"}], ["left"])
+
+
+@pytest.mark.django_db
+def test_nothing_is_younger_than_its_last_change(seed: Seed) -> None:
+    seed()
+    for model in (Customer, Segment, Journey):
+        assert not model._default_manager.filter(updated_at__lt=F("created_at")).exists()
 
 
 @pytest.mark.django_db

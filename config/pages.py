@@ -1,0 +1,23 @@
+"""Django's admin as an app of this service."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.apps import SimpleAdminConfig
+from django.contrib.admin.checks import check_admin_app, check_dependencies
+from django.core import checks
+
+
+class PagesConfig(SimpleAdminConfig):
+    """Its pages are loaded by config/urls.py, so by web processes alone, and wherever Django checks them."""
+
+    def ready(self) -> None:
+        checks.register(check_dependencies, checks.Tags.admin)
+        checks.register(_check_pages, checks.Tags.admin)
+
+
+def _check_pages(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
+    """Whatever was checked before: which check comes first is chance."""
+    admin.autodiscover()
+    found: list[checks.CheckMessage] = check_admin_app(app_configs, **options)
+    return found
