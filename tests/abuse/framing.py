@@ -112,6 +112,7 @@ JSON_VALUES = cases(
         "Infinity": body_holds(b"Infinity"),
         "minus Infinity": body_holds(b"-Infinity"),
         "a float beyond 64 bits": body_holds(b"1e400"),
+        "numbers that are long when they are written out": body_holds(b"[%s]" % b",".join([b"1e308"] * 60)),
         "a negative float beyond 64 bits": body_holds(b"-1e999"),
         "an integer of 2^64": body_holds(b"18446744073709551616"),
         "an integer below -2^63": body_holds(b"-9223372036854775809"),
