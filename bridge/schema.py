@@ -76,7 +76,6 @@ _TOO_MANY_STARTED = JourneysStartedLimitExceeded(limit=60, window_seconds=60, se
 
 describe_action = SdkCall(
     operation_id="recordAction",
-    once_per_key=True,
     tag=_TAG,
     summary="A button was clicked",
     description="Records a click in a message, and does what the button says.\n" + _CUSTOMER,
@@ -119,7 +118,6 @@ describe_action = SdkCall(
 
 describe_capture = SdkCall(
     operation_id="captureForm",
-    once_per_key=True,
     tag=_TAG,
     summary="A form was submitted",
     description="Records a form of a message, and makes an event of it, profile attributes, or both.\n" + _CUSTOMER,

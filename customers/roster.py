@@ -9,8 +9,8 @@ from customers.attribute_rules import check_attribute_names, check_attributes_si
 from customers.identity import Identifiers
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.models import Customer
+from engage.compact_json import same_json
 from engage.errors import MissingParameter, Refusal
-from engage.fields import same_json
 
 _TRUST = list(IDENTIFIER_NAMES)
 

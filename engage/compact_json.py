@@ -17,3 +17,8 @@ def unicode_json(value: Any) -> str:
 def json_bytes(value: Any) -> int:
     """The size of the value as JSON in UTF-8."""
     return len(unicode_json(value).encode())
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, where true is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

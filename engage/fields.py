@@ -3,14 +3,13 @@
 A field refuses what it is not: a number is no string. `null` is an absent field. Unknown fields are ignored.
 """
 
-import json
 from functools import cache
 from typing import Any, ClassVar, Never, Self
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from engage.compact_json import json_bytes
+from engage.compact_json import json_bytes, same_json
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH, depth, describe
@@ -66,11 +65,6 @@ class BodySerializer(serializers.Serializer[Any]):
 def _is_blank(field: "serializers.Field[Any, Any, Any, Any]", value: Any) -> bool:
     """Whether the value counts as absent, as `null` does."""
     return isinstance(field, TextField) and field.blank_is_absent and isinstance(value, str) and not value.strip()
-
-
-def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, where true is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _refusal(errors: Any) -> Refusal:

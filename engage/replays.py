@@ -57,6 +57,7 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
                     keep_answer(call, _kept(first))
             return first
 
+        vars(answer)["is_once_per_key"] = True  # for the OpenAPI document
         return answer
 
     return decorate

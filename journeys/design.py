@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from customers.conditions import InvalidCondition, Root, parse_condition
+from engage.compact_json import same_json
 from engage.errors import Refusal
-from engage.fields import same_json
 from engage.models import Workspace
 from journeys.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision

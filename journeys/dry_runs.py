@@ -16,7 +16,7 @@ from engage.object_ids import is_object_id
 from journeys.entry_decisions import decide_jobs
 from journeys.entry_rules import Decision
 from journeys.models import Journey, JourneyRevision
-from journeys.revisions import course_of_revision
+from journeys.revisions import courses_of
 from journeys.steps.rehearsal import Rehearsal, rehearse
 from journeys.steps.scene import Occurrence, Scene
 from journeys.trigger import JourneyNotFound, Recipient, require_api_trigger
@@ -125,7 +125,7 @@ def rehearse_journey(
         chain=0,
         now=now,
     )
-    return rehearse(course_of_revision(revision_id), scene)
+    return rehearse(courses_of([revision_id]).of(revision_id), scene)
 
 
 def _journey(workspace_id: str, journey_id: str) -> Journey:

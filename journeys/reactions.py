@@ -15,7 +15,7 @@ from customers.fragment import Fragment, compose
 from engage.errors import Refusal
 from journeys.event_entries import QueuedEntry, queue_entries, starts_nothing
 from journeys.exits import EnrollmentExit, exit_enrollments
-from journeys.revisions import course_of_revision
+from journeys.revisions import Courses, courses_of
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS
 from journeys.steps.wait_for_event import WaitForEvent
@@ -104,17 +104,18 @@ def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
             },
         )
         rows = cursor.fetchall()
+    courses = courses_of({row[2] for row in rows})
     return [
         _Inside(id=row[0], customer_id=row[1], course=course, step_id=row[3], awaits=row[4])
         for row in rows
-        if (course := _course(row[2])) is not None
+        if (course := _course(row[2], courses)) is not None
     ]
 
 
-def _course(revision_id: int) -> Course | None:
+def _course(revision_id: int, courses: Courses) -> Course | None:
     """None for a revision that cannot be read: its enrollments fail when they are walked, and no event has to."""
     try:
-        return course_of_revision(revision_id)
+        return courses.of(revision_id)
     except Refusal:
         log.exception("revision_unreadable", revision_id=revision_id)
         return None

@@ -33,7 +33,6 @@ _TRIGGER_BODY = Body(
 
 describe_trigger = ServerCall(
     operation_id="triggerJourney",
-    once_per_key=True,
     tag=_TAG,
     summary="Trigger a journey",
     description="""

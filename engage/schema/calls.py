@@ -63,8 +63,7 @@ def path_id(name: str, description: str) -> OpenApiParameter:
 class _Call:
     """What there is to say about a call. `requests` are examples of its body, by title.
 
-    `refusals` are those of this call alone: what every call of its kind may answer is added. `once_per_key` says that
-    its view's method is so decorated.
+    `refusals` are those of this call alone: what every call of its kind may answer is added.
     """
 
     operation_id: str
@@ -76,18 +75,18 @@ class _Call:
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Sequence[Answer]
     refusals: Sequence[Refusal] = ()
-    once_per_key: bool = False
 
     def __call__(self, view: View) -> View:
+        is_once = vars(view).get("is_once_per_key", False)
         of_body = [*_CALL_WITH_BODY, self._body_too_large()] if self.body else []
-        of_key = [RequestInProgress(), IdempotencyKeyReused()] if self.once_per_key else []
+        of_key = [RequestInProgress(), IdempotencyKeyReused()] if is_once else []
         refusals = [*self.refusals, *of_body, *of_key, *self._of_every_such_call(), *_EVERY_CALL]
         describe = extend_schema(
             operation_id=self.operation_id,
             tags=[self.tag],
             summary=self.summary,
             description=self.description.strip(),
-            parameters=[*self.parameters, *self._about_key(), _REQUEST_ID],
+            parameters=[*self.parameters, *(self._about_key() if is_once else ()), _REQUEST_ID],
             request=self.body,
             examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
             responses=successes(self.answers) | failures(refusals),
@@ -95,8 +94,6 @@ class _Call:
         return describe(view)
 
     def _about_key(self) -> list[OpenApiParameter]:
-        if not self.once_per_key:
-            return []
         replayed = OpenApiParameter(
             "Idempotency-Replayed",
             {"type": "string", "enum": ["true"]},

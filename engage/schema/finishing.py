@@ -25,7 +25,7 @@ _RETRY_AFTER = {"Retry-After": _header("In how many seconds to try again; at lea
 _AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`.", always=True)}
 _HEADERS = {**_OF_EVERY_ANSWER, **_OF_A_COUNTED_CALL, **_RETRY_AFTER, **_AUTHENTICATE}
 # Refused before the call is counted.
-_UNCOUNTED = {"401", "403", "406"}
+_UNCOUNTED = {"401"}
 
 
 def finish(result: Schema, **_: Any) -> Schema:

@@ -35,7 +35,6 @@ _BODY = Body(
 
 describe_report = ServerCall(
     operation_id="reportEvents",
-    once_per_key=True,
     tag="Customers",
     summary="Report events of customers",
     description="""

@@ -10,9 +10,9 @@ from django.db import connection
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from customers.identity import identifiers
 from customers.models import Customer
+from engage.compact_json import same_json
 from engage.documents import Part
 from engage.errors import InvalidRequest
-from engage.fields import same_json
 from engage.models import Workspace
 from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for

@@ -30,7 +30,7 @@ class Branch:
     """Goes to the first case that holds, else to `next`."""
 
     type: ClassVar = "branch"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     id: str
     cases: tuple[Case, ...]

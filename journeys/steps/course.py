@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import thread_time
 
-from journeys.steps.definition import Step, parse_steps
-from journeys.steps.delay import Delay
+from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
 from journeys.steps.scene import Scene
-from journeys.steps.wait_for_event import WaitForEvent
-from journeys.steps.webhook import Webhook
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # on the processor
@@ -68,7 +65,7 @@ def _take(course: Course, scene: Scene, step: Step, arrival: Arrival) -> StepRes
     if isinstance(arrival, Ahead):
         reason = course.exit_rules.conditions and course.exit_rules.holding(scene.facts())
         return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(scene)
-    if isinstance(step, Delay | WaitForEvent | Webhook):
+    if isinstance(step, ResumableStep):
         return step.resume(scene, arrival)
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")
 

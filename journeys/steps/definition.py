@@ -22,7 +22,9 @@ from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
-Step = Webhook | Delay | WaitForEvent | Branch | Split | UpdateProfile | TrackEvent | Exit
+# Those that may stop a walk, and are resumed; all others are over when they have begun.
+ResumableStep = Webhook | Delay | WaitForEvent
+Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
 _PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
     Webhook.type: parse_webhook,
     Delay.type: parse_delay,
@@ -71,7 +73,7 @@ def _parse(step: WrittenStep) -> Step:
 
 def _refuse_loops_without_a_wait(parts: list[Part], steps: tuple[Step, ...]) -> None:
     """A customer would run in such a loop for ever, and keep a worker busy."""
-    restless = {step.id: step for step in steps if not step.waits}
+    restless = {step.id: step for step in steps if not step.paces_loops}
     try:
         TopologicalSorter(
             {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}

@@ -30,7 +30,7 @@ class FixedTime:
     duration: timedelta
 
     @property
-    def waits(self) -> bool:
+    def paces_loops(self) -> bool:
         return self.duration >= LEAST_WAIT
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
@@ -41,7 +41,7 @@ class FixedTime:
 class TimeOfDay:
     """`until`: the next time that clocks show this."""
 
-    waits: ClassVar = True
+    paces_loops: ClassVar = True
 
     time: time
     zone: ZoneInfo
@@ -54,7 +54,7 @@ class TimeOfDay:
 class Moment:
     """`at`: the moment that the text gives, which may be past."""
 
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     text: str | TemplatedText
 
@@ -81,9 +81,9 @@ class Delay:
     length: FixedTime | TimeOfDay | Moment
 
     @property
-    def waits(self) -> bool:
+    def paces_loops(self) -> bool:
         """Whether a loop through it goes slowly enough to be let be."""
-        return self.length.waits
+        return self.length.paces_loops
 
     @property
     def targets(self) -> tuple[str | None, ...]:

@@ -15,7 +15,7 @@ class Exit:
     """Ends the enrollment with `reason`."""
 
     type: ClassVar = "exit"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
     targets: ClassVar[tuple[str | None, ...]] = ()
 
     id: str

@@ -31,7 +31,7 @@ class Split:
     """Goes along one of the paths: stable per journey, step and customer."""
 
     type: ClassVar = "split"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     id: str
     paths: tuple[Path, ...]

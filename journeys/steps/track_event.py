@@ -27,7 +27,7 @@ class TrackEvent:
     """Records the event. Events that lead to events are a chain; after MAX_LINKS one is recorded without effect."""
 
     type: ClassVar = "track_event"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     id: str
     event_name: str

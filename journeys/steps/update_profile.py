@@ -23,7 +23,7 @@ class UpdateProfile:
     """Writes the attributes, all or (where one cannot be rendered, or the profile grows too big) none."""
 
     type: ClassVar = "update_profile"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     id: str
     attributes: TemplatedJson

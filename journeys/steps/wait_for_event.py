@@ -30,7 +30,7 @@ class WaitForEvent:
     """Goes on to `on_event` with the first event that matches the pattern, to `on_timeout` without one."""
 
     type: ClassVar = "wait_for_event"
-    waits: ClassVar = True
+    paces_loops: ClassVar = True
 
     id: str
     pattern: EventPattern

@@ -41,7 +41,7 @@ class Webhook:
     """Sends a request; where it fails for good, goes on or ends the enrollment as `on_failure` has it."""
 
     type: ClassVar = "webhook"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
 
     id: str
     method: str

@@ -10,7 +10,7 @@ from django.db import transaction
 from engage.outages import is_outage
 from journeys.failures import for_the_record
 from journeys.reactions import Reaction
-from journeys.revisions import course_of_revision
+from journeys.revisions import Courses, courses_of
 from journeys.steps.course import walk_on
 from journeys.steps.outcomes import Ended, Footprint, Walk
 from journeys.walking.claims import (
@@ -95,22 +95,23 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedA
     """As many of them, in their order, as there is time for: at least one."""
     walks: list[Walked] = []
     failures: list[FailedAttempt] = []
+    courses = courses_of({standing.revision_id for standing in standings})
     until = time.thread_time() + _BATCH_SECONDS
     for standing in standings:
         if (walks or failures) and time.thread_time() > until:
             break
         try:
-            walks.append(Walked(standing=standing, walk=_walk(standing)))
+            walks.append(Walked(standing=standing, walk=_walk(standing, courses)))
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
     return walks, failures
 
 
-def _walk(standing: Standing) -> Walk:
+def _walk(standing: Standing, courses: Courses) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
-    course = course_of_revision(standing.revision_id)
+    course = courses.of(standing.revision_id)
     return walk_on(course, standing.scene(), step_id=standing.step_id, arrival=standing.arrival(course))
 
 

@@ -18,6 +18,7 @@ from journeys.models import WebhookDelivery
 from journeys.steps.course import Course
 from journeys.steps.outcomes import Ahead, Answered, Arrival, Heard, TimeUp
 from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.claims import ClaimedEnrollment
 
 
@@ -67,7 +68,7 @@ class Standing:
             return Ahead()
         if self.answer:
             return self.answer
-        return Heard() if self.heard and course.steps[self.step_id].type == "wait_for_event" else TimeUp()
+        return Heard() if self.heard and isinstance(course.steps[self.step_id], WaitForEvent) else TimeUp()
 
 
 # Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.

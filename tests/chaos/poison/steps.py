@@ -18,7 +18,7 @@ class ExitsChild:
     """Ends the process in the middle of the walk."""
 
     type: ClassVar = "exits_child"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
     targets: ClassVar[tuple[str | None, ...]] = ()
 
     id: str
@@ -33,7 +33,7 @@ class EatsMemory:
     """Takes memory until there is no more."""
 
     type: ClassVar = "eats_memory"
-    waits: ClassVar = False
+    paces_loops: ClassVar = False
     targets: ClassVar[tuple[str | None, ...]] = ()
 
     id: str

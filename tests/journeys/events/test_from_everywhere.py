@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
 from engage.models import Workspace
+from journeys import revisions
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from tests.bridge_calls import click, submit
 from tests.calls import customers_path, data, let_workers_walk, refused, trigger
@@ -158,6 +159,24 @@ def test_a_thousand_customers_reactions_cost_as_many_statements_as_one_s(acme: W
     assert set(Enrollment.objects.filter(journey=waits).values_list("state", flat=True)) == {"completed"}
     assert set(Enrollment.objects.filter(journey=leaves).values_list("state", flat=True)) == {"exited"}
     assert Enrollment.objects.exclude(journey__in=[waits, leaves]).count() == len(names)
+
+
+def test_reactions_in_twenty_journeys_cost_as_many_statements_as_in_one(
+    acme: Workspace, server: ServerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for number in (1, 20):
+        ada = CustomerFactory.create(workspace=acme)
+        for _ in range(number):
+            enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
+        let_workers_walk()
+        monkeypatch.setattr(revisions, "_known", {})
+        with CaptureQueriesContext(connection) as queries:
+            report(server, ada)
+        counts.append(len(queries))
+        let_workers_walk()
+        assert set(Enrollment.objects.filter(customer=ada).values_list("state", flat=True)) == {"completed"}
+    assert counts[0] == counts[1]
 
 
 def test_who_waits_is_looked_up_after_the_customer_is_locked_though_in_the_same_statement(db: None) -> None:

@@ -133,6 +133,20 @@ def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundre
     assert counts == [17, 16, 16]  # the first reads the revision, which a process keeps
 
 
+def test_a_batch_of_twenty_journeys_costs_as_many_statements_as_one_of_a_single_journey(
+    server: ServerClient, acme: Workspace
+) -> None:
+    counts = []
+    for number in (1, 20):
+        for _ in range(number):
+            journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, DAY])
+            enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
+        with CaptureQueriesContext(connection) as queries:
+            assert walk_due(seconds=60).moved == number
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
 def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, acme: Workspace) -> None:
     ada = CustomerFactory.create(workspace=acme)
     journeys = [JourneyFactory.create(workspace=acme, steps=[PROFILE, DAY]) for _ in range(2)]
