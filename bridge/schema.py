@@ -6,7 +6,7 @@ from bridge.answers import ClosedData, EventData, LinkData, ProfileData
 from bridge.caps import CustomersCreatedLimitExceeded, JourneysStartedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
-from bridge.serializers import ActionBody, CaptureBody, SubmitActionBody
+from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
 from engage.errors import MissingParameter
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
@@ -157,7 +157,7 @@ describe_capture = SdkCall(
         )
     ],
     refusals=[
-        MissingParameter("At least one of userId, external_id, email, phone must be present."),
+        MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         _TOO_MANY_NEW,
         _TOO_MANY_STARTED,

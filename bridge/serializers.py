@@ -13,6 +13,8 @@ from customers.identity import identifiers_of
 from engage.errors import MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextField
 
+NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."
+
 
 def _identifier(help_text: str) -> TextField:
     """How long each may be is known to `identifiers()`."""
@@ -140,7 +142,7 @@ def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]
 def _call(values: dict[str, Any], address: str) -> Call:
     known_by = identifiers_of(values)
     if not known_by.present():
-        raise MissingParameter("At least one of userId, external_id, email, phone must be present.")
+        raise MissingParameter(NO_IDENTIFIER)
     return Call(
         message_id=values["messageId"], known_by=known_by, form_data=values.get("formData", {}), address=address
     )

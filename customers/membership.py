@@ -23,6 +23,9 @@ class SegmentNotFound(Refusal):
     error = "Segment not found"
     code = "segment_not_found"
 
+    def __init__(self) -> None:
+        super().__init__("This workspace has no segment with this id.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipChange:
@@ -38,8 +41,8 @@ def change_members(
 ) -> MembershipChange:
     """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
 
-    Who is in already is not added again, and who is not in is not removed. Raises InvalidRequest for an id that stands
-    in both lists, and SegmentNotFound.
+    Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
+    that stands in both lists, and SegmentNotFound.
     """
     in_both = set(add) & set(remove)
     if in_both:
@@ -57,7 +60,7 @@ def _lock_segment(workspace_id: str, segment_id: str) -> None:
     """Locked, so that it is not deleted before its members are in. Changes to one segment happen one by one."""
     in_workspace = Segment.objects.filter(workspace_id=workspace_id)
     if not (is_object_id(segment_id) and in_workspace.select_for_update(no_key=True).filter(id=segment_id).first()):
-        raise SegmentNotFound("This workspace has no segment with this id.")
+        raise SegmentNotFound
 
 
 def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:

@@ -137,9 +137,9 @@ def _belong_to_several(found: Mapping[str, Customer]) -> IdentifierConflict:
 def _require_trust(customer: Customer, sent: Mapping[str, str], trusted: str) -> None:
     """Refuses to change an identifier through one that is trusted less.
 
-    Who is known by external_id may get another e-mail. But an e-mail that is met with a new external_id is more likely
-    a second account, and a phone or a device id with a new e-mail a second person: to take it for a change would hand
-    one person's profile to another. Whoever means the change sends the customerId.
+    A customer known by their external_id may get another e-mail. But an e-mail that comes with a new external_id is
+    more likely a second account, and a phone or a device id with a new e-mail a second person: to take it for a change
+    would hand one person's profile to another. A caller who means the change sends the customerId.
     """
     for field in _TRUST[: _TRUST.index(trusted)]:
         if field in sent and getattr(customer, field) is not None:

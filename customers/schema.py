@@ -5,21 +5,19 @@ from drf_spectacular.utils import OpenApiParameter
 from customers import answers, examples
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.membership import SegmentNotFound
-from customers.serializers import BatchBody, CustomerBody, IdentifiersBody, MembersBody
+from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, CustomerBody, IdentifiersBody, MembersBody
 from customers.upsert import TooManyAtOnce
-from engage.authentication import WorkspaceNotFound
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
-from engage.schema.calls import ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
+from engage.views import WorkspaceNotFound
 
 _TAG = "Customers"
-_WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
 _CUSTOMER_ID = path_id("customer_id", "The customer's id in this service.")
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NOT_FOUND = CustomerNotFound(named="customerId")
-_BUSY = TooManyAtOnce("Other calls are changing the same customers at this moment. Nothing was done; try again.")
 
 describe_upsert = ServerCall(
     operation_id="putCustomer",
@@ -32,7 +30,7 @@ that the customer does not have yet are added.
 Identifiers of two customers are refused, and so is changing an identifier through one that is trusted less. The order
 of trust is `customerId`, `external_id`, `email`, `phone`, `userId`.
 """,
-    parameters=[_WORKSPACE_ID],
+    parameters=[WORKSPACE_ID],
     body=Body(
         CustomerBody,
         properties={"email": {"format": "email"}},
@@ -57,7 +55,7 @@ of trust is `customerId`, `external_id`, `email`, `phone`, `userId`.
         WorkspaceNotFound(),
         _NOT_FOUND,
         examples.CONFLICT,
-        _BUSY,
+        TooManyAtOnce(),
     ],
 )
 
@@ -67,7 +65,7 @@ describe_find = ServerCall(
     summary="Find a customer by an identifier",
     description="Send exactly one of the parameters.",
     parameters=[
-        _WORKSPACE_ID,
+        WORKSPACE_ID,
         *(
             OpenApiParameter(name, str, description=str(field.help_text))
             for name, field in IdentifiersBody().fields.items()
@@ -85,7 +83,7 @@ describe_find = ServerCall(
         )
     ],
     refusals=[
-        MissingParameter("Send exactly one of external_id, email, phone, userId in the query string."),
+        MissingParameter(NO_IDENTIFIER),
         InvalidRequest("Send exactly one identifier; external_id, email came."),
         WorkspaceNotFound(),
         CustomerNotFound(named="external_id"),
@@ -97,7 +95,7 @@ describe_batch = ServerCall(
     tag=_TAG,
     summary="Create or update many customers",
     description="The same for up to 1,000 customers. An item that is refused fails alone.",
-    parameters=[_WORKSPACE_ID],
+    parameters=[WORKSPACE_ID],
     body=Body(
         BatchBody,
         properties={
@@ -123,7 +121,7 @@ describe_batch = ServerCall(
         MissingParameter("customers is required."),
         ArraySizeExceeded("customers holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
-        _BUSY,
+        TooManyAtOnce(),
     ],
 )
 
@@ -132,7 +130,7 @@ describe_read = ServerCall(
     tag=_TAG,
     summary="Read a customer",
     description="Reads one customer by the id that this service gave.",
-    parameters=[_WORKSPACE_ID, _CUSTOMER_ID],
+    parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
             data=answers.CustomerRecord,
@@ -148,7 +146,7 @@ describe_erase = ServerCall(
     tag=_TAG,
     summary="Erase a customer",
     description="Erases the person and all that hangs on them: segments, events, messages, enrollments.",
-    parameters=[_WORKSPACE_ID, _CUSTOMER_ID],
+    parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
             data=answers.ErasedData,
@@ -164,7 +162,7 @@ describe_members = ServerCall(
     tag=_TAG,
     summary="Put customers into a segment, take them out",
     description="External ids that nobody has are skipped and listed in the answer.",
-    parameters=[_WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
+    parameters=[WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
     body=Body(MembersBody, rules=at_least_one_of("add", "remove", serializer=MembersBody, value={"type": "array"})),
     requests=examples.MEMBERS,
     answers=[
@@ -175,9 +173,9 @@ describe_members = ServerCall(
         )
     ],
     refusals=[
-        MissingParameter("Send at least one of add, remove: arrays of external ids."),
+        MissingParameter(NO_MEMBERS),
         ArraySizeExceeded("add holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
-        SegmentNotFound("This workspace has no segment with this id."),
+        SegmentNotFound(),
     ],
 )

@@ -11,10 +11,7 @@ from customers.models import Segment
 
 
 def check_segment_conditions(conditions: object, *, place: str = "conditions") -> None:
-    """Whether a segment may have these conditions (null: none).
-
-    Raises InvalidCondition, whose message names the place.
-    """
+    """Raises InvalidCondition, whose message names the place, unless a segment may have these (null: none)."""
     if conditions is not None:
         parse_condition(conditions, roots={Root.CUSTOMER}, place=place)
 

@@ -13,6 +13,8 @@ from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayFiel
 from engage.storable_json import describe
 
 MAX_ITEMS = 1000
+NO_IDENTIFIER = "Send exactly one of external_id, email, phone, userId in the query string."
+NO_MEMBERS = "Send at least one of add, remove: arrays of external ids."
 
 
 def _identifier(max_length: int, help_text: str) -> TextField:
@@ -101,7 +103,7 @@ def read_query(query: QueryDict) -> Identifiers:
     known_by = identifiers_of(IdentifiersBody.read(sent))
     present = [IDENTIFIER_NAMES[field] for field in known_by.present()]
     if not present:
-        raise MissingParameter("Send exactly one of external_id, email, phone, userId in the query string.")
+        raise MissingParameter(NO_IDENTIFIER)
     if len(present) > 1:
         raise InvalidRequest(f"Send exactly one identifier; {', '.join(present)} came.")
     return known_by
@@ -121,5 +123,5 @@ def read_members(body: Any) -> dict[str, list[str]]:
     """`add` and `remove`. Raises MissingParameter, ArraySizeExceeded or InvalidRequest."""
     values = MembersBody.read(body)
     if not values:
-        raise MissingParameter("Send at least one of add, remove: arrays of external ids.")
+        raise MissingParameter(NO_MEMBERS)
     return {"add": values.get("add", []), "remove": values.get("remove", [])}

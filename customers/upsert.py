@@ -50,6 +50,12 @@ class TooManyAtOnce(Refusal):
     error = "Service unavailable"
     code = "too_many_at_once"
 
+    def __init__(self) -> None:
+        super().__init__(
+            "Other calls are changing the same customers at this moment. Nothing was done; try again.",
+            headers={"Retry-After": "1"},
+        )
+
 
 @dataclass(frozen=True)
 class UpsertedItem:
@@ -98,10 +104,7 @@ def _undisturbed(work: Callable[[], T]) -> T:
         except (IntegrityError, OperationalError) as error:
             if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
                 raise
-    raise TooManyAtOnce(
-        "Other calls are changing the same customers at this moment. Nothing was done; try again.",
-        headers={"Retry-After": "1"},
-    )
+    raise TooManyAtOnce
 
 
 def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:

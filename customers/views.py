@@ -1,7 +1,6 @@
 """Customers and segment members, for servers."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -13,25 +12,14 @@ from customers.lookup import customer_by_id, customer_known_by
 from customers.membership import change_members
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
-from engage.authentication import WorkspaceNotFound
 from engage.envelope import success
-from engage.views import ServerView
-
-
-class WorkspaceView(ServerView):
-    """A call about one workspace, by a key of that workspace."""
-
-    policy = "customers"
-    limit_factor = 10
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if kwargs["workspace_id"] != self.api_key.workspace_id:
-            raise WorkspaceNotFound
+from engage.views import WorkspaceView
 
 
 class CustomersView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}`"""
+
+    policy = "customers"
 
     @schema.describe_upsert
     def put(self, request: Request, workspace_id: str) -> Response:
@@ -51,6 +39,8 @@ class CustomersView(WorkspaceView):
 class CustomerBatchView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/batch`"""
 
+    policy = "customers"
+
     @schema.describe_batch
     def post(self, request: Request, workspace_id: str) -> Response:
         items = read_batch(request.data)
@@ -60,6 +50,8 @@ class CustomerBatchView(WorkspaceView):
 
 class CustomerView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/{customerId}`"""
+
+    policy = "customers"
 
     @schema.describe_read
     def get(self, request: Request, workspace_id: str, customer_id: str) -> Response:
@@ -74,6 +66,8 @@ class CustomerView(WorkspaceView):
 
 class SegmentMembersView(WorkspaceView):
     """`/api/v1/customers/{workspaceId}/segments/{segmentId}/members`"""
+
+    policy = "customers"
 
     @schema.describe_members
     def post(self, request: Request, workspace_id: str, segment_id: str) -> Response:

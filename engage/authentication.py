@@ -18,6 +18,8 @@ from engage.object_ids import is_object_id
 from engage.origins import tidy_origin
 
 log = structlog.get_logger(__name__)
+KEY_NOT_VALID = "The API key is not valid: it is unknown, revoked or expired."
+KEY_LEAKED = "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
 _USE_NOTED_EVERY = timedelta(minutes=1)
 # Asked at every call: for the ORM to put the same query together anew takes three times as long as to execute it.
 _KEY_OF_DIGEST = """
@@ -40,23 +42,15 @@ class Unauthorized(Refusal):
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
-class WorkspaceNotFound(Refusal):
-    """There is no such workspace, or it is another one than the key's: nobody learns which."""
-
-    status = 404
-    error = "Workspace not found"
-    code = "workspace_not_found"
-
-    def __init__(self) -> None:
-        super().__init__("This API key has no workspace with this id.")
-
-
 class InvalidAppId(Refusal):
     """The app id is missing, unknown or switched off."""
 
     status = 401
     error = "Invalid app id"
     code = "invalid_app_id"
+
+    def __init__(self) -> None:
+        super().__init__("The header X-App-Id must hold the id of an enabled app.")
 
 
 class OriginNotAllowed(Refusal):
@@ -93,7 +87,7 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
         hashed = digest(secret)
         key = _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
     if key is None or not key.is_valid_at(now):
-        raise Unauthorized("The API key is not valid: it is unknown, revoked or expired.")
+        raise Unauthorized(KEY_NOT_VALID)
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
         unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_NOTED_EVERY)
         ApiKey.objects.filter(unnoted, id=key.id).update(last_used_at=now)
@@ -107,9 +101,7 @@ class AppAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, App]:
         if KEY_PREFIX in request.headers.get("Authorization", "") or KEY_PREFIX in request.headers.get("X-App-Id", ""):
             log.warning("api_key_in_browser", path=request.path)
-            raise InvalidRequest(
-                "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
-            )
+            raise InvalidRequest(KEY_LEAKED)
         app = app_of(request.headers.get("X-App-Id", ""))
         structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
         return None, app
@@ -122,7 +114,7 @@ def app_of(app_id: str) -> App:
     """The enabled app with this id."""
     app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id)) if is_object_id(app_id) else None
     if app is None:
-        raise InvalidAppId("The header X-App-Id must hold the id of an enabled app.")
+        raise InvalidAppId
     return app
 
 

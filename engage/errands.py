@@ -14,11 +14,11 @@ Order = TypeVar("Order")
 
 
 class Errand(Generic[Order]):
-    """One kind of errand, of which one run serves all who have asked for it before it begins.
+    """One kind of errand. One run of it serves everybody who has asked since the run before.
 
-    `run` is given the order of the first of them. It runs at once where it has not run just before, and then rests
-    for so many seconds: however often it is asked for, it costs little. A process that is killed may take the latest
-    orders along; so it is only for what somebody else finds out otherwise.
+    `run` is given the order of the first of them. It begins at once where the last one was over `rest_seconds` ago,
+    else when they have passed: however often it is asked for, it costs little. A process that is killed may take its
+    latest orders along; so an errand is only for what is made up for elsewhere.
     """
 
     def __init__(self, run: Callable[[Order], None], *, rest_seconds: float) -> None:

@@ -148,11 +148,24 @@ def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
     return IdempotencyRecord.objects.filter(app_id=call.caller.app_id, call_digest=call.digest)
 
 
-def prune_idempotency_records(*, now: datetime, batch: int = 1000) -> int:
-    """Deletes at most `batch` records that are older than 24 hours; how many it were. Safe to run beside traffic."""
-    old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR).order_by("created_at")
+def prune_idempotency_records(*, now: datetime, dry_run: bool = False, batch: int = 1000) -> int:
+    """Deletes the records that are older than 24 hours, in short transactions, and returns how many.
+
+    Safe to run beside traffic, and twice at once. A dry run only counts them.
+    """
+    old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
+    if dry_run:
+        return old.count()
+    total = 0
+    while deleted := _prune_batch(old, batch):
+        total += deleted
+    return total
+
+
+def _prune_batch(old: QuerySet[IdempotencyRecord], most: int) -> int:
     with transaction.atomic():
         # In two statements: in one, the planner may choose the batch anew for each record, and then all of them go.
-        chosen = list(old.select_for_update(skip_locked=True).values_list("id", flat=True)[:batch])
+        locked = old.order_by("created_at").select_for_update(skip_locked=True)
+        chosen = list(locked.values_list("id", flat=True)[:most])
         deleted, _ = IdempotencyRecord.objects.filter(id__in=chosen).delete()
     return deleted

@@ -6,6 +6,8 @@ from engage.errors import BodyTooLarge, Refusal
 
 _GZIP_ONLY = 31  # the largest window, and a gzip header and trailer around it
 
+GZIP_TOO_SHORT = "The body is gzip that ends too early."
+
 
 class InvalidGzip(Refusal):
     """The body says that it is gzip, and is not."""
@@ -26,7 +28,7 @@ def inflate(packed: bytes, *, limit: int) -> bytes:
     if len(body) > limit:
         raise BodyTooLarge(f"The body is larger than {limit // 1024} KiB when it is unpacked.")
     if not stream.eof:
-        raise InvalidGzip("The body is gzip that ends too early.")
+        raise InvalidGzip(GZIP_TOO_SHORT)
     if stream.unused_data:
         raise InvalidGzip("The body goes on after the end of its gzip.")
     return body

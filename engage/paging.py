@@ -13,6 +13,13 @@ from engage.errors import InvalidRequest
 _GREATEST = 2**53
 
 
+class InvalidCursor(InvalidRequest):
+    """The cursor was not given by this call."""
+
+    def __init__(self) -> None:
+        super().__init__("cursor must be the nextCursor of an answer to the same call.")
+
+
 def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
     """`limit` of a query string. Raises InvalidRequest."""
     text = query.get("limit")
@@ -32,7 +39,7 @@ def written_cursor(place: Sequence[str | int]) -> str:
 def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
     """The place in the `cursor` of a query string, a value of each kind (str, int); None where none came.
 
-    Integers are not negative. Raises InvalidRequest.
+    Integers are not negative. Raises InvalidCursor.
     """
     text = query.get("cursor", "")
     if not text:
@@ -42,7 +49,7 @@ def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
     except (binascii.Error, ValueError, RecursionError):
         place = None
     if not isinstance(place, list) or [type(value) for value in place] != list(kinds) or not all(map(_fits, place)):
-        raise InvalidRequest("cursor must be the nextCursor of an answer to the same call.")
+        raise InvalidCursor
     return place
 
 

@@ -13,6 +13,7 @@ from engage.storable_json import parse_object
 
 MAX_BODY_BYTES = 1024 * KIB
 MAX_INFLATED_BYTES = 5 * MAX_BODY_BYTES
+MAX_SDK_BODY_BYTES = 64 * KIB  # what browsers still send when a page is left; packed or not
 
 
 class StrictJsonParser(BaseParser):
@@ -31,10 +32,15 @@ class StrictJsonParser(BaseParser):
         limit = getattr(context.get("view"), "max_body_bytes", MAX_BODY_BYTES)
         raw: bytes = stream.read(limit + 1)
         if len(raw) > limit:
-            raise BodyTooLarge(f"The body is larger than {limit // KIB} KiB.")
+            raise body_too_large(limit)
         if packed:
             raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_INFLATED_BYTES))
         return parse_object(raw)
+
+
+def body_too_large(limit: int) -> BodyTooLarge:
+    """The refusal of a body of more than `limit` bytes."""
+    return BodyTooLarge(f"The body is larger than {limit // KIB} KiB.")
 
 
 def _is_packed(context: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ class WorkspaceForeignKey(models.BaseConstraint):
         quote = editor.quote_name
         column = quote(self.field + "_id")
         shared = ", ".join(["workspace_id", *(quote(f"{name}_id") for name in self.within)])
-        # Who loses what it refers to stays in its workspace.
+        # Only the reference becomes NULL; workspace_id stays.
         on_delete = f"SET NULL ({column})" if self.on_delete == "SET NULL" else self.on_delete
         return (
             f"CONSTRAINT {quote(self.name)} FOREIGN KEY ({shared}, {column}) "

@@ -12,12 +12,23 @@ from rest_framework.views import APIView
 
 from engage.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
 from engage.client_address import client_address
+from engage.errors import Refusal
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
-from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES
+from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
-from engage.sizes import KIB
+
+
+class WorkspaceNotFound(Refusal):
+    """There is no such workspace, or it is another one than the key's: nobody learns which."""
+
+    status = 404
+    error = "Workspace not found"
+    code = "workspace_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This API key has no workspace with this id.")
 
 
 class _LimitedView(APIView):
@@ -83,16 +94,34 @@ class ServerView(_LimitedView):
     def api_key(self) -> ApiKey:
         return cast("ApiKey", self.request.auth)
 
+    def require_own(self, workspace_id: str, *, otherwise: Refusal) -> None:
+        """Raises `otherwise` where the path names another workspace than the key's.
+
+        It is the refusal of what does not exist: nobody learns what there is elsewhere.
+        """
+        if workspace_id != self.api_key.workspace_id:
+            raise otherwise
+
     @property
     def caller(self) -> Caller:
         return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
+
+
+class WorkspaceView(ServerView):
+    """A call about one workspace, by a key of that workspace. All else is looked at after that."""
+
+    limit_factor = 10
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.require_own(kwargs["workspace_id"], otherwise=WorkspaceNotFound())
 
 
 class SdkView(_LimitedView):
     """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
 
     authentication_classes = (AppAuthentication,)
-    max_body_bytes = max_inflated_bytes = 64 * KIB
+    max_body_bytes = max_inflated_bytes = MAX_SDK_BODY_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

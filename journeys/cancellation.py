@@ -1,7 +1,7 @@
 """Taking a queued job back: one that is cancelled is never enrolled, and one that is enrolled is never cancelled.
 
-Who decides jobs locks the customers' rows first and then reads the jobs that wait. So whoever holds the customer's row
-comes before the decision as a whole, or after it.
+A worker that decides jobs locks the customers' rows first and then reads the jobs that wait. So whoever holds the
+customer's row comes before the decision as a whole, or after it.
 """
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from journeys.job_ids import parse_job_id
 from journeys.lookups import JobNotFound, JobState, job_state
 from journeys.models import EnrollmentJob
 
-_REASON = "Cancelled by a call, before it was decided."
+CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."
 
 
 class JobAlreadyDecided(Refusal):
@@ -42,7 +42,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
         cancelled = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.CANCELLED,
             result=EnrollmentJob.Result.CANCELLED,
-            reason=_REASON,
+            reason=CANCELLED_BY_A_CALL,
             decided_at=Now(),
         )
         if cancelled:

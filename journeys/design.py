@@ -94,7 +94,7 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
 
 
 def check_journey(journey: Journey, *, steps: object, exit_on: object = None) -> None:
-    """Whether the journey, saved or not, could be kept as it is with these steps and ends. Raises InvalidJourney."""
+    """Raises InvalidJourney unless the journey, saved or not, could be kept as it is with these steps and ends."""
     _check_fields(journey)
     _check_trigger(journey)
     _check_event_where(journey)

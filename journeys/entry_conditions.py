@@ -29,10 +29,7 @@ WHERE job.journey_id = {} AND {}
 
 
 def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
-    """Whether a journey of this trigger type may have these conditions (null: none).
-
-    Raises InvalidCondition, whose message names the place.
-    """
+    """Raises InvalidCondition, whose message names the place, unless such a journey may have these (null: none)."""
     if conditions is not None:
         parse_condition(conditions, roots=_ROOTS[Journey.TriggerType(trigger_type)], place="entryConditions")
 

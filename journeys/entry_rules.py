@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a decision comes to; the stored results of a job are among these."""
+    """What a decision comes to. A job's result is one of these, or says that there was none (models/entering.py)."""
 
     ENROLLED = "enrolled"
     ALREADY_ENROLLED = "already_enrolled"

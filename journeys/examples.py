@@ -10,6 +10,7 @@ from journeys.answers import (
     SingleData,
     TriggerData,
 )
+from journeys.cancellation import CANCELLED_BY_A_CALL
 from journeys.dry_run_answers import (
     DryRunData,
     NamedData,
@@ -144,7 +145,7 @@ CANCELLED_JOB = JobData(
     customerId=ADA,
     status="cancelled",
     result="cancelled",
-    reason="Cancelled by a call, before it was decided.",
+    reason=CANCELLED_BY_A_CALL,
     enrollmentId=None,
     queuedAt=QUEUED_AT,
     decidedAt="2026-11-20T19:08:00.310Z",

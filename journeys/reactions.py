@@ -81,7 +81,8 @@ JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state = 'active'
   AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
 """
-# The same of one customer and one name; a function, because it is to see what was committed before the row was locked.
+# The predicate of _INSIDERS for one customer and one name; in a function (migrations/0011_notice_after_the_lock.py),
+# because it is to see what was committed before the row was locked.
 _NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
 
 

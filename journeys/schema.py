@@ -4,21 +4,19 @@ from drf_spectacular.utils import OpenApiParameter
 
 from customers.audience import ErrorResolvingSegments
 from customers.conditions import InvalidCondition
-from customers.lookup import CustomerNotFound
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
-from engage.schema.calls import ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.cancellation import JobAlreadyDecided
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
 from journeys.lookups import JobNotFound, TriggerNotFound
-from journeys.serializers import BULK, DRY_RUN, SINGLE, TriggerBody
-from journeys.trigger import InvalidJourneyType, JourneyNotFound
+from journeys.serializers import BULK, DRY_RUN, NOBODY_NAMED, SINGLE, TriggerBody
+from journeys.trigger import InvalidJourneyType, JourneyNotFound, Recipient
 
 _TAG = "Journeys"
-_WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
 
 _TRIGGER_BODY = Body(
     TriggerBody,
@@ -52,7 +50,7 @@ customer as a worker would at this moment, and for one customer walks the journe
 wait to wait. Nothing is written and nothing is queued; it counts against the limit.
 """,
     parameters=[
-        _WORKSPACE_ID,
+        WORKSPACE_ID,
         path_id("journey_id", "The id of the journey to trigger, which must be active."),
         OpenApiParameter(
             DRY_RUN, bool, OpenApiParameter.QUERY, description="`true` for a dry run: nothing is queued.", default=False
@@ -94,15 +92,13 @@ wait to wait. Nothing is written and nothing is queued; it counts against the li
         ),
     ],
     refusals=[
-        MissingParameter("At least one of external_id, email, customerId, external_ids, segment_ids must be present."),
+        MissingParameter(NOBODY_NAMED),
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
         InvalidCondition("segment vip: conditions.any[0].op is 'like', which is none of the known ones."),
         JourneyNotFound(examples.JOURNEY),
-        CustomerNotFound(
-            named="external_id, 'ada'", advice="The customer must exist before a journey is triggered for them."
-        ),
+        Recipient(field="external_id", value="ada").not_found(),
     ],
 )
 
@@ -111,7 +107,7 @@ describe_job = ServerCall(
     tag=_TAG,
     summary="What became of a job",
     description="A job is one customer, queued by one trigger. A worker decides it by the journey's entry rules.",
-    parameters=[_WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
     answers=[
         Answer(
             data=answers.JobData,
@@ -133,7 +129,7 @@ describe_cancel = ServerCall(
 Takes one customer out of a trigger before a worker has decided. It is exact, without a period of grace: a job that is
 cancelled is never enrolled. Cancelling it again changes nothing, and is answered alike.
 """,
-    parameters=[_WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
     answers=[
         Answer(
             data=answers.JobData,
@@ -154,7 +150,7 @@ describe_trigger_state = ServerCall(
     tag=_TAG,
     summary="What became of a trigger",
     description="Counts the jobs of one trigger by their status and by their result.",
-    parameters=[_WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the trigger's answer.")],
+    parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the trigger's answer.")],
     answers=[
         Answer(
             data=answers.TriggerData,

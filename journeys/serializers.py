@@ -15,6 +15,7 @@ MAX_SEGMENT_IDS = 10
 SINGLE = ("customerId", "external_id", "email")  # in order of precedence
 BULK = ("external_ids", "segment_ids")
 DRY_RUN = "dryRun"
+NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
 
 
 def _identifier(help_text: str) -> TextField:
@@ -105,9 +106,7 @@ def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience
     if single:
         return Recipient(field=single[0], value=values[single[0]])  # type: ignore[arg-type]
     if not any(values[name] for name in bulk):
-        raise MissingParameter(
-            "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
-        )
+        raise MissingParameter(NOBODY_NAMED)
     return Audience(
         external_ids=tuple(values["external_ids"]) if "external_ids" in values else None,
         segment_ids=tuple(values["segment_ids"]) if "segment_ids" in values else None,

@@ -40,8 +40,7 @@ class TriggerView(ServerView):
     def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
         is_dry = read_dry_run(request.query_params)
-        if workspace_id != self.api_key.workspace_id:
-            raise JourneyNotFound(journey_id)  # the same as for a missing one: nobody learns what exists elsewhere
+        self.require_own(workspace_id, otherwise=JourneyNotFound(journey_id))
         match call.target:
             case Recipient() as recipient if is_dry:
                 return self._try_one(journey_id, recipient, call)
@@ -113,15 +112,13 @@ class JobView(ServerView):
 
     @schema.describe_job
     def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
-        if workspace_id != self.api_key.workspace_id:
-            raise JobNotFound(job_id)
+        self.require_own(workspace_id, otherwise=JobNotFound(job_id))
         job = job_state(workspace_id=workspace_id, job_id=job_id)
         return success(answers.JOB_MESSAGE, answers.job_data(job))
 
     @schema.describe_cancel
     def delete(self, request: Request, workspace_id: str, job_id: str) -> Response:
-        if workspace_id != self.api_key.workspace_id:
-            raise JobNotFound(job_id)
+        self.require_own(workspace_id, otherwise=JobNotFound(job_id))
         job = cancel_job(workspace_id=workspace_id, job_id=job_id)
         return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
@@ -134,7 +131,6 @@ class TriggerStateView(ServerView):
 
     @schema.describe_trigger_state
     def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
-        if workspace_id != self.api_key.workspace_id:
-            raise TriggerNotFound(trigger_id)
+        self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
         trigger = trigger_state(workspace_id=workspace_id, trigger_id=trigger_id)
         return success(answers.TRIGGER_MESSAGE, answers.trigger_data(trigger))

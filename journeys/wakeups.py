@@ -2,7 +2,8 @@
 
 A message may be lost or doubled. What is to be done stands in PostgreSQL; a sweeper publishes again what waits too
 long. So publishing is never repeated, raises nothing that Redis is to blame for, and is left out while it is away; who
-publishes after a commit does it with `robust`, and as a function that has a name, because Django logs that.
+publishes after a commit does it with `robust`, and not as a `functools.partial`: it has no `__qualname__`, which Django
+logs where it raises.
 """
 
 from collections.abc import Sequence

@@ -21,12 +21,20 @@ from journeys.steps.rehearsal import Rehearsal
 from journeys.steps.scene import Occurrence
 
 
-class NoSuchJourney(Refusal):
-    """No journey has this id or key, or more than one workspace has one of this key."""
+class UnknownJourney(Refusal):
+    """No journey has this id or key."""
 
     status = 404
-    error = "Journey not found"
-    code = "journey_not_found"
+    error = "Unknown journey"
+    code = "unknown_journey"
+
+
+class AmbiguousJourney(Refusal):
+    """More than one workspace has a journey of this key."""
+
+    status = 409
+    error = "Ambiguous journey"
+    code = "ambiguous_journey"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +80,8 @@ def _unheard(journey: Journey, event: Occurrence) -> str | None:
 
 
 def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
-    """The journey of this id or key, in this workspace or in whichever has it. Raises NoSuchJourney."""
+    """The journey of this id or key, in this workspace or in whichever has it. Raises UnknownJourney,
+    AmbiguousJourney."""
     journeys = Journey.objects.select_related("workspace").order_by("workspace__key")
     if workspace_key is not None:
         journeys = journeys.filter(workspace__key=workspace_key)
@@ -80,10 +89,12 @@ def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
     found = found or list(journeys.filter(key=name))
     if not found:
         where = "" if workspace_key is None else f" in the workspace {workspace_key!r}"
-        raise NoSuchJourney(f"There is no journey with the id or key {name!r}{where}.")
+        raise UnknownJourney(f"There is no journey with the id or key {name!r}{where}.")
     if len(found) > 1:
         keys = ", ".join(journey.workspace.key for journey in found)
-        raise NoSuchJourney(f"Several workspaces have a journey {name!r}: {keys}. Say which one with --workspace KEY.")
+        raise AmbiguousJourney(
+            f"Several workspaces have a journey {name!r}: {keys}. Say which one with --workspace KEY."
+        )
     return found[0]
 
 

@@ -1,8 +1,8 @@
 """A server that fell silent: nobody waits for it any more, until it speaks again.
 
-Whoever finds it silent knocks: begins to connect, and does not wait. Who wants a connection then looks whether the
-knock was answered. So an outage costs a process one wait and not one per request, and ends for it when the server first
-speaks.
+The first to find it silent knocks: it begins to connect, and does not wait. Whoever wants a connection then looks
+whether the knock was answered. So an outage costs a process one wait and not one per request, and ends for it when the
+server first speaks.
 """
 
 import select

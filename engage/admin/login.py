@@ -1,4 +1,4 @@
-"""The form by which staff log in: who guesses passwords is not let guess for long."""
+"""The form by which staff log in. Attempts are limited per address."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ from engage.object_ids import ObjectIdField, is_object_id
 
 
 class _EditedFields(admin.ModelAdmin[Any]):
-    """Stands behind Unfold's own classes, which first save and then do what a button of the page says."""
+    """Saves what an edit changed. Last of the bases: Unfold's own call it, and then do what a button asks for."""
 
     stamps: ClassVar[tuple[str, ...]] = ()
 

@@ -1,6 +1,6 @@
 """How the interface is described in the OpenAPI document: what the calls of every app share.
 
-Each app has a module `schema` that describes its calls with `calls.server_call` and `calls.sdk_call`. The shapes of the
+Each app has a module `schema` that describes its calls with `calls.ServerCall` and `calls.SdkCall`. The shapes of the
 answers are the types that the code builds them with; the bodies are the serializers that read them; the errors are the
 refusals that are raised. So nothing is said here that the code says already.
 """

@@ -9,11 +9,12 @@ from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import exceptions
 
-from engage.authentication import InvalidAppId, OriginNotAllowed, Unauthorized
+from engage.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
 from engage.envelope import as_refusal
 from engage.errors import BodyTooLarge, InvalidRequest, Refusal
 from engage.idempotency import IdempotencyKeyReused, RequestInProgress
-from engage.inflation import InvalidGzip
+from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.parsing import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES, body_too_large
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
 from engage.schema.responses import Answer, failures, successes
@@ -32,7 +33,7 @@ _EVERY_CALL = (
 _CALL_WITH_BODY = (
     InvalidRequest("external_id must be a string, but a number came."),
     InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
-    InvalidGzip("The body is gzip that ends too early."),
+    InvalidGzip(GZIP_TOO_SHORT),
     as_refusal(exceptions.UnsupportedMediaType("text/plain")),
 )
 _REQUEST_ID = OpenApiParameter(
@@ -57,6 +58,9 @@ _IDEMPOTENCY_KEY = OpenApiParameter(
 def path_id(name: str, description: str) -> OpenApiParameter:
     """An id in the path, by the name that it has in the route."""
     return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
+
+
+WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,26 +125,17 @@ class ServerCall(_Call):
     """A call of a server, which sends an API key, and ids in the path."""
 
     def _of_every_such_call(self) -> list[Refusal]:
-        return [
-            Unauthorized("The API key is not valid: it is unknown, revoked or expired."),
-            as_refusal(Http404()),
-        ]
+        return [Unauthorized(KEY_NOT_VALID), as_refusal(Http404())]
 
     def _body_too_large(self) -> BodyTooLarge:
-        return BodyTooLarge("The body is larger than 1024 KiB.")
+        return body_too_large(MAX_BODY_BYTES)
 
 
 class SdkCall(_Call):
     """A call of an app's SDK, which sends an app id."""
 
     def _of_every_such_call(self) -> list[Refusal]:
-        return [
-            InvalidRequest(
-                "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
-            ),
-            InvalidAppId("The header X-App-Id must hold the id of an enabled app."),
-            OriginNotAllowed("https://elsewhere.example"),
-        ]
+        return [InvalidRequest(KEY_LEAKED), InvalidAppId(), OriginNotAllowed("https://elsewhere.example")]
 
     def _body_too_large(self) -> BodyTooLarge:
-        return BodyTooLarge("The body is larger than 64 KiB.")
+        return body_too_large(MAX_SDK_BODY_BYTES)

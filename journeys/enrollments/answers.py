@@ -7,7 +7,7 @@ from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.paging import written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
-from journeys.enrollments.by_customer import Entrance, Naming, NamingsPage
+from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
 from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
@@ -104,7 +104,7 @@ class EnrollmentHistoryData(EnrollmentData):
     nextCursor: Annotated[str | None, _NEXT_CURSOR]
 
 
-class EntranceData(TypedDict):
+class TriggeredEnrollmentData(TypedDict):
     """The enrollment that came of a trigger."""
 
     enrollmentId: Annotated[ObjectId, "The enrollment's id; its own look-up tells its history."]
@@ -116,7 +116,7 @@ class EntranceData(TypedDict):
     endedAt: Annotated[Instant | None, "null while it is active."]
 
 
-class NamingData(TypedDict):
+class CustomerTriggerData(TypedDict):
     """One trigger that named the customer, and what was decided."""
 
     journeyId: Annotated[ObjectId, "The journey."]
@@ -133,14 +133,14 @@ class NamingData(TypedDict):
     reason: Annotated[str | None, "Why, or why not, in words; null while it is queued."]
     queuedAt: Instant
     decidedAt: Annotated[Instant | None, "null while it is queued."]
-    enrollment: Annotated[EntranceData | None, "null where the customer was not enrolled."]
+    enrollment: Annotated[TriggeredEnrollmentData | None, "null where the customer was not enrolled."]
 
 
 class CustomerJourneysData(TypedDict):
     """A page of what named a customer for journeys."""
 
     customerId: Annotated[ObjectId, "The customer."]
-    triggers: Annotated[list[NamingData], "The newest first."]
+    triggers: Annotated[list[CustomerTriggerData], "The newest first."]
     nextCursor: Annotated[str | None, _NEXT_CURSOR]
 
 
@@ -217,39 +217,39 @@ def _attempt_data(attempt: WebhookAttempt) -> AttemptData:
     }
 
 
-def customer_journeys_data(customer_id: str, page: NamingsPage) -> CustomerJourneysData:
+def customer_journeys_data(customer_id: str, page: CustomerTriggersPage) -> CustomerJourneysData:
     return {
         "customerId": customer_id,
-        "triggers": [_naming_data(naming) for naming in page.namings],
+        "triggers": [_customer_trigger_data(trigger) for trigger in page.triggers],
         "nextCursor": written_cursor([page.last.queued_ms, page.last.journey_id]) if page.last else None,
     }
 
 
-def _naming_data(naming: Naming) -> NamingData:
+def _customer_trigger_data(trigger: CustomerTrigger) -> CustomerTriggerData:
     return {
-        "journeyId": naming.journey_id,
-        "journeyName": naming.journey_name,
-        "triggerId": naming.trigger_id,
-        "form": naming.form,
-        "eventId": naming.event_id,
-        "eventName": naming.event_name,
-        "jobId": naming.job_id,
-        "status": naming.status,
-        "result": naming.result or None,
-        "reason": naming.reason or None,
-        "queuedAt": iso_utc(naming.queued_at),
-        "decidedAt": iso_utc_or_none(naming.decided_at),
-        "enrollment": _entrance_data(naming.entrance) if naming.entrance else None,
+        "journeyId": trigger.journey_id,
+        "journeyName": trigger.journey_name,
+        "triggerId": trigger.trigger_id,
+        "form": trigger.form,
+        "eventId": trigger.event_id,
+        "eventName": trigger.event_name,
+        "jobId": trigger.job_id,
+        "status": trigger.status,
+        "result": trigger.result or None,
+        "reason": trigger.reason or None,
+        "queuedAt": iso_utc(trigger.queued_at),
+        "decidedAt": iso_utc_or_none(trigger.decided_at),
+        "enrollment": _triggered_enrollment_data(trigger.enrollment) if trigger.enrollment else None,
     }
 
 
-def _entrance_data(entrance: Entrance) -> EntranceData:
+def _triggered_enrollment_data(enrollment: TriggeredEnrollment) -> TriggeredEnrollmentData:
     return {
-        "enrollmentId": entrance.id,
-        "state": entrance.state,
-        "stepId": entrance.step_id or None,
-        "goesOnAt": iso_utc_or_none(entrance.goes_on_at),
-        "exitReason": entrance.exit_reason or None,
-        "enteredAt": iso_utc(entrance.entered_at),
-        "endedAt": iso_utc_or_none(entrance.ended_at),
+        "enrollmentId": enrollment.id,
+        "state": enrollment.state,
+        "stepId": enrollment.step_id or None,
+        "goesOnAt": iso_utc_or_none(enrollment.goes_on_at),
+        "exitReason": enrollment.exit_reason or None,
+        "enteredAt": iso_utc(enrollment.entered_at),
+        "endedAt": iso_utc_or_none(enrollment.ended_at),
     }

@@ -22,7 +22,7 @@ _START = Place(queued_ms=2**53, journey_id="")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entrance:
+class TriggeredEnrollment:
     """The enrollment that came of a job."""
 
     id: str
@@ -35,7 +35,7 @@ class Entrance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Naming:
+class CustomerTrigger:
     """A job of the customer with its trigger, and the enrollment where there is one.
 
     `result`, `reason` and `decided_at` are empty while the job is queued. `event_name` is None where no event
@@ -55,14 +55,14 @@ class Naming:
     reason: str
     queued_at: datetime
     decided_at: datetime | None
-    entrance: Entrance | None
+    enrollment: TriggeredEnrollment | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamingsPage:
+class CustomerTriggersPage:
     """The newest first; `last` is where it ended, where more follow."""
 
-    namings: Sequence[Naming]
+    triggers: Sequence[CustomerTrigger]
     last: Place | None
 
 
@@ -98,7 +98,9 @@ ORDER BY job.queued_ms DESC, job.journey_id DESC
 _OF_THE_ENROLLMENT = 13
 
 
-def namings_page(*, workspace_id: str, customer_id: str, after: Place | None, limit: int) -> NamingsPage:
+def customer_triggers_page(
+    *, workspace_id: str, customer_id: str, after: Place | None, limit: int
+) -> CustomerTriggersPage:
     """At most `limit` jobs of the customer, in one statement; empty where the workspace has no such customer."""
     place = after or _START
     parameters: dict[str, str | int] = {
@@ -110,15 +112,15 @@ def namings_page(*, workspace_id: str, customer_id: str, after: Place | None, li
     }
     with connection.cursor() as cursor:
         cursor.execute(_PAGE, parameters)
-        found = [_naming(row) for row in cursor.fetchall()]
+        found = [_customer_trigger(row) for row in cursor.fetchall()]
     shown = found[:limit]
-    return NamingsPage(namings=shown, last=shown[-1].place if len(found) > limit else None)
+    return CustomerTriggersPage(triggers=shown, last=shown[-1].place if len(found) > limit else None)
 
 
-def _naming(row: Sequence[Any]) -> Naming:
+def _customer_trigger(row: Sequence[Any]) -> CustomerTrigger:
     customer_id, queued_ms, journey_id, journey_name, trigger_id, form, event_id, event_name, *rest = row
     status, result, reason, queued_at, decided_at = rest[:5]
-    return Naming(
+    return CustomerTrigger(
         job_id=job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=queued_ms),
         place=Place(queued_ms=queued_ms, journey_id=journey_id),
         journey_id=journey_id,
@@ -132,15 +134,15 @@ def _naming(row: Sequence[Any]) -> Naming:
         reason=reason,
         queued_at=queued_at,
         decided_at=decided_at,
-        entrance=_entrance(row[_OF_THE_ENROLLMENT:]),
+        enrollment=_enrollment(row[_OF_THE_ENROLLMENT:]),
     )
 
 
-def _entrance(row: Sequence[Any]) -> Entrance | None:
+def _enrollment(row: Sequence[Any]) -> TriggeredEnrollment | None:
     if row[0] is None:
         return None
     enrollment_id, state, step_id, goes_on_at, exit_reason, entered_at, ended_at = row
-    return Entrance(
+    return TriggeredEnrollment(
         id=enrollment_id,
         state=state,
         step_id=step_id,

@@ -4,11 +4,11 @@ from engage.paging import written_cursor
 from journeys.enrollments.answers import (
     AttemptData,
     CustomerJourneysData,
+    CustomerTriggerData,
     EnrollmentData,
     EnrollmentHistoryData,
-    EntranceData,
-    NamingData,
     StepData,
+    TriggeredEnrollmentData,
     WebhookData,
 )
 from journeys.examples import ADA, ADAS_JOB, JOURNEY, QUEUED_AT, TRIGGER
@@ -103,7 +103,7 @@ EXITED = EnrollmentData(
 CUSTOMER_JOURNEYS = CustomerJourneysData(
     customerId=ADA,
     triggers=[
-        NamingData(
+        CustomerTriggerData(
             journeyId=JOURNEY,
             journeyName="Order follow-up",
             triggerId="6a0b1c31e4b0a1d2c3e4f507",
@@ -118,7 +118,7 @@ CUSTOMER_JOURNEYS = CustomerJourneysData(
             decidedAt="2026-11-20T19:08:03.090Z",
             enrollment=None,
         ),
-        NamingData(
+        CustomerTriggerData(
             journeyId=JOURNEY,
             journeyName="Order follow-up",
             triggerId=TRIGGER,
@@ -131,7 +131,7 @@ CUSTOMER_JOURNEYS = CustomerJourneysData(
             reason="The customer met the entry rules.",
             queuedAt=QUEUED_AT,
             decidedAt=_ENTERED_AT,
-            enrollment=EntranceData(
+            enrollment=TriggeredEnrollmentData(
                 enrollmentId=ENROLLMENT,
                 state="exited",
                 stepId="tell-shop",

@@ -3,18 +3,18 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
-from engage.authentication import WorkspaceNotFound
 from engage.errors import InvalidRequest, MissingParameter
+from engage.paging import InvalidCursor
 from engage.schema.bodies import Body
-from engage.schema.calls import ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
+from engage.views import WorkspaceNotFound
 from journeys.enrollments import answers, examples
 from journeys.enrollments.exiting import EnrollmentAlreadyEnded
 from journeys.enrollments.lookup import EnrollmentNotFound
 from journeys.enrollments.serializers import MOST_STEPS, MOST_TRIGGERS, STEPS, TRIGGERS, ExitBody
 
 _TAG = "Journeys"
-_WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
 _ENROLLMENT_ID = path_id("enrollment_id", "The enrollment's id, as the look-up of its job tells it.")
 
 
@@ -28,7 +28,7 @@ def _page(*, default: int, at_most: int) -> list[OpenApiParameter]:
 
 _BAD_PAGE = [
     InvalidRequest("limit must be a whole number from 1 to 100."),
-    InvalidRequest("cursor must be the nextCursor of an answer to the same call."),
+    InvalidCursor(),
 ]
 
 describe_history = ServerCall(
@@ -42,7 +42,7 @@ the request and its attempts.
 The steps come page by page in their order: {STEPS} unless `limit` says otherwise, at most {MOST_STEPS}. A journey
 with a loop may have a long history; read on with `nextCursor`.
 """,
-    parameters=[_WORKSPACE_ID, _ENROLLMENT_ID, *_page(default=STEPS, at_most=MOST_STEPS)],
+    parameters=[WORKSPACE_ID, _ENROLLMENT_ID, *_page(default=STEPS, at_most=MOST_STEPS)],
     answers=[
         Answer(
             data=answers.EnrollmentHistoryData,
@@ -62,7 +62,7 @@ The customer leaves the journey at once. It is exact, without a period of grace:
 not being sent at this moment is not sent any more. An enrollment that has ended before stays as it is, and the call is
 refused.
 """,
-    parameters=[_WORKSPACE_ID, _ENROLLMENT_ID],
+    parameters=[WORKSPACE_ID, _ENROLLMENT_ID],
     body=Body(ExitBody),
     requests=examples.EXITS,
     answers=[
@@ -89,7 +89,7 @@ customer was not enrolled, and how the enrollment went. {TRIGGERS} a page unless
 because of its age is not there any more.
 """,
     parameters=[
-        _WORKSPACE_ID,
+        WORKSPACE_ID,
         path_id("customer_id", "The customer's id in this service."),
         *_page(default=TRIGGERS, at_most=MOST_TRIGGERS),
     ],

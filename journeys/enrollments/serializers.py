@@ -4,10 +4,9 @@ from typing import Any
 
 from django.http import QueryDict
 
-from engage.errors import InvalidRequest
 from engage.fields import BodySerializer, TextField
 from engage.object_ids import is_object_id
-from engage.paging import read_cursor, read_limit
+from engage.paging import InvalidCursor, read_cursor, read_limit
 from journeys.enrollments.by_customer import Place
 
 LONGEST_REASON = 500
@@ -44,5 +43,5 @@ def read_triggers_query(query: QueryDict) -> tuple[Place | None, int]:
         return None, limit
     queued_ms, journey_id = cursor
     if not is_object_id(journey_id):
-        raise InvalidRequest("cursor must be the nextCursor of an answer to the same call.")
+        raise InvalidCursor
     return Place(queued_ms=queued_ms, journey_id=journey_id), limit

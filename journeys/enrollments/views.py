@@ -4,11 +4,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from customers.lookup import customer_by_id
-from customers.views import WorkspaceView
 from engage.envelope import success
-from engage.views import ServerView
+from engage.views import ServerView, WorkspaceView
 from journeys.enrollments import answers, schema
-from journeys.enrollments.by_customer import namings_page
+from journeys.enrollments.by_customer import customer_triggers_page
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.enrollments.lookup import EnrollmentNotFound, enrollment_state, history_page
 from journeys.enrollments.serializers import read_exit, read_history_query, read_triggers_query
@@ -23,8 +22,7 @@ class EnrollmentView(ServerView):
     @schema.describe_history
     def get(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:
         after, limit = read_history_query(request.query_params)
-        if workspace_id != self.api_key.workspace_id:
-            raise EnrollmentNotFound(enrollment_id)
+        self.require_own(workspace_id, otherwise=EnrollmentNotFound(enrollment_id))
         state = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
         page = history_page(state.enrollment, after=after, limit=limit)
         return success(answers.ENROLLMENT_MESSAGE, answers.history_data(state, page))
@@ -38,8 +36,7 @@ class EnrollmentExitView(ServerView):
     @schema.describe_exit
     def post(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:
         reason = read_exit(request.data)
-        if workspace_id != self.api_key.workspace_id:
-            raise EnrollmentNotFound(enrollment_id)
+        self.require_own(workspace_id, otherwise=EnrollmentNotFound(enrollment_id))
         state = exit_enrollment(workspace_id=workspace_id, enrollment_id=enrollment_id, reason=reason)
         return success(answers.EXITED_MESSAGE, answers.enrollment_data(state))
 
@@ -53,5 +50,5 @@ class CustomerJourneysView(WorkspaceView):
     def get(self, request: Request, workspace_id: str, customer_id: str) -> Response:
         after, limit = read_triggers_query(request.query_params)
         customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
-        page = namings_page(workspace_id=workspace_id, customer_id=customer.id, after=after, limit=limit)
+        page = customer_triggers_page(workspace_id=workspace_id, customer_id=customer.id, after=after, limit=limit)
         return success(answers.TRIGGERS_MESSAGE, answers.customer_journeys_data(customer.id, page))

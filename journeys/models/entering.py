@@ -11,6 +11,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id
 from journeys.models.design import Journey
 
@@ -95,12 +96,12 @@ class EnrollmentJob(models.Model):
         CANCELLED = "cancelled"
 
     class Result(models.TextChoices):
-        ENROLLED = "enrolled"
-        ALREADY_ENROLLED = "already_enrolled"
-        MAX_ENTRIES_REACHED = "max_entries_reached"
-        CONDITIONS_NOT_MET = "conditions_not_met"
-        JOURNEY_INACTIVE = "journey_inactive"
-        CUSTOMER_DELETED = "customer_deleted"
+        ENROLLED = Verdict.ENROLLED.value
+        ALREADY_ENROLLED = Verdict.ALREADY_ENROLLED.value
+        MAX_ENTRIES_REACHED = Verdict.MAX_ENTRIES_REACHED.value
+        CONDITIONS_NOT_MET = Verdict.CONDITIONS_NOT_MET.value
+        JOURNEY_INACTIVE = Verdict.JOURNEY_INACTIVE.value
+        CUSTOMER_DELETED = Verdict.CUSTOMER_DELETED.value
         FAILED = "failed"
         CANCELLED = "cancelled"
 
@@ -173,6 +174,7 @@ class Chunk(models.Model):
             models.UniqueConstraint(fields=["trigger", "start"], name="chunk_in_trigger"),
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
         ]
+        # Serves a worker's claim, lane by lane, and the sweeper's look at who waits too long.
         indexes: ClassVar = [models.Index(fields=["lane", "turn_at"], name="chunk_by_turn")]
 
     def __str__(self) -> str:

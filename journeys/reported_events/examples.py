@@ -2,8 +2,8 @@
 
 from customers.answers import item_failed
 from customers.examples import ADA
-from customers.lookup import CustomerNotFound
 from journeys.reported_events.answers import EventItemRecorded, ReportedEventData, ReportedEventsData
+from journeys.reported_events.recording import unknown_customer
 
 EVENT = "6a0b1c2de4b0a1d2c3e4f5e1"
 _ORDERED = {"external_id": "ada", "eventName": "ordered", "eventProperties": {"orderId": "A-1042", "total": 59.9}}
@@ -12,7 +12,7 @@ REPORTS = {
     "One event": {**_ORDERED, "occurredAt": "2026-11-20T19:07:58Z"},
     "Many events": {"events": [_ORDERED, {"email": "nobody@example.com", "eventName": "ordered"}]},
 }
-UNKNOWN = CustomerNotFound(named="email", advice="The customer must exist before an event is reported of them.")
+UNKNOWN = unknown_customer("email")
 RECORDED = ReportedEventData(eventId=EVENT, customerId=ADA)
 MANY_RECORDED = ReportedEventsData(
     recorded=1,

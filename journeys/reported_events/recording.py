@@ -71,14 +71,17 @@ def record_reported_events(
     ]
 
 
+def unknown_customer(identifier: str) -> CustomerNotFound:
+    """The refusal of an event of somebody who is not known by this identifier, of which it tells the name."""
+    return CustomerNotFound(named=identifier, advice="The customer must exist before an event is reported of them.")
+
+
 def _outcome(event: ReportedEvent | Refusal, known: Mapping[Reference, str], workspace_id: str) -> NewEvent | Refusal:
     if isinstance(event, Refusal):
         return event
     customer_id = known.get(event.customer)
     if customer_id is None:
-        return CustomerNotFound(
-            named=event.customer.name, advice="The customer must exist before an event is reported of them."
-        )
+        return unknown_customer(event.customer.name)
     return NewEvent(
         workspace_id=workspace_id,
         customer_id=customer_id,

@@ -1,15 +1,15 @@
 """The report of events in the OpenAPI document."""
 
 from customers.lookup import IDENTIFIER_NAMES
-from engage.authentication import WorkspaceNotFound
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded, BodySerializer
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
-from engage.schema.calls import ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
+from engage.views import WorkspaceNotFound
 from journeys.reported_events import answers, examples
-from journeys.reported_events.serializers import EventBody, EventsBody
+from journeys.reported_events.serializers import IN_THE_FUTURE, EventBody, EventsBody
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _FORMS = {"email": {"format": "email"}, "occurredAt": {"format": "date-time"}}
@@ -48,7 +48,7 @@ comes, the first in this order decides alone. Nobody is created: an event of an 
 
 `occurredAt` is kept and shown; what the event leads to happens now, also where it tells of the past.
 """,
-    parameters=[path_id("workspace_id", "The workspace's id; it must be the one of the API key.")],
+    parameters=[WORKSPACE_ID],
     body=_BODY,
     requests=examples.REPORTS,
     answers=[
@@ -65,7 +65,7 @@ comes, the first in this order decides alone. Nobody is created: an event of an 
     ],
     refusals=[
         MissingParameter("eventName is required."),
-        InvalidRequest("occurredAt is more than 5 minutes in the future."),
+        InvalidRequest(IN_THE_FUTURE),
         ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
         examples.UNKNOWN,

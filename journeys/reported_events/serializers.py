@@ -13,6 +13,7 @@ from engage.storable_json import describe
 from journeys.reported_events.recording import ReportedEvent
 
 MAX_EVENTS = 1000
+IN_THE_FUTURE = "occurredAt is more than 5 minutes in the future."
 # What the clocks of two machines may differ by.
 _AHEAD = timedelta(minutes=5)
 _OLDEST = timedelta(days=3653)
@@ -97,7 +98,7 @@ def _moment(text: str, now: datetime) -> datetime:
     if moment is None:
         raise InvalidRequest("occurredAt must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
     if moment > now + _AHEAD:
-        raise InvalidRequest("occurredAt is more than 5 minutes in the future.")
+        raise InvalidRequest(IN_THE_FUTURE)
     if moment < now - _OLDEST:
         raise InvalidRequest("occurredAt is more than ten years ago.")
     return moment

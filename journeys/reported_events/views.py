@@ -4,9 +4,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from customers.views import WorkspaceView
 from engage.envelope import success
 from engage.replays import once_per_key
+from engage.views import WorkspaceView
 from journeys.reported_events import answers, schema
 from journeys.reported_events.recording import ReportedEvent, record_reported_event, record_reported_events
 from journeys.reported_events.serializers import read_report

@@ -21,7 +21,8 @@ class ClaimedEnrollment:
 
 
 # Customers and enrollments are locked for the statement only, and skipped where somebody else is busy with them; of one
-# customer's enrollments one is taken, since what it does may concern the others. Who was tried before is taken alone.
+# customer's enrollments one is taken, since what it does may concern the others. One that was tried before is taken
+# alone.
 # The lease is short: as long as the walker lives, it is the customers' locks that keep others away.
 #
 # The planner's statistics may be of a moment when nobody was due, or nobody there, so it has no choice: each customer

@@ -51,8 +51,8 @@ class Round:
 def walk_due(*, seconds: float) -> Round:
     """Walks due enrollments, batch by batch, until none is due or the time is up.
 
-    Whose customer is busy is passed over, and looked for again a little later: whoever is busy with them need not know
-    that somebody wants to walk, and the wake-up for it was this one.
+    Enrollments whose customer is locked are skipped, and looked for again within this turn: whoever holds the lock need
+    not know that somebody wants to walk, and so sends no other wake-up.
     """
     done, until, looks = Round(), time.monotonic() + seconds, _LOOKS
     while True:

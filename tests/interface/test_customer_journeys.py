@@ -103,8 +103,8 @@ def test_an_exited_enrollment_tells_its_reason(server: ServerClient, ada: Custom
     let_workers_walk()
     path = f"/api/v1/journeys/{journey.workspace_id}/enrollments/{Enrollment.objects.get().id}/exit"
     data(server.post(path, {"reason": "Refunded."}), status=200)
-    (naming,) = read(server, ada)["triggers"]
-    entered = naming["enrollment"]
+    (named,) = read(server, ada)["triggers"]
+    entered = named["enrollment"]
     assert (entered["state"], entered["exitReason"], entered["goesOnAt"]) == ("exited", "Refunded.", None)
     assert entered["endedAt"] is not None
 
@@ -128,8 +128,8 @@ def test_who_waits_for_a_webhook_goes_on_when_that_is_tried_next(
         WebhookDelivery.objects.create(
             workspace_id=ada.workspace_id, enrollment=whose, ordinal=ordinal, state=state, due_at=due
         )
-    (naming,) = read(server, ada)["triggers"]
-    assert naming["enrollment"]["goesOnAt"] == iso_utc(due_at)
+    (named,) = read(server, ada)["triggers"]
+    assert named["enrollment"]["goesOnAt"] == iso_utc(due_at)
 
 
 def test_an_event_that_named_the_customer_is_there_by_its_name(
@@ -137,19 +137,19 @@ def test_an_event_that_named_the_customer_is_there_by_its_name(
 ) -> None:
     JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
     event = data(server.post(customers_path(acme, "events"), {"external_id": "ada", "eventName": "ordered"}))
-    (naming,) = read(server, ada)["triggers"]
-    assert (naming["eventId"], naming["eventName"], naming["form"]) == (event["eventId"], "ordered", "single")
+    (named,) = read(server, ada)["triggers"]
+    assert (named["eventId"], named["eventName"], named["form"]) == (event["eventId"], "ordered", "single")
     Event.objects.all().delete()
-    (naming,) = read(server, ada)["triggers"]
-    assert (naming["eventId"], naming["eventName"]) == (None, None)
+    (named,) = read(server, ada)["triggers"]
+    assert (named["eventId"], named["eventName"]) == (None, None)
 
 
 def test_a_cancelled_job_is_there_with_its_reason(server: ServerClient, ada: Customer, journey: Journey) -> None:
     job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
     data(server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{job_id}"), status=200)
-    (naming,) = read(server, ada)["triggers"]
-    assert (naming["status"], naming["result"]) == ("cancelled", "cancelled")
-    assert naming["reason"] == "Cancelled by a call, before it was decided."
+    (named,) = read(server, ada)["triggers"]
+    assert (named["status"], named["result"]) == ("cancelled", "cancelled")
+    assert named["reason"] == "Cancelled by a call, before it was decided."
 
 
 def test_nothing_named_the_customer(server: ServerClient, ada: Customer) -> None:
@@ -174,7 +174,7 @@ def test_it_is_read_page_by_page_and_nothing_stands_there_twice_or_is_missing(
         while cursor is not None:
             page = read(server, ada, f"?limit={limit}&cursor={cursor}")
             assert 1 <= len(page["triggers"]) <= limit
-            seen += [naming["jobId"] for naming in page["triggers"]]
+            seen += [named["jobId"] for named in page["triggers"]]
             cursor = page["nextCursor"]
         assert seen == wanted
 

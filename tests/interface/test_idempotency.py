@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from bridge.models import Interaction
@@ -332,7 +333,11 @@ def test_old_records_are_pruned_in_batches(server: ServerClient, journey: Journe
     now = timezone.now()
     ids = list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True))
     IdempotencyRecord.objects.filter(id__in=ids[:3]).update(created_at=now - timedelta(hours=24, seconds=1))
-    assert [prune_idempotency_records(now=now, batch=2) for _ in range(3)] == [2, 1, 0]
+    assert prune_idempotency_records(now=now, dry_run=True) == 3
+    assert IdempotencyRecord.objects.count() == 5
+    with CaptureQueriesContext(connection) as queries:
+        assert prune_idempotency_records(now=now, batch=2) == 3
+    assert len([query for query in queries if query["sql"].startswith("DELETE")]) == 2
     assert list(IdempotencyRecord.objects.order_by("id").values_list("id", flat=True)) == ids[3:]
 
 

@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from bridge.retention import INTERACTIONS
-from engage.idempotency import KEPT_FOR, prune_idempotency_records
-from engage.models import IdempotencyRecord
+from engage.idempotency import prune_idempotency_records
 from engage.pruning import Prunable, prune
 from journeys.retention import (
     DELIVERIES,
@@ -47,7 +46,7 @@ class Command(BaseCommand):
         for prunable, setting in _RETENTION:
             self._prune(prunable, setting, now=now, dry_run=dry_run)
         self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
-        self._tell("idempotency records", _prune_idempotency_records(now=now, dry_run=dry_run))
+        self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))
 
     def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:
         days = getattr(settings, setting)
@@ -63,12 +62,3 @@ class Command(BaseCommand):
 
     def _tell(self, what: str, rows: int, remark: str = "") -> None:
         self.stdout.write(f"{rows:>12,} {what}" + (f" ({remark})" if remark else ""))
-
-
-def _prune_idempotency_records(*, now: datetime, dry_run: bool) -> int:
-    if dry_run:
-        return IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR).count()
-    total = 0
-    while pruned := prune_idempotency_records(now=now):
-        total += pruned
-    return total
