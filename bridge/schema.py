@@ -7,6 +7,7 @@ from bridge.caps import CustomersCreatedLimitExceeded, JourneysStartedLimitExcee
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
+from customers.identifier_rules import LONGEST
 from engage.errors import MissingParameter
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
@@ -23,10 +24,10 @@ identifiers as they are.
 
 _BLANK: Schema = {"pattern": r"^\s*$", "description": "Blank is absent."}
 _IDENTIFIERS: dict[str, Schema] = {
-    "userId": {"maxLength": 255},
-    "external_id": {"maxLength": 255},
-    "email": {"maxLength": 254, "format": "email"},
-    "phone": {"maxLength": 64},
+    "userId": {"maxLength": LONGEST["user_id"]},
+    "external_id": {"maxLength": LONGEST["external_id"]},
+    "email": {"maxLength": LONGEST["email"], "format": "email"},
+    "phone": {"maxLength": LONGEST["phone"]},
 }
 
 

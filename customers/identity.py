@@ -10,6 +10,7 @@ from django.core.validators import validate_email
 from django.db import connection
 
 from customers.fragment import Fragment
+from customers.identifier_rules import LONGEST
 from customers.models import Customer
 from engage.errors import InvalidRequest
 from engage.object_ids import is_object_id
@@ -37,10 +38,10 @@ def identifiers(
     Raises InvalidRequest for a malformed e-mail, and for an identifier too long to be stored.
     """
     return Identifiers(
-        user_id=_stored("userId", user_id, longest=255),
-        external_id=_stored("external_id", external_id, longest=255),
-        email=_stored("email", email, longest=254, form=stored_email),
-        phone=_stored("phone", phone, longest=64, form=stored_phone),
+        user_id=_stored("userId", user_id, longest=LONGEST["user_id"]),
+        external_id=_stored("external_id", external_id, longest=LONGEST["external_id"]),
+        email=_stored("email", email, longest=LONGEST["email"], form=stored_email),
+        phone=_stored("phone", phone, longest=LONGEST["phone"], form=stored_phone),
     )
 
 

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from customers.identifier_rules import LONGEST
 from engage.models import Workspace, key_validator
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -20,10 +21,10 @@ class Customer(models.Model):
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
-    external_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001 (absent is not "")
-    email = models.CharField(max_length=254, null=True, blank=True)  # noqa: DJ001
-    phone = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001
-    user_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001
+    external_id = models.CharField(max_length=LONGEST["external_id"], null=True, blank=True)  # noqa: DJ001 (absent is not "")
+    email = models.CharField(max_length=LONGEST["email"], null=True, blank=True)  # noqa: DJ001
+    phone = models.CharField(max_length=LONGEST["phone"], null=True, blank=True)  # noqa: DJ001
+    user_id = models.CharField(max_length=LONGEST["user_id"], null=True, blank=True)  # noqa: DJ001
     attributes = models.JSONField(default=dict, blank=True, encoder=DjangoJSONEncoder)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -35,7 +36,7 @@ class Customer(models.Model):
                 models.UniqueConstraint(
                     fields=["workspace", field], condition=Q(**{f"{field}__isnull": False}), name=f"customer_{field}"
                 )
-                for field in ("external_id", "email", "phone", "user_id")
+                for field in LONGEST
             ),
         ]
 

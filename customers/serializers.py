@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from customers.identifier_rules import LONGEST
 from customers.identity import Identifiers, identifiers_of
 from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
@@ -26,10 +27,10 @@ class IdentifiersBody(BodySerializer):
 
     aliases = {"externalId": "external_id"}
 
-    external_id = _identifier(255, "The customer's id in your own system.")
-    email = _identifier(254, "An e-mail address; kept in lower case.")
-    phone = _identifier(64, "A phone number; kept as E.164 where it is an international one.")
-    userId = _identifier(255, "The user id that an app's SDK knows.")
+    external_id = _identifier(LONGEST["external_id"], "The customer's id in your own system.")
+    email = _identifier(LONGEST["email"], "An e-mail address; kept in lower case.")
+    phone = _identifier(LONGEST["phone"], "A phone number; kept as E.164 where it is an international one.")
+    userId = _identifier(LONGEST["user_id"], "The user id that an app's SDK knows.")
 
 
 class CustomerBody(IdentifiersBody):
@@ -38,8 +39,8 @@ class CustomerBody(IdentifiersBody):
     customerId = _identifier(1024, "The id in this service, which a new customer does not have.")
     attributes = ObjectField(
         required=False,
-        help_text="Merged into the profile key by key; null deletes a key. At most 64 KiB of JSON, nested at most 10 "
-        "deep. A name has 1 to 255 characters and does not begin with $.",
+        help_text="Merged into the profile key by key; null deletes a key. A name has 1 to 255 characters and does not "
+        "begin with $.",
     )
 
 

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from engage.credentials import new_key
 from engage.object_ids import ObjectIdField
 from engage.rates import HOW_TO_WRITE, RATE
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -58,6 +59,12 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    def take_new_secret(self) -> str:
+        """Gives the key a secret, which replaces the one that it had. It is returned, and kept nowhere; not saved."""
+        fresh = new_key()
+        self.prefix, self.digest = fresh.prefix, fresh.digest
+        return fresh.secret
 
     def is_valid_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

@@ -52,8 +52,7 @@ class TriggerBody(BodySerializer):
     )
     payload = ObjectField(
         required=False,
-        help_text="Data for the journey's templates, there as `api.payload.<key>` and `api.properties.<key>`. "
-        "At most 64 KiB of JSON, nested at most 10 deep.",
+        help_text="Data for the journey's templates, there as `api.payload.<key>` and `api.properties.<key>`.",
     )
 
 

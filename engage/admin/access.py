@@ -14,7 +14,6 @@ from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter
 from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
-from engage.credentials import new_key
 from engage.models import ApiKey, App, Workspace
 
 _REVOKE = "engage_apikey_revoke"  # the name of unfold's button
@@ -57,9 +56,7 @@ class ApiKeyAdmin(RecordAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         if not change:
-            fresh = new_key()
-            obj.prefix, obj.digest = fresh.prefix, fresh.digest
-            vars(obj)["secret"] = fresh.secret
+            vars(obj)["secret"] = obj.take_new_secret()
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:

@@ -6,10 +6,13 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import force_instance
 from drf_spectacular.utils import Direction
 
 from engage.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
 from engage.schema.shapes import Schema, or_null
+from engage.sizes import KIB
+from engage.storable_json import STORED_DEPTH
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 
@@ -56,12 +59,16 @@ class _SerializerExtension(OpenApiSerializerExtension):
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        schema: Schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        serializer = force_instance(self.target)
+        schema: Schema = auto_schema._map_serializer(serializer, direction, bypass_extensions=True)
         required = schema.get("required", [])
         properties = {}
         for name, known in schema["properties"].items():
+            if isinstance(kept := serializer.fields[name], ObjectField):
+                bounds = f"At most {kept.max_bytes // KIB} KiB of JSON, nested at most {STORED_DEPTH} deep."
+                known["description"] = f"{known['description']} {bounds}"
             properties[name] = known if name in required else or_null(known)
-            for alias in (alias for alias, meant in self.target.aliases.items() if meant == name):
+            for alias in (alias for alias, meant in serializer.aliases.items() if meant == name):
                 same = f"The same as `{name}`; where both are sent, they must be equal."
                 properties[alias] = {**properties[name], "description": same}
         return {**schema, "properties": properties}

@@ -31,8 +31,7 @@ class _EventFields(ReferenceBody):
 
     eventProperties = ObjectField(
         required=False,
-        help_text="Property name to value, there for templates as `event.properties.<key>`. "
-        "At most 64 KiB of JSON, nested at most 10 deep.",
+        help_text="Property name to value, there for templates as `event.properties.<key>`.",
     )
     occurredAt = TextField(
         required=False,

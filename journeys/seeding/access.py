@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engage.credentials import new_key
 from engage.documents import Part
 from engage.models import ApiKey, App, Workspace
 from engage.origins import is_origin, tidy_origin
@@ -87,10 +86,8 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
 
 
 def _renew(row: ApiKey) -> str:
-    fresh = new_key()
-    row.prefix, row.digest = fresh.prefix, fresh.digest
     row.expires_at = row.revoked_at = row.last_used_at = None
-    return fresh.secret
+    return row.take_new_secret()
 
 
 def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str]:

@@ -19,8 +19,8 @@ from engage.errors import Refusal
 from engage.models import Workspace
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
 from journeys.seeding.crowd import seed_crowd
+from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import SeedJourney, read_journeys, seed_journeys
-from journeys.seeding.people import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.reading import InvalidSeed, text_for
 from journeys.seeding.segments import SeedSegment, read_segments, seed_segments
 
