@@ -112,23 +112,22 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
        and then inserts nothing.
     3. Look again. The customer found is ours or the other call's; if theirs is gone by then, it starts over.
     """
-    locked = "FOR NO KEY UPDATE"
-    if found := _best_match(workspace_id=workspace_id, known_by=known_by, locked=locked):
+    if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
         return Resolution(customer=found, created=False)
     while True:
         fresh = Customer(workspace_id=workspace_id, **known_by.present())
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
-        if found := _best_match(workspace_id=workspace_id, known_by=known_by, locked=locked):
+        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
             return Resolution(customer=found, created=found.id == fresh.id)
 
 
 _READ = ("id", "workspace_id", "user_id", "external_id", "email", "phone")
 
 
-def _best_match(*, workspace_id: str, known_by: Identifiers, locked: str) -> Customer | None:
+def _lock_best_match(*, workspace_id: str, known_by: Identifiers) -> Customer | None:
     query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
     with connection.cursor() as cursor:
-        cursor.execute(f"{query.sql} {locked}", query.params)
+        cursor.execute(f"{query.sql} FOR NO KEY UPDATE", query.params)
         row = cursor.fetchone()
     return Customer.from_db(None, _READ, row) if row else None
 

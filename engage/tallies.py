@@ -19,6 +19,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from engage.errands import Errand
+from engage.redis_availability import REDIS_FAILURES
 
 # What is counted: the first part of a name. The labels follow it; each has few values.
 DECISIONS = "decisions"  # result
@@ -88,7 +89,7 @@ class Tallies:
             with _client() as client:
                 client.ping()
                 _add(client, sums)
-        except (redis.RedisError, OSError):
+        except REDIS_FAILURES:
             with self._lock:
                 self._sums.update(sums)
 

@@ -17,9 +17,9 @@ from engage.errors import InvalidRequest, Refusal
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
-from journeys.enrollments.serializers import LONGEST_REASON
 from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
+from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
 from journeys.webhooks.again import send_again
 

@@ -8,8 +8,8 @@ from engage.fields import BodySerializer, TextField
 from engage.object_ids import is_object_id
 from engage.paging import InvalidCursor, read_cursor, read_limit
 from journeys.enrollments.by_customer import Place
+from journeys.steps.exit import LONGEST_REASON
 
-LONGEST_REASON = 500
 STEPS, MOST_STEPS = 50, 100
 TRIGGERS, MOST_TRIGGERS = 20, 100
 

@@ -7,7 +7,7 @@ from journeys.steps.outcomes import Ended, StepResult, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
-_LONGEST_REASON = 500
+LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,4 +31,4 @@ class Exit:
 
 def parse_exit(step: WrittenStep) -> Exit:
     """The exit as written. Raises InvalidSteps."""
-    return Exit(id=step.id, reason=step.fields(required=["reason"])["reason"].text(at_most=_LONGEST_REASON))
+    return Exit(id=step.id, reason=step.fields(required=["reason"])["reason"].text(at_most=LONGEST_REASON))

@@ -16,6 +16,7 @@ from functools import cache
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
+from engage.storable_json import storable
 from journeys.steps.webhook_headers import RESERVED_HEADERS
 from journeys.webhook_targets import RefusedRequest, Target, parse_target
 from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_endpoints
@@ -198,4 +199,4 @@ def _headers(target: Target, request: Request) -> dict[str, str]:
 
 
 def _recordable(answer: bytes) -> str:
-    return answer[:_RECORDED].decode("utf-8", "replace").replace("\0", "\ufffd")
+    return storable(answer[:_RECORDED].decode("utf-8", "replace"))

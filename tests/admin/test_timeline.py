@@ -18,8 +18,8 @@ from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.enrollments.serializers import LONGEST_REASON
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
+from journeys.steps.exit import LONGEST_REASON
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
