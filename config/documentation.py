@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse
@@ -24,9 +25,17 @@ from rest_framework.views import APIView
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 
 
-@cache
+_making = Lock()
+
+
 def openapi_document() -> dict[str, Any]:
     """The document as plain JSON values. It is the same until the process ends."""
+    with _making:  # drf-spectacular loads its extensions as it goes: two threads at once trip over each other
+        return _document()
+
+
+@cache
+def _document() -> dict[str, Any]:
     document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
     return document
 

@@ -138,6 +138,8 @@ def redis_url(url: str) -> str:
         parts.scheme not in _REDIS_OPTIONS
         or (parts.scheme != "unix" and not re.fullmatch(r"(/[0-9]*)?", parts.path))
         or not options.keys() <= _REDIS_OPTIONS[parts.scheme]
+        or parts.fragment
+        or ";" in url  # which parts the broker's servers
         or options.get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}
     ):
         raise ImproperlyConfigured(
@@ -152,7 +154,7 @@ def broker_url(url: str) -> str:
     """The Redis URL in the broker's words, who would otherwise not look at the certificate of a `rediss` server."""
     if url.startswith("unix://"):
         return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
-    if url.startswith("rediss://") and "ssl_cert_reqs=" not in url:
+    if url.startswith("rediss://") and "ssl_cert_reqs=" not in urlsplit(url).query:
         return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     return url
 

@@ -1,10 +1,12 @@
 """The form field for JSON."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.forms import JSONField
+from django.forms import HiddenInput, JSONField
 from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -12,8 +14,30 @@ from engage.admin.columns import json_text
 from engage.storable_json import InvalidJson, parse_object
 
 
+class _Digest(str):
+    """Stands for a JSON value that a page showed."""
+
+    __slots__ = ()
+
+
+def _digest(value: Any) -> _Digest:
+    return _Digest(hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest())
+
+
+class _ShownJson(HiddenInput):
+    """What the page showed, as a digest: the steps of a journey may be long, and need not be sent twice."""
+
+    def format_value(self, value: Any) -> Any:
+        return value if value is None or isinstance(value, _Digest) else _digest(json.loads(value))
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> _Digest | None:
+        return _Digest(data[name]) if data.get(name) else None
+
+
 class JsonField(JSONField):
     """JSON as text, read as strictly as a request's body and written with indents; `named` is its place in errors."""
+
+    hidden_widget = _ShownJson
 
     def __init__(self, *, named: str, **kwargs: Any) -> None:
         widget = UnfoldAdminTextareaWidget(attrs={"class": "engage-json", "spellcheck": "false"})
@@ -21,6 +45,8 @@ class JsonField(JSONField):
         self.named = named
 
     def to_python(self, value: Any) -> Any:
+        if isinstance(value, _Digest):
+            return value
         if value in self.empty_values:
             return None
         try:
@@ -36,6 +62,14 @@ class JsonField(JSONField):
             raise ValidationError(f"{self.named} holds a number that is too long.") from None
         except InvalidJson as refusal:
             raise ValidationError(refusal.message) from None
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if not isinstance(initial, _Digest):
+            return super().has_changed(initial, data)
+        try:
+            return _digest(self.to_python(data)) != initial
+        except ValidationError:
+            return True
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed is shown again as it was typed."""

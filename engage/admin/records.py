@@ -12,7 +12,6 @@ page that makes a record has the inputs alone.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
@@ -25,24 +24,12 @@ from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
 from engage.admin.columns import Colours, Id, Linked, shown
+from engage.admin.edits import EditedFields
 from engage.admin.panels import tables_for
 from engage.object_ids import ObjectIdField, is_object_id
 
 
-class _EditedFields(admin.ModelAdmin[Any]):
-    """Saves what an edit changed. Last of the bases: Unfold's own call it, and then do what a button asks for."""
-
-    stamps: ClassVar[tuple[str, ...]] = ()
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        """An edit writes what it changes and no more: what somebody else has written meanwhile stays."""
-        if not change:
-            super().save_model(request, obj, form, change)
-        elif form.changed_data:
-            obj.save(update_fields=[*form.changed_data, *self.stamps])
-
-
-class RecordAdmin(ModelAdmin, _EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
+class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
     """A record that staff may make and edit.
 
     `written_once` names the fields that an existing record keeps, `stamps` those that each edit writes, and `colours`
@@ -104,22 +91,11 @@ class RecordAdmin(ModelAdmin, _EditedFields):  # type: ignore[misc] # two of Unf
         ]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """The form of an edit checks what is unique together with a field that it does not have, too.
-
-        And it brings along what its page showed: what differs from that is what was edited. What differs from the
-        record as it is now may be what somebody else has written since.
-        """
+        """The form of an edit checks what is unique together with a field that it does not have, too."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         kept = set(self.written_once) if change else set()
 
         class WholeForm(form):  # type: ignore[misc] # made anew for each request
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, **kwargs)
-                for name, field in self.fields.items():
-                    field.show_hidden_initial = change and (
-                        not self.is_bound or self.add_initial_prefix(name) in self.data
-                    )
-
             def _get_validation_exclusions(self) -> set[str]:
                 return set(super()._get_validation_exclusions()) - kept
 

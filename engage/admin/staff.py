@@ -10,12 +10,14 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from engage.admin.edits import EditedFields
+
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
 @admin.register(User)
-class StaffAdmin(UserAdmin[User], ModelAdmin):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffAdmin(UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -27,5 +29,5 @@ class StaffAdmin(UserAdmin[User], ModelAdmin):  # type: ignore[misc] # unfold na
 
 
 @admin.register(Group)
-class StaffGroupAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffGroupAdmin(GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""

@@ -39,6 +39,12 @@ class JourneyAdmin(RecordAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """Locked where it is to be saved, so that it is saved as it was checked."""
+        if request.method == "POST":
+            list(Journey.objects.select_for_update(no_key=True).filter(pk=object_id).values_list("pk"))
+        return super().get_object(request, object_id, from_field)
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A journey is switched off: its triggers, jobs and enrollments would go with it."""
         return False

@@ -94,7 +94,7 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     failing = sorted((*key, streak.failures) for key, streak in streaks.items() if streak.failures)
     probed = sorted(key for key, streak in streaks.items() if streak.probe_failed)
     with connection.cursor() as cursor:
-        if failing:
+        if failing or any(attempt.probe for attempt in attempts):
             cursor.execute(_LOCK, _columns(list(streaks)))
         if healthy:
             cursor.execute(_CLOSE, _columns(healthy))

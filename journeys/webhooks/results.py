@@ -89,11 +89,13 @@ WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
            delivery.state = 'waiting' AS waited
     FROM (
-        SELECT * FROM unnest(
+        SELECT DISTINCT ON (id) * FROM unnest(
             %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
             %s::text[], %s::text[]
-        ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
-        ORDER BY id OFFSET 0
+        ) WITH ORDINALITY AS result(
+            id, number, state, seconds, reason, at, milliseconds, status, answer, error, place
+        )
+        ORDER BY id, place OFFSET 0
     ) AS result
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_webhookdelivery sent

@@ -1,9 +1,11 @@
 """Two members of staff have the same page open: what the one did not edit is as the other left it."""
 
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.test import Client
 
@@ -55,8 +57,12 @@ class _Form(HTMLParser):
 
 
 def form_of(staff: Client, record: Model) -> dict[str, str]:
+    return _read(staff.get(page_url(record)))
+
+
+def _read(page: Any) -> dict[str, str]:
     form = _Form()
-    form.feed(staff.get(page_url(record)).content.decode())
+    form.feed(page.content.decode())
     return {name: value.removeprefix("\r\n").removeprefix("\n") for name, value in form.values.items()}
 
 
@@ -113,3 +119,64 @@ def test_conditions_that_were_changed_stay_so(staff: Client, acme: Workspace, ag
     segment.save(update_fields=["conditions"])
     edit(staff, segment, form, name="Another name")
     assert (segment.name, segment.conditions) == ("Another name", again)
+
+
+@pytest.mark.parametrize("before", [datetime(2031, 1, 1, 12, tzinfo=UTC), None])
+def test_an_expiry_that_was_set_or_brought_forward_stays_so(
+    staff: Client, acme: Workspace, before: datetime | None
+) -> None:
+    key = ApiKeyFactory.create(workspace=acme, expires_at=before)
+    form = form_of(staff, key)
+    edit(staff, key, form, expires_at_0="2026-11-23", expires_at_1="12:00:00")
+    assert key.expires_at == datetime(2026, 11, 23, 12, tzinfo=UTC)
+    edit(staff, key, form, name="Another name")
+    assert (key.name, key.expires_at) == ("Another name", datetime(2026, 11, 23, 12, tzinfo=UTC))
+
+
+def test_what_was_edited_is_known_after_a_refusal_too(staff: Client, acme: Workspace) -> None:
+    key = ApiKeyFactory.create(workspace=acme, expires_at=datetime(2031, 1, 1, tzinfo=UTC))
+    form = {**form_of(staff, key), "expires_at_0": "2026-11-23", "expires_at_1": "12:00:00", "name": ""}
+    refused = staff.post(page_url(key), form)
+    assert refused.status_code == 200
+    edit(staff, key, _read(refused), name="Mended")
+    assert (key.name, key.expires_at) == ("Mended", datetime(2026, 11, 23, 12, tzinfo=UTC))
+
+
+def test_a_colleague_who_was_switched_off_or_taken_out_of_a_group_stays_so(staff: Client, db: None) -> None:
+    support, sales = Group.objects.create(name="Support"), Group.objects.create(name="Sales")
+    bob = User.objects.create_user("bob", is_staff=True, is_superuser=True)
+    bob.groups.set([support])
+    form = form_of(staff, bob)
+    edit(staff, bob, form, is_active=None, is_superuser=None, groups=str(sales.pk))
+    assert (bob.is_active, bob.is_superuser, list(bob.groups.all())) == (False, False, [sales])
+    edit(staff, bob, form, first_name="Bob")
+    assert (bob.first_name, bob.is_active, bob.is_superuser, list(bob.groups.all())) == ("Bob", False, False, [sales])
+
+
+def test_a_group_is_joined_from_a_page_that_showed_none(staff: Client, db: None) -> None:
+    support, sales = Group.objects.create(name="Support"), Group.objects.create(name="Sales")
+    bob = User.objects.create_user("bob", is_staff=True)
+    form = form_of(staff, bob)
+    bob.groups.set([support])
+    edit(staff, bob, form, first_name="Bob")
+    assert list(bob.groups.all()) == [support]
+    edit(staff, bob, form, groups=str(sales.pk))
+    assert list(bob.groups.all()) == [sales]
+
+
+def test_a_page_does_not_bring_a_password_along(staff: Client, db: None) -> None:
+    bob = User.objects.create_user("bob", password="correct horse battery staple", is_staff=True)
+    page = staff.get(page_url(bob)).content.decode()
+    assert bob.password not in page
+    assert bob.password.rpartition("$")[2] not in page
+
+
+def test_the_steps_of_a_journey_are_sent_once(staff: Client, acme: Workspace) -> None:
+    """A form may have 2.5 MiB."""
+    mail = {"type": "webhook", "url": "https://mail.example/send", "body": {"html": "x" * 15_000}}
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": f"mail-{n}", **mail} for n in range(100)])
+    form = form_of(staff, journey)
+    edit(staff, journey, form, name="Another name")
+    assert (journey.name, journey.revision) == ("Another name", 1)
+    edit(staff, journey, form, steps="[]")
+    assert journey.revision == 2
