@@ -139,13 +139,13 @@ def redis_url(url: str) -> str:
         or (parts.scheme != "unix" and not re.fullmatch(r"(/[0-9]*)?", parts.path))
         or not options.keys() <= _REDIS_OPTIONS[parts.scheme]
         or parts.fragment
-        or ";" in url  # which parts the broker's servers
+        or ";" in url  # by which the broker parts its servers
         or options.get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}
     ):
         raise ImproperlyConfigured(
             "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
             "unix:///path/to/socket?db=0. With rediss, ssl_ca_certs, ssl_certfile, ssl_keyfile and ssl_cert_reqs may "
-            "follow; there are no other options."
+            "follow; there are no other options. What has a meaning in a URL, and ;, is written as in %40 for @."
         )
     return url
 

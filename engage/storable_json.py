@@ -16,6 +16,7 @@ _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
 _GREATEST_INTEGER_DIGITS = 20
 _GREATEST_FLOAT_DIGITS = 310  # with a sign
 _MOST_ZEROS = 16 * KIB
+_LEAST_WITH_EXPONENT = 1e16  # the least float that Python writes with one
 # Only a body with one of these can hold a NUL or half a surrogate pair: raw ones are no JSON and no UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -74,30 +75,33 @@ class _Unfit:
 
 
 class _Numbers:
-    """Reads the numbers of one body.
+    """Reads the numbers of one body as they will be read back.
 
-    PostgreSQL keeps `1e20` in few bytes and gives it back with all its zeros. So the zeros are counted, and a number
-    with them is read as the float that it was.
+    PostgreSQL keeps `1e20` in few bytes and gives it back with all its zeros, as an integer. So it is one from the
+    beginning, and as long wherever it is measured; and what has very many zeros, before the point or after it, is
+    counted.
     """
 
     def __init__(self) -> None:
         self.all_fit = True
         self.zeros = 0  # that will be there when the numbers are read back, beyond the first ones of each
 
-    def read_integer(self, digits: str) -> int | float | _Unfit:
+    def read_integer(self, digits: str) -> int | _Unfit:
         if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
             return value
-        if len(digits) <= _GREATEST_FLOAT_DIGITS and Decimal(digits) == Decimal(repr(rounded := float(digits))):
-            return rounded
+        if len(digits) <= _GREATEST_FLOAT_DIGITS and Decimal(digits) == Decimal(repr(float(digits))):
+            return int(digits)
         return self._unfit("is a number out of range: integers go from -2^63 to 2^64 - 1")
 
-    def read_float(self, digits: str) -> float | _Unfit:
+    def read_float(self, digits: str) -> int | float | _Unfit:
         value = float(digits)
         if not math.isfinite(value):
             return self._unfit("is a number out of range: it must fit a 64-bit float")
         if value:
             self.zeros += max(0, abs(int(math.log10(abs(value)))) - _GREATEST_INTEGER_DIGITS)
-        return value
+        if abs(value) >= _LEAST_WITH_EXPONENT and self.zeros <= _MOST_ZEROS:
+            return int(Decimal(repr(value)))
+        return value or 0.0  # there is no -0.0 in PostgreSQL
 
     def read_constant(self, name: str) -> _Unfit:
         return self._unfit(f"is {name}, which is not JSON")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
@@ -113,5 +114,5 @@ def _send_again(enrollment: Enrollment, delivery_id: int) -> str:
     if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
         raise Http404
     send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
-    wake_sender()
+    transaction.on_commit(wake_sender, robust=True)
     return "The webhook is sent again."

@@ -34,7 +34,7 @@ class _Streak:
 
 # All of them before any is changed, in one order: two senders that note the same hosts wait for each other. Not the
 # rows, because they come and go. Who notes no failure mostly finds no row, and does without: it passes over rows whose
-# failures somebody notes at this moment, and so waits for nobody.
+# failures somebody notes at this moment, and so waits for nobody. But a probe's success is to end its row: it waits.
 _LOCK = """
 SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key

@@ -53,7 +53,11 @@ class WrittenResults:
 
 
 def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
-    """Writes the results; `wait` also for customers that somebody else holds, else theirs are held."""
+    """Writes the results; `wait` also for customers that somebody else holds, else theirs are held.
+
+    Of two results of one delivery the first counts: a sender that stood still may have claimed its own once more.
+    """
+    results = list({result.claimed.id: result for result in reversed(results)}.values())[::-1]
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
         settled = _settle([result for result in results if result.claimed.id in free])
@@ -89,13 +93,11 @@ WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
            delivery.state = 'waiting' AS waited
     FROM (
-        SELECT DISTINCT ON (id) * FROM unnest(
+        SELECT * FROM unnest(
             %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
             %s::text[], %s::text[]
-        ) WITH ORDINALITY AS result(
-            id, number, state, seconds, reason, at, milliseconds, status, answer, error, place
-        )
-        ORDER BY id, place OFFSET 0
+        ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
+        ORDER BY id OFFSET 0
     ) AS result
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_webhookdelivery sent

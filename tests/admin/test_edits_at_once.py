@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.db.models import Model
 from django.test import Client
+from django.utils import timezone
 
 from engage.admin.columns import page_url
 from engage.models import Workspace
+from journeys.design import save_journey
 from journeys.models import JourneyRevision
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 DAY = [{"id": "wait", "type": "delay", "for": "P1D"}]
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -180,3 +184,17 @@ def test_the_steps_of_a_journey_are_sent_once(staff: Client, acme: Workspace) ->
     assert (journey.name, journey.revision) == ("Another name", 1)
     edit(staff, journey, form, steps="[]")
     assert journey.revision == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_edit_that_waited_for_another_is_checked_against_it(acme: Workspace) -> None:
+    staff = Client(raise_request_exception=False)
+    staff.force_login(User.objects.create_superuser("root"))
+    journey = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought")
+    form = form_of(staff, journey)
+    with transaction.atomic():
+        save_journey(workspace=acme, key=journey.key, now=timezone.now(), trigger_type="api")
+        waiting = made_to_wait(lambda: staff.post(page_url(journey), {**form, "event_name": "sold"}))
+    answer = waiting.result(PATIENCE_SECONDS)
+    assert answer.status_code == 200
+    assert "eventName must be null where the trigger is api" in answer.content.decode()

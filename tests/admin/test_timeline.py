@@ -13,11 +13,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys import wakeups
+from journeys.admin import enrollments
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from journeys.steps.exit import LONGEST_REASON
 from tests.calls import let_workers_walk
@@ -162,13 +164,17 @@ def test_what_a_receiver_answers_is_text_and_nothing_else(staff: Client, failed:
 
 
 def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
-    staff: Client, failed: Enrollment, receiver: Receiver
+    staff: Client,
+    failed: Enrollment,
+    receiver: Receiver,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     (delivery,) = WebhookDelivery.objects.all()
     WebhookDelivery.objects.update(url=receiver.url("/ok"))
     queue = redis.Redis.from_url(settings.REDIS_URL)
     queue.delete("webhooks", "engage:sender-pending")
-    assert "The webhook is sent again." in send_again(staff, delivery)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert "The webhook is sent again." in send_again(staff, delivery)
     wakeups.wake_now()
     assert queue.llen("webhooks") == 1
     make_due()
@@ -182,6 +188,20 @@ def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
     assert (failed.state, failed.step_id, failed.due_at, failed.steps_begun) == before
     assert LogEntry.objects.get().change_message == "The webhook is sent again."
     assert "Staff had it sent again." in page_of(staff, failed)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_sent_again_is_so_also_where_nobody_could_be_woken(
+    staff: Client, failed: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(enrollments, "wake_sender", fail)
+    (delivery,) = WebhookDelivery.objects.all()
+    assert "The webhook is sent again." in send_again(staff, delivery)
+    delivery.refresh_from_db()
+    assert (delivery.state, LogEntry.objects.count()) == ("waiting", 1)
 
 
 def test_a_webhook_that_has_not_failed_is_not_sent_again(staff: Client, failed: Enrollment) -> None:

@@ -139,6 +139,10 @@ def test_a_database_url_that_is_none_of_postgresql_is_refused_without_its_passwo
         "rediss://:hush@a/0?ssl_cert_reqs=CERT_REQUIRED",
         "rediss://:hush@a/0?ssl_check_hostname=false",
         "unix://:hush@/run/redis.sock?db",
+        "unix:///run/hush;.sock?db=1",
+        "redis://:hu;sh@a/3",
+        "rediss://:hush@a/2?ssl_ca_certs=/etc/a;b.pem",
+        "rediss://:hush@a/2#x",
     ],
 )
 def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: str) -> None:
@@ -177,6 +181,7 @@ def test_the_broker_goes_where_our_client_goes(url: str, database: str) -> None:
         ("rediss://redis.example/2", CERT_REQUIRED),
         ("rediss://redis.example?ssl_ca_certs=/ca.pem", CERT_REQUIRED),
         ("rediss://redis.example/2?ssl_cert_reqs=none", CERT_NONE),
+        ("rediss://:ssl_cert_reqs=@redis.example/2", CERT_REQUIRED),
     ],
 )
 def test_the_broker_looks_at_certificates_unless_it_is_told_not_to(url: str, looked_at: VerifyMode) -> None:

@@ -1,5 +1,7 @@
 """`GET /api/v1/schema`: the OpenAPI document."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,8 +10,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from config.documentation import openapi_document
+from config.servers import ROOT
 from tests.clients import Answer
 from tests.conformance import at, escaped, violation
+from tests.processes import environment
 
 PATH = "/api/v1/schema"
 CALLS = {
@@ -67,6 +71,31 @@ def test_it_is_openapi_3_1_in_json_and_needs_no_key() -> None:
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     assert answer.json()["openapi"] == "3.1.0"
     assert answer.json() == openapi_document()
+
+
+_TWO_FIRST_ONES = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+import config.wsgi
+from config.documentation import openapi_document
+
+both = Barrier(2)
+
+def ask(_):
+    both.wait()
+    return len(openapi_document()["paths"])
+
+with ThreadPoolExecutor(2) as pool:
+    print(*pool.map(ask, range(2)))
+"""
+
+
+def test_two_who_ask_a_new_process_at_once_get_it_both() -> None:
+    """What makes the document loads its parts as it goes."""
+    run = [sys.executable, "-c", _TWO_FIRST_ONES]
+    told = subprocess.run(run, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    number = len(openapi_document()["paths"])
+    assert told.stdout.split() == [str(number), str(number)]
 
 
 def test_who_asks_for_yaml_gets_yaml() -> None:

@@ -90,6 +90,19 @@ def test_the_same_again_changes_nothing_and_shows_no_key(seed: Seed) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("number", [1e16, 2.5e17, 1e300, -0.0])
+def test_a_number_that_postgresql_spells_in_another_way_changes_nothing(seed: Seed, number: float) -> None:
+    step = {"id": "note", "type": "update_profile", "attributes": {"n": number}}
+    description = described(
+        customers=[{"external_id": "ada", "attributes": {"n": number}}], journeys=[{"key": "j", "steps": [step]}]
+    )
+    seed(description)
+    before = everything()
+    seed(description)
+    assert everything() == before
+
+
+@pytest.mark.django_db
 def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
     first = seed()
     steps = [{"id": "wait", "type": "delay", "for": "PT1H"}]

@@ -14,7 +14,7 @@ from journeys.webhooks.claims import anything_overdue, claim_due
 from journeys.webhooks.room import Room
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
-from tests.simultaneous import all_at_once
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
 pytestmark = pytest.mark.django_db
 
@@ -227,4 +227,18 @@ def test_who_only_saw_healthy_hosts_waits_for_nobody_who_notes_their_failures(ac
         all_at_once([note_success])
     assert WebhookHost.objects.get().failures == 2
     note(acme, "+")
+    assert not WebhookHost.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_probes_success_ends_the_row_though_a_late_failure_is_noted_at_this_moment(acme: Workspace) -> None:
+    def succeed() -> None:
+        with transaction.atomic():
+            note(acme, "+", probe=True)
+
+    note(acme, "-" * 10)
+    with transaction.atomic():
+        note(acme, "-")
+        succeeding = made_to_wait(succeed)
+    succeeding.result(PATIENCE_SECONDS)
     assert not WebhookHost.objects.exists()

@@ -129,6 +129,20 @@ def test_a_result_that_comes_after_another_senders_is_void(acme: Workspace, rece
     assert sent == [0]  # nor is it counted
 
 
+def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=2)
+    claimed = claim_due(Room(8))
+    WebhookDelivery.objects.filter(id=claimed[0].id).update(due_at=timezone.now() - timedelta(seconds=1))
+    claimed += claim_due(Room(8))
+    assert claimed[0].id == claimed[2].id
+    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
+    results = [Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
+    assert write_results(results, wait=True).fates == {Fate.DELIVERED: 2}
+    assert list(WebhookDelivery.objects.values_list("state", "attempts")) == [("delivered", 1)] * 2
+    assert WebhookAttempt.objects.count() == 2
+
+
 @with_others
 def test_what_was_answered_while_the_database_was_away_is_written_once_it_is_back(
     acme: Workspace, receiver: Receiver
