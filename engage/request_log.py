@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 def current_request_id() -> str:
-    """The id of the request (or of the trigger behind the task) that is being served; "" outside of one."""
+    """The id of the request that is being served; "" outside of one."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 

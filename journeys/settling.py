@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from engage.tallies import DECISIONS, tallies
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
-from journeys.entry_decisions import Entry, decide_jobs
+from journeys.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entry_rules import Decision, Verdict
 from journeys.exits import exit_enrollments
 from journeys.forgetting import forget_payloads_of_erased
@@ -24,6 +24,7 @@ from journeys.models import Enrollment, EnrollmentJob
 from journeys.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 
 log = structlog.get_logger(__name__)
+_LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +51,33 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         remove_chunks(chunks)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         tallies.count(DECISIONS, verdict.value, by=number)
-    log.info(
-        "jobs_decided", jobs=len(outcome.decisions), enrolled=len(outcome.entries), trigger_id=chunks[0].trigger_id
-    )
+    _log_decisions(outcome)
     return Settled(
         decided=len(outcome.decisions),
         somebody_walks=any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries),
     )
+
+
+def _log_decisions(outcome: DecidedJobs) -> None:
+    """A line for each trigger; for a burst of them one that names many, because each would cost as much as its job."""
+    jobs = Counter((job.trigger_id, job.request_id, job.workspace_id) for job, _ in outcome.decisions)
+    enrolled = Counter(entry.job.trigger_id for entry in outcome.entries)
+    told = [
+        {
+            "trigger_id": trigger_id,
+            "request_id": request_id,
+            "workspace_id": workspace_id,
+            "jobs": number,
+            "enrolled": enrolled[trigger_id],
+        }
+        for (trigger_id, request_id, workspace_id), number in jobs.items()
+    ]
+    if len(told) <= _LINES:
+        for one in told:
+            log.info("jobs_decided", **one)
+        return
+    for first in range(0, len(told), _TRIGGERS_IN_A_LINE):
+        log.info("jobs_decided", triggers=told[first : first + _TRIGGERS_IN_A_LINE])
 
 
 _INSERT_ENTRIES = """

@@ -1,8 +1,8 @@
 """Reading what decisions need: the jobs to be decided, and the journeys that they are for.
 
-A relation of jobs has a row for each, with the columns `id`, `workspace_id`, `journey_id`, `customer_id`, `payload`,
-`event_id`, `event_name` and `chain`. It is either of jobs that wait, or of supposed ones that no table holds; all that
-is asked about jobs is asked of such a relation.
+A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
+`customer_id`, `payload`, `event_id`, `event_name` and `chain`. It is either of jobs that wait, or of supposed ones that
+no table holds; all that is asked about jobs is asked of such a relation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +23,13 @@ from journeys.models import Journey, JourneyRevision
 class WaitingJob:
     """A job with its customer's past in the journey; `completed` is counted up to the entries allowed.
 
-    `event_id` is the event that queued it, and `chain` how many events led to it.
+    `event_id` is the event that queued it, and `chain` how many events led to it. `trigger_id` and `request_id`, of the
+    call or event that queued it, are "" for a supposed job.
     """
 
     id: int
+    trigger_id: str
+    request_id: str
     workspace_id: str
     journey_id: str
     customer_id: str
@@ -67,8 +70,8 @@ WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id
 """
 
 _WAITING = f"""
-SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload, event.id AS event_id,
-       event.name AS event_name, coalesce(event.chain, 0) AS chain
+SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
+       event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain
 FROM {_JOBS_OF_CHUNKS}
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 LEFT JOIN LATERAL (
@@ -77,14 +80,14 @@ LEFT JOIN LATERAL (
 """
 
 _SUPPOSED = """
-SELECT named.id, %s::text AS workspace_id, %s::text AS journey_id, named.customer_id, %s::jsonb AS payload,
-       NULL::text AS event_id, %s::text AS event_name, 0 AS chain
+SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
+       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain
 FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 """
 
 _READ_JOBS = """
-SELECT job.id, job.workspace_id, job.journey_id, job.customer_id, customer.id IS NOT NULL, inside.id, past.completed,
-       job.event_id, job.chain
+SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
+       customer.id IS NOT NULL, inside.id, past.completed, job.event_id, job.chain
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 LEFT JOIN LATERAL (
@@ -137,14 +140,16 @@ def read_jobs(jobs: Fragment) -> list[WaitingJob]:
         return [
             WaitingJob(
                 id=row[0],
-                workspace_id=row[1],
-                journey_id=row[2],
-                customer_id=row[3],
-                customer_exists=row[4],
-                active_enrollment_id=row[5],
-                completed=row[6],
-                event_id=row[7],
-                chain=row[8],
+                trigger_id=row[1],
+                request_id=row[2],
+                workspace_id=row[3],
+                journey_id=row[4],
+                customer_id=row[5],
+                customer_exists=row[6],
+                active_enrollment_id=row[7],
+                completed=row[8],
+                event_id=row[9],
+                chain=row[10],
             )
             for row in cursor.fetchall()
         ]

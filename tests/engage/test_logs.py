@@ -81,6 +81,27 @@ def test_a_trigger_s_way_is_logged_with_ids_alone(server: ServerClient, journey:
     assert_discreet(log, key_of(server))
 
 
+@pytest.mark.parametrize("number", [3, 60])
+def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
+    server: ServerClient, journey: Journey, rival_server: ServerClient, rival: Workspace, number: int
+) -> None:
+    CustomerFactory.create(workspace=rival, external_id="ada")
+    theirs = JourneyFactory.create(workspace=rival)
+    told = set()
+    for client, entered in ((server, journey), (rival_server, theirs)):
+        for n in range(number):
+            call = f"{entered.workspace_id}-{n}"
+            queued = data(trigger(client, entered, {"external_id": "ada"}, headers={"X-Request-Id": call}))
+            told.add((queued["triggerId"], call, entered.workspace_id))
+    woken_by = structlog.contextvars.bound_contextvars(request_id="of-another")
+    with capture_logs(processors=[merge_contextvars]) as lines, woken_by:
+        let_workers_decide()
+    decided = [one for line in lines if line["event"] == "jobs_decided" for one in line.get("triggers", [line])]
+    assert {(one["trigger_id"], one["request_id"], one["workspace_id"]) for one in decided} == told
+    assert sum(one["jobs"] for one in decided) == len(decided) == 2 * number
+    assert sum(one["enrolled"] for one in decided) == 2
+
+
 @pytest.mark.parametrize(
     "body",
     [
