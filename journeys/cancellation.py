@@ -46,7 +46,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
             decided_at=Now(),
         )
         if cancelled:
-            forget_payloads_of_erased(jobs)
+            forget_payloads_of_erased(jobs.values_list("trigger_id", flat=True))
         job = job_state(workspace_id=workspace_id, job_id=job_id)
     if cancelled:
         tallies.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)

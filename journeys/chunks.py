@@ -138,7 +138,7 @@ def give_up(chunk: ClaimedChunk) -> None:
         jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
         )
-        forget_payloads_of_erased(jobs)
+        forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
     tallies.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 

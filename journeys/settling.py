@@ -20,7 +20,7 @@ from journeys.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entry_rules import Decision, Verdict
 from journeys.exits import exit_enrollments
 from journeys.forgetting import forget_payloads_of_erased
-from journeys.models import Enrollment, EnrollmentJob
+from journeys.models import Enrollment
 from journeys.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 
 log = structlog.get_logger(__name__)
@@ -46,8 +46,9 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         exit_enrollments(outcome.exits)
         _write_entries(outcome.entries)
         _write_decisions(outcome.decisions)
-        if erased := [job.id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED]:
-            forget_payloads_of_erased(EnrollmentJob.objects.filter(id__in=erased))
+        gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
+        if gone:
+            forget_payloads_of_erased(gone)
         remove_chunks(chunks)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         tallies.count(DECISIONS, verdict.value, by=number)

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
+from customers.erasure import erase_customer
 from customers.models import Customer, Event, SegmentMembership
 from engage.models import Workspace
 from journeys.chunks import MAX_ATTEMPTS
@@ -14,6 +15,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
 from tests.clients import ServerClient
 from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 ADA, BOB = "ada.lovelace", "bob.example"
 
@@ -99,14 +101,33 @@ def test_memberships_events_interactions_and_enrollments_go_with_the_person(
     assert {enrollment.customer_id for enrollment in Enrollment.objects.all()} == {bob.id}
 
 
-def test_a_payload_that_was_sent_for_several_people_stays(
+@pytest.mark.parametrize("queued", [True, False])
+def test_a_payload_that_was_sent_for_several_people_stays_until_the_last_of_them_is_erased(
+    acme: Workspace, server: ServerClient, journey: Journey, queued: bool
+) -> None:
+    ada, bob = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB))
+    trigger(server, journey, {"external_ids": [ADA, BOB], "payload": {"sale": "spring"}})
+    if not queued:
+        let_workers_decide()
+    server.delete(customers_path(acme, ada.id))
+    let_workers_decide()
+    assert Trigger.objects.get().payload == {"sale": "spring"}
+    assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
+    server.delete(customers_path(acme, bob.id))
+    assert Trigger.objects.get().payload == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_erasures_at_once_the_later_one_sees_that_nobody_is_left(
     acme: Workspace, server: ServerClient, journey: Journey
 ) -> None:
     ada, bob = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB))
     trigger(server, journey, {"external_ids": [ADA, BOB], "payload": {"sale": "spring"}})
-    server.delete(customers_path(acme, ada.id))
-    assert Trigger.objects.get().payload == {"sale": "spring"}
-    assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
+    with transaction.atomic():
+        erase_customer(workspace_id=acme.id, customer_id=ada.id)
+        waiting = made_to_wait(lambda: erase_customer(workspace_id=acme.id, customer_id=bob.id))
+    waiting.result(PATIENCE_SECONDS)
+    assert Trigger.objects.get().payload == {}
 
 
 @pytest.mark.parametrize("end", ["decided", "cancelled", "failed"])
