@@ -9,7 +9,7 @@ from bridge.models import Interaction
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
 from customers.identifier_rules import LONGEST
 from engage.errors import MissingParameter
-from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
@@ -22,7 +22,7 @@ somebody wins. Where nobody matches, a customer is created with all of them. A c
 identifiers as they are.
 """
 
-_BLANK: Schema = {"pattern": r"^\s*$", "description": "Blank is absent."}
+_BLANK: Schema = {**BLANK, "description": "Blank is absent."}
 _IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},

@@ -48,7 +48,7 @@ class ActionDataBody(BodySerializer):
     eventName = _event_name()
     eventProperties = ObjectField(required=False, help_text="`track_event`: property name to value.")
     profileAttributes = ObjectField(
-        required=False, help_text="`update_profile`: attribute name to value; required for that."
+        required=False, help_text="`update_profile`: attribute name to value, null to delete one; required for that."
     )
 
 
@@ -96,7 +96,9 @@ class SubmitActionBody(BodySerializer):
 class CaptureBody(_CallBody):
     """A form that was submitted."""
 
-    formData = ObjectField(help_text="Form field name to value.")
+    formData = ObjectField(
+        help_text="Form field name to value. Where a field becomes an attribute, null deletes that attribute."
+    )
     submitAction = SubmitActionBody(required=False, help_text="What to do with the data.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

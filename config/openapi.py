@@ -10,7 +10,10 @@ an app belong to one workspace, and see nothing of any other.
 **Bodies** are JSON objects in UTF-8, sent as `application/json`; up to 1 MiB for servers, 64 KiB for SDKs. They may
 be packed, with `Content-Encoding: gzip`; unpacked, up to 5 MiB for servers, 64 KiB for SDKs. Fields that are not
 named here are ignored. `null` is an absent field. Types are strict: a number is no string. Strings must not hold NUL
-or half of a surrogate pair, numbers must fit 64 bits.
+or half of a surrogate pair, numbers must fit 64 bits, and no key may stand twice in one object.
+
+**Attributes** have names of 1 to 255 characters that do not begin with `$` and are none of `__proto__`, `constructor`
+and `prototype`. All those of one customer are at most 256 KiB of JSON.
 
 **Answers** are JSON, also where something fails. A success has `success: true`, `message` and `data`, and it is
 committed. A failure has `success: false`, a short title in `error`, its stable form for programs in `code`, what is

@@ -11,6 +11,7 @@ from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
+from engage.query_strings import single_value
 from engage.storable_json import describe
 
 MAX_ITEMS = 1000
@@ -100,7 +101,7 @@ def read_reference(values: Mapping[str, Any]) -> Reference:
 def read_query(query: QueryDict) -> Identifiers:
     """The one identifier of a query string. Raises MissingParameter or InvalidRequest."""
     names = [*IdentifiersBody().fields, *IdentifiersBody.aliases]
-    sent = {name: _single_value(query, name) for name in names if name in query}
+    sent = {name: _identifier_in(query, name) for name in names if name in query}
     known_by = identifiers_of(IdentifiersBody.read(sent))
     present = [IDENTIFIER_NAMES[field] for field in known_by.present()]
     if not present:
@@ -110,14 +111,12 @@ def read_query(query: QueryDict) -> Identifiers:
     return known_by
 
 
-def _single_value(query: QueryDict, name: str) -> str:
-    values = query.getlist(name)
-    if len(values) > 1:
-        raise InvalidRequest(f"{name} stands more than once in the query string.")
-    if "\0" in values[0]:
+def _identifier_in(query: QueryDict, name: str) -> str:
+    text = single_value(query, name) or ""
+    if "\0" in text:
         raise InvalidRequest(f"{name} holds a NUL character.")
     # The + of a number that was not percent-encoded arrives as a space, and no number begins with one.
-    return f"+{values[0][1:]}" if name == "phone" and values[0].startswith(" ") else values[0]
+    return f"+{text[1:]}" if name == "phone" and text.startswith(" ") else text
 
 
 def read_members(body: Any) -> dict[str, list[str]]:

@@ -6,7 +6,8 @@
 2. The first answer is kept for 24 hours, in the transaction that does the work: there is neither work without its
    answer nor an answer without its work. A refusal rolls back and is not kept.
 3. The same call with the same body is given the first answer again; with another body it is refused. Bodies are the
-   same where their JSON values are, whatever the order of the keys, the spaces and the encoding on the way.
+   same where their JSON values are, whatever the order of the keys, the spaces and the encoding on the way; but 1 is
+   not 1.0.
 
 What the answer depends on beside path and body (the query, `Prefer`) is not compared: the first answer it is.
 """

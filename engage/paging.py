@@ -9,6 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from engage.errors import InvalidRequest
+from engage.query_strings import single_value
 
 _GREATEST = 2**53
 
@@ -22,7 +23,7 @@ class InvalidCursor(InvalidRequest):
 
 def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
     """`limit` of a query string. Raises InvalidRequest."""
-    text = query.get("limit")
+    text = single_value(query, "limit")
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(at_most)) and 1 <= int(text) <= at_most):
@@ -39,9 +40,9 @@ def written_cursor(place: Sequence[str | int]) -> str:
 def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
     """The place in the `cursor` of a query string, a value of each kind (str, int); None where none came.
 
-    Integers are not negative. Raises InvalidCursor.
+    Integers are not negative. Raises InvalidCursor, InvalidRequest.
     """
-    text = query.get("cursor", "")
+    text = single_value(query, "cursor")
     if not text:
         return None
     try:

@@ -34,6 +34,8 @@ class WorkspaceNotFound(Refusal):
 class _LimitedView(APIView):
     """A view that counts its caller's calls and tells the count on every answer."""
 
+    # A preflight is answered before it gets here; otherwise OPTIONS is a method that nobody serves.
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
     max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
     usage: Usage | None = None

@@ -6,7 +6,7 @@ from customers.audience import ErrorResolvingSegments
 from customers.conditions import InvalidCondition
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
-from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 from journeys import answers, examples
@@ -22,9 +22,12 @@ _TRIGGER_BODY = Body(
     TriggerBody,
     rules={
         "oneOf": [
-            {"title": "One customer"} | at_least_one_of(*SINGLE, serializer=TriggerBody, value=NOT_BLANK),
+            {"title": "One customer"}
+            | at_least_one_of(*SINGLE, serializer=TriggerBody, value=NOT_BLANK)
+            | none_of(*BULK, serializer=TriggerBody, absent={"type": "null"}),
             {"title": "Many customers"}
-            | at_least_one_of(*BULK, serializer=TriggerBody, value={"type": "array", "minItems": 1}),
+            | at_least_one_of(*BULK, serializer=TriggerBody, value={"type": "array", "minItems": 1})
+            | none_of(*SINGLE, serializer=TriggerBody, absent=BLANK),
         ]
     },
 )

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from customers.audience import Audience
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextArrayField, TextField
+from engage.query_strings import single_value
 from journeys.trigger import Recipient
 
 MAX_EXTERNAL_IDS = 1000
@@ -87,12 +88,10 @@ def read_dry_run(query: QueryDict) -> bool:
     for name in query:
         if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
             raise InvalidRequest(f"Write {DRY_RUN}, not {name}.")
-    values = query.getlist(DRY_RUN)
-    if len(values) > 1:
-        raise InvalidRequest(f"{DRY_RUN} stands more than once in the query string.")
-    if values and values[0] not in {"true", "false"}:
-        raise InvalidRequest(f"{DRY_RUN} must be true or false, not {values[0][:100]!r}.")
-    return values == ["true"]
+    text = single_value(query, DRY_RUN)
+    if text not in {None, "true", "false"}:
+        raise InvalidRequest(f"{DRY_RUN} must be true or false, not {str(text)[:100]!r}.")
+    return text == "true"
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:

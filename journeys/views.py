@@ -22,12 +22,18 @@ from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_st
 from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
 
-_RETURN_MINIMAL = re.compile(r"(?:^|,)\s*return\s*=\s*\"?minimal\"?\s*(?:[,;]|$)", re.IGNORECASE)
+_RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
 
 def _is_rehearsed(request: Request) -> bool:
     """A dry run may be repeated at will, and must not stand in the way of the call that it rehearses."""
     return read_dry_run(request.query_params)
+
+
+def _wants_little(request: Request) -> bool:
+    """`Prefer: return=minimal`; of several preferences for `return` the first counts (RFC 7240)."""
+    preferred = _RETURN.search(request.headers.get("Prefer", ""))
+    return preferred is not None and preferred.group(1).lower() == "minimal"
 
 
 class TriggerView(ServerView):
@@ -67,7 +73,7 @@ class TriggerView(ServerView):
         queued = trigger_many(
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
-        if _RETURN_MINIMAL.search(self.request.headers.get("Prefer", "")):
+        if _wants_little(self.request):
             answer = success(answers.BULK_MESSAGE, answers.bulk_data(queued), status=202)
             answer["Preference-Applied"] = "return=minimal"
             return answer
@@ -97,7 +103,7 @@ class TriggerView(ServerView):
         run = try_many(
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
-        if _RETURN_MINIMAL.search(self.request.headers.get("Prefer", "")):
+        if _wants_little(self.request):
             answer = success(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
             answer["Preference-Applied"] = "return=minimal"
             return answer

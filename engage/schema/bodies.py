@@ -15,6 +15,7 @@ from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
+BLANK: Schema = {"pattern": r"^\s*$"}  # or null
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,5 +96,18 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
 
 def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema) -> Schema:
     """The rule that one of these fields, in either spelling, has such a value."""
-    spellings = [*names, *(alias for alias, meant in serializer.aliases.items() if meant in names)]
-    return {"anyOf": [{"required": [name], "properties": {name: value}} for name in spellings]}
+    return {
+        "anyOf": [
+            {"required": [name], "properties": {name: value}} for name in _spellings(*names, serializer=serializer)
+        ]
+    }
+
+
+def none_of(*names: str, serializer: type[BodySerializer], absent: Schema) -> Schema:
+    """The rule that none of these fields, in either spelling, has another value than one that counts as absent."""
+    return {"properties": dict.fromkeys(_spellings(*names, serializer=serializer), absent)}
+
+
+def _spellings(*names: str, serializer: type[BodySerializer]) -> list[str]:
+    """The fields in both their spellings."""
+    return [*names, *(alias for alias, meant in serializer.aliases.items() if meant in names)]

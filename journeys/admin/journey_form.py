@@ -54,6 +54,7 @@ class JourneyForm(forms.ModelForm[Journey]):
     class Meta:
         model = Journey
         fields = ("workspace", "key", *_SAID)
+        help_texts = {"active": "Switched off, it takes nobody in any more; customers who are inside go on."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,9 +1,11 @@
 """Production takes everything from the environment, and refuses to start where something is missing or unsafe."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from ssl import CERT_NONE, CERT_REQUIRED, VerifyMode
 from typing import Any
@@ -234,3 +236,29 @@ def test_in_production_the_log_says_that_the_static_files_are_missing(tmp_path: 
     (tmp_path / "staticfiles.json").write_text('{"version": "1.1", "paths": {}, "hash": ""}')
     done = start(PRODUCTION, serve)
     assert "static_files_missing" not in done.stdout + done.stderr
+
+
+def _defaults() -> Iterator[tuple[str, str]]:
+    """Each variable with its default, where the README's table gives a plain value for it."""
+    table = (ROOT / "README.md").read_text().partition("| Variable | Default |")[2].partition("\n\n")[0]
+    for row in table.splitlines()[2:]:
+        names, told, _ = (cell.strip() for cell in row.split("|")[1:-1])
+        for name, default in zip(names.split(", "), told.split(", "), strict=False):
+            if re.fullmatch(r"`[\w./]+`", default):
+                yield name.strip("`"), default.strip("`")
+
+
+def test_the_readme_tells_the_defaults() -> None:
+    settings = read(PRODUCTION)
+    in_procfile = dict(re.findall(r"\$\{(\w+):-([^}]+)\}", (ROOT / "Procfile").read_text()))
+    kept = {**in_procfile, "DATABASE_CONN_MAX_AGE": settings["DATABASES"]["default"]["CONN_MAX_AGE"]}
+    told = {name: default for name, default in _defaults() if name in kept or name in settings}
+    assert in_procfile.keys() <= told.keys()
+    assert {
+        name for name in settings if name.startswith(("BRIDGE_", "RETAIN_")) or name.endswith("_LIMIT")
+    } <= told.keys()
+    assert told == {name: _plain(kept.get(name, settings.get(name))) for name in told}
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -119,7 +119,7 @@ RESOLVED = {**LITERALS, "from form": "M"}
 def test_a_mapped_value_that_names_no_form_field_stands_for_itself(sdk: SdkClient, ada: Customer) -> None:
     submit(
         sdk,
-        formData=FORM,
+        formData={**FORM, "10": "a field that no number names", "False": "nor a boolean"},
         submitAction={"type": "both", "eventName": "e", "eventProperties": LITERALS, "profileAttributes": LITERALS},
     )
     assert Event.objects.get().properties == RESOLVED

@@ -192,6 +192,8 @@ def test_twenty_are_a_page_unless_said(server: ServerClient, ada: Customer, jour
         ("limit=", "limit must be a whole number from 1 to 100."),
         ("limit=0", "limit must be a whole number from 1 to 100."),
         ("limit=101", "limit must be a whole number from 1 to 100."),
+        ("limit=1&limit=2", "limit stands more than once in the query string."),
+        ("cursor=a&cursor=a", "cursor stands more than once in the query string."),
         ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=WzFd", "cursor must be the nextCursor of an answer to the same call."),  # [1]
         ("cursor=WzEsIngiXQ", "cursor must be the nextCursor of an answer to the same call."),  # [1,"x"]

@@ -156,10 +156,21 @@ def test_customers_of_another_workspace_are_never_queued(
     assert answered["customersEnrolled"] == 4
 
 
-def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Journey, cast: Cast) -> None:
-    answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": "respond-async, return=minimal"})
+@pytest.mark.parametrize(
+    "prefer",
+    ["return=minimal", "respond-async, return=minimal", 'RETURN = "Minimal"; x=y', "return=minimal, return=full"],
+)
+def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Journey, cast: Cast, prefer: str) -> None:
+    answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": prefer})
     assert set(data(answer)) == {"journeyId", "status", "queued", "customersEnrolled", "triggerId", "note"}
     assert answer["Preference-Applied"] == "return=minimal"
+
+
+@pytest.mark.parametrize("prefer", ["return=representation, return=minimal", "return=minimalist", "x-return=minimal"])
+def test_another_preference_leaves_nothing_out(server: ServerClient, journey: Journey, cast: Cast, prefer: str) -> None:
+    answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": prefer})
+    assert len(data(answer)["customerIds"]) == 1
+    assert "Preference-Applied" not in answer
 
 
 def test_a_thousand_external_ids_cost_as_many_queries_as_one(

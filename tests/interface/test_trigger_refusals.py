@@ -105,8 +105,9 @@ def test_another_workspace_looks_like_a_missing_journey(
 
 
 def test_the_body_is_checked_before_the_journey(server: ServerClient, acme: Workspace) -> None:
-    answer = server.post(f"/api/v1/journeys/{acme.id}/{'f' * 24}/trigger", {})
-    refused(answer, status=400, error="Missing required parameter")
+    for workspace_id in (acme.id, "e" * 24):
+        answer = server.post(f"/api/v1/journeys/{workspace_id}/{'f' * 24}/trigger", {})
+        refused(answer, status=400, error="Missing required parameter")
 
 
 def test_the_journey_is_checked_before_segments_and_customer(server: ServerClient, acme: Workspace) -> None:
@@ -257,6 +258,7 @@ def test_a_payload_nested_more_than_ten_deep_is_refused(server: ServerClient, jo
 
 
 def test_only_post_is_allowed(server: ServerClient, journey: Journey) -> None:
-    for method in ("GET", "PUT", "DELETE", "PATCH"):
+    for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
         answer = server.call(method, f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger")
         refused(answer, status=405, error="Method not allowed")
+        assert answer["Allow"] == "POST"

@@ -36,6 +36,7 @@ TRIGGERS: list[dict[str, Any]] = [
     {"external_ids": [], "segment_ids": []},
     {"exclude_external_ids": ["ada"]},
     {"external_id": "ada", "external_ids": ["ada"]},
+    {"external_id": "ada", "externalIds": []},
     {"email": "ada@example.com", "segmentIds": [SEGMENT]},
     {"external_id": 7},
     {"external_id": "ada", "email": 7},

@@ -1,0 +1,60 @@
+"""`code` is stable: programs rely on it. The tests' clients hold each answer to the document, and this the document."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from config.documentation import openapi_document
+
+CODES = {
+    "array_size_exceeded": (400, "Array size exceeded"),
+    "body_too_large": (413, "Body too large"),
+    "customer_not_found": (404, "Customer not found"),
+    "customers_created_limit_exceeded": (429, "Rate limit exceeded"),
+    "enrollment_already_ended": (409, "Enrollment already ended"),
+    "enrollment_not_found": (404, "Enrollment not found"),
+    "error_resolving_segments": (400, "Error resolving segments"),
+    "idempotency_key_reused": (422, "Idempotency key reused"),
+    "identifier_conflict": (409, "Identifier conflict"),
+    "internal_error": (500, "Internal error"),
+    "invalid_action_type": (400, "Invalid action type"),
+    "invalid_app_id": (401, "Invalid app id"),
+    "invalid_condition": (400, "Invalid condition"),
+    "invalid_gzip": (400, "Invalid request"),
+    "invalid_journey_type": (400, "Invalid journey type"),
+    "invalid_json": (400, "Invalid request"),
+    "invalid_request": (400, "Invalid request"),
+    "invalid_submit_action": (400, "Invalid submit action"),
+    "job_already_decided": (409, "Job already decided"),
+    "job_not_found": (404, "Job not found"),
+    "journey_not_found": (404, "Journey not found"),
+    "journeys_started_limit_exceeded": (429, "Rate limit exceeded"),
+    "missing_required_parameter": (400, "Missing required parameter"),
+    "not_acceptable": (406, "Not acceptable"),
+    "not_found": (404, "Not found"),
+    "origin_not_allowed": (403, "Origin not allowed"),
+    "rate_limit_exceeded": (429, "Rate limit exceeded"),
+    "request_in_progress": (409, "Request in progress"),
+    "segment_not_found": (404, "Segment not found"),
+    "service_unavailable": (503, "Service unavailable"),
+    "too_many_at_once": (503, "Service unavailable"),
+    "trigger_not_found": (404, "Trigger not found"),
+    "unauthorized": (401, "Unauthorized"),
+    "unsupported_media_type": (415, "Unsupported media type"),
+    "workspace_not_found": (404, "Workspace not found"),
+}
+
+
+def _failures() -> Iterator[tuple[int, dict[str, Any]]]:
+    shared = openapi_document()["components"]["responses"]
+    for operations in openapi_document()["paths"].values():
+        for operation in operations.values():
+            for status, named in operation["responses"].items():
+                response = shared[named["$ref"].rpartition("/")[2]] if "$ref" in named else named
+                for example in response.get("content", {}).get("application/json", {}).get("examples", {}).values():
+                    if not example["value"]["success"]:
+                        yield int(status), example["value"]
+
+
+def test_every_code_has_its_status_and_its_title() -> None:
+    described = {failure["code"]: (status, failure["error"]) for status, failure in _failures()}
+    assert described == CODES
