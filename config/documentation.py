@@ -24,7 +24,6 @@ from rest_framework.views import APIView
 # The page may load what this service serves, and nothing else: it works where there is no internet.
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 
-
 _making = Lock()
 
 

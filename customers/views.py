@@ -16,10 +16,14 @@ from engage.envelope import success
 from engage.views import WorkspaceView
 
 
-class CustomersView(WorkspaceView):
-    """`/api/v1/customers/{workspaceId}`"""
+class _CustomersCall(WorkspaceView):
+    """Counted together with the others."""
 
     policy = "customers"
+
+
+class CustomersView(_CustomersCall):
+    """`/api/v1/customers/{workspaceId}`"""
 
     @schema.describe_upsert
     def put(self, request: Request, workspace_id: str) -> Response:
@@ -36,10 +40,8 @@ class CustomersView(WorkspaceView):
         return success(answers.FOUND_MESSAGE, answers.customer_record(customer))
 
 
-class CustomerBatchView(WorkspaceView):
+class CustomerBatchView(_CustomersCall):
     """`/api/v1/customers/{workspaceId}/batch`"""
-
-    policy = "customers"
 
     @schema.describe_batch
     def post(self, request: Request, workspace_id: str) -> Response:
@@ -48,10 +50,8 @@ class CustomerBatchView(WorkspaceView):
         return success(*answers.batch_answer(outcomes))
 
 
-class CustomerView(WorkspaceView):
+class CustomerView(_CustomersCall):
     """`/api/v1/customers/{workspaceId}/{customerId}`"""
-
-    policy = "customers"
 
     @schema.describe_read
     def get(self, request: Request, workspace_id: str, customer_id: str) -> Response:
@@ -64,10 +64,8 @@ class CustomerView(WorkspaceView):
         return success(answers.ERASED_MESSAGE, answers.ErasedData(customerId=customer_id, deleted=True))
 
 
-class SegmentMembersView(WorkspaceView):
+class SegmentMembersView(_CustomersCall):
     """`/api/v1/customers/{workspaceId}/segments/{segmentId}/members`"""
-
-    policy = "customers"
 
     @schema.describe_members
     def post(self, request: Request, workspace_id: str, segment_id: str) -> Response:

@@ -150,11 +150,12 @@ def test_a_colleague_who_was_switched_off_or_taken_out_of_a_group_stays_so(staff
     support, sales = Group.objects.create(name="Support"), Group.objects.create(name="Sales")
     bob = User.objects.create_user("bob", is_staff=True, is_superuser=True)
     bob.groups.set([support])
-    form = form_of(staff, bob)
+    form, joined = form_of(staff, bob), bob.date_joined
     edit(staff, bob, form, is_active=None, is_superuser=None, groups=str(sales.pk))
     assert (bob.is_active, bob.is_superuser, list(bob.groups.all())) == (False, False, [sales])
     edit(staff, bob, form, first_name="Bob")
     assert (bob.first_name, bob.is_active, bob.is_superuser, list(bob.groups.all())) == ("Bob", False, False, [sales])
+    assert bob.date_joined == joined  # with its microseconds, which the page does not show
 
 
 def test_a_group_is_joined_from_a_page_that_showed_none(staff: Client, db: None) -> None:
