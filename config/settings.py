@@ -5,6 +5,7 @@ unsafe is refused here, at start. A process that is given a DATABASE_URL is take
 otherwise: forgetting ENVIRONMENT must not leave a real database behind a development set-up.
 """
 
+import hashlib
 import os
 from ipaddress import ip_network
 from typing import Any
@@ -70,6 +71,8 @@ CACHES = {
     },
 }
 RATELIMIT_USE_CACHE = "counters"
+# As they are by default. To find out that one is not set takes as long as all else that is done to count a call.
+RATELIMIT_ENABLE, RATELIMIT_CACHE_PREFIX, RATELIMIT_HASH_ALGORITHM = True, "rl:", hashlib.sha256
 # django-ratelimit's checks know the cache backends by name; ours is Redis, with a fallback inside the process.
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 

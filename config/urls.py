@@ -11,11 +11,12 @@ from config.signposts import ElsewhereView, FrontDoorView
 admin.autodiscover()
 
 urlpatterns = [
-    path("", FrontDoorView.as_view()),
+    # Those that are called most are looked at first.
+    path("api/v1/sdk/bridge/", include("bridge.urls")),
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
-    path("api/v1/sdk/bridge/", include("bridge.urls")),
+    path("", FrontDoorView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),
     path("api/v1/docs/", ElsewhereView.as_view(address="/api/v1/docs")),
