@@ -7,11 +7,15 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import anything_overdue, claim_due
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
+from journeys.webhooks.schedule import DeliveryVerdict, Fate
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
 from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
@@ -168,6 +172,21 @@ def test_the_probe_of_a_sender_that_died_is_followed_by_another(acme: Workspace)
     [second] = claim_due(Room(32))
     assert second.probe
     assert second.id != first.id
+
+
+def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=3)
+    note(acme, "----------")
+    let_time_pass(31)
+    [probe] = claim_due(Room(32))
+    enrollment = WebhookDelivery.objects.get(id=probe.id).enrollment
+    Customer.objects.filter(id=enrollment.customer_id).delete()
+    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
+    written = write_results([Result(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
+    assert written.fates.total() == len(written.held) == 0
+    assert not WebhookHost.objects.exists()
+    assert len(claim_due(Room(32))) == 2
 
 
 def test_a_host_that_comes_back_gets_what_has_waited(acme: Workspace, receiver: Receiver) -> None:
