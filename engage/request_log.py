@@ -29,6 +29,11 @@ def current_request_id() -> str:
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
+def beginning_request_id() -> str:
+    """The id of the request with which this began, by however many wake-ups; "" where it was the clock. For logs."""
+    return current_request_id() or str(structlog.contextvars.get_contextvars().get("woken_by", ""))
+
+
 class RequestLogMiddleware:
     """Takes or makes the request id, echoes it, and logs one line per request."""
 

@@ -16,7 +16,7 @@ from kombu.exceptions import OperationalError
 
 from engage.errands import Errand
 from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
-from engage.request_log import current_request_id
+from engage.request_log import beginning_request_id, current_request_id
 from journeys.reactions import Reaction
 
 log = structlog.get_logger(__name__)
@@ -158,7 +158,7 @@ def _publish(
     request_id: str | None = None,
     **arguments: str | int | None,
 ) -> bool:
-    """Whether the message was handed to Redis. `request_id` is that of the current request, unless it is given."""
+    """Whether the message was handed to Redis. `request_id` is that with which this began, unless it is given."""
     if not redis_availability.is_expected():
         return False
     try:
@@ -169,7 +169,7 @@ def _publish(
             kwargs=arguments,
             argsrepr="",  # for monitors, which do not run; to make them takes a fifth of a publication
             kwargsrepr="",
-            headers={"request_id": current_request_id() if request_id is None else request_id},
+            headers={"request_id": beginning_request_id() if request_id is None else request_id},
             ignore_result=True,
             retry=False,
         )

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.forms import Field, HiddenInput, ModelMultipleChoiceField, SplitDateTimeField, Widget
+from django.forms import BooleanField, Field, HiddenInput, ModelMultipleChoiceField, SplitDateTimeField, Widget
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
 
@@ -47,8 +47,21 @@ class EditedFields(admin.ModelAdmin[Any]):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         """What refers to many is written by the form, from its cleaned data."""
         if change:
-            form.cleaned_data = {name: form.cleaned_data[name] for name in form.changed_data}
+            form.cleaned_data = {name: _edited(form, name) for name in form.changed_data}
         super().save_related(request, form, formsets, change)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
+        """A switch is named together with what it was set to."""
+        said: Any = super().construct_change_message(request, form, formsets, add)
+        for change in said:
+            if "changed" in change:
+                named = zip(form.changed_data, change["changed"]["fields"], strict=True)
+                change["changed"]["fields"] = [label + _switched(form, name) for name, label in named]
+        return said
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Saving what was not changed leaves no entry."""
+        return super().log_change(request, obj, message) if message else None
 
 
 class _ShownMoment(HiddenInput):
@@ -81,3 +94,22 @@ def _hidden_widget(field: Field) -> type[Widget]:
         case ModelMultipleChoiceField():
             return _ShownChoices
     return field.hidden_widget
+
+
+def _edited(form: Any, name: str) -> Any:
+    """The field's value. Of many it is the keys: those that are there now, without what was taken away on the page, and
+    with what was added.
+    """
+    value, field, shown_as = form.cleaned_data[name], form.fields.get(name), form[name].html_initial_name
+    if not isinstance(field, ModelMultipleChoiceField) or shown_as not in form.data:
+        return value
+    shown = set(_ShownChoices().value_from_datadict(form.data, form.files, shown_as))
+    sent = {str(chosen.pk) for chosen in value}
+    there = {str(pk) for pk in getattr(form.instance, name).values_list("pk", flat=True)}
+    return [*(there - (shown - sent)) | (sent - shown)]
+
+
+def _switched(form: Any, name: str) -> str:
+    if not isinstance(form.fields.get(name), BooleanField):
+        return ""
+    return " (on)" if form.cleaned_data[name] else " (off)"

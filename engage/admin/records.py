@@ -18,7 +18,6 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
-from django.forms import BooleanField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
@@ -62,19 +61,6 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         if queryset.model is LogEntry:
             return Paginator(queryset, *args, **kwargs)
         return super().get_paginator(request, queryset, *args, **kwargs)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """A switch is named together with what it was set to."""
-        said: Any = super().construct_change_message(request, form, formsets, add)
-        for change in said:
-            if "changed" in change:
-                named = zip(form.changed_data, change["changed"]["fields"], strict=True)
-                change["changed"]["fields"] = [label + _switched(form, name) for name, label in named]
-        return said
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Saving what was not changed leaves no entry."""
-        return super().log_change(request, obj, message) if message else None
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
@@ -156,12 +142,6 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text)), False
-
-
-def _switched(form: Any, name: str) -> str:
-    if not isinstance(form.fields[name], BooleanField):
-        return ""
-    return " (on)" if form.cleaned_data[name] else " (off)"
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import connection
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -40,8 +41,8 @@ class JourneyAdmin(RecordAdmin):
         return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Locked where it is to be saved, so that it is saved as it was checked."""
-        if request.method == "POST":
+        """Locked where it is to be saved, which is a transaction, so that it is saved as it was checked."""
+        if request.method == "POST" and connection.in_atomic_block:
             list(Journey.objects.select_for_update(no_key=True).filter(pk=object_id).values_list("pk"))
         return super().get_object(request, object_id, from_field)
 

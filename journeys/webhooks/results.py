@@ -57,7 +57,10 @@ def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
 
     Of two results of one delivery the first counts: a sender that stood still may have claimed its own once more.
     """
-    results = list({result.claimed.id: result for result in reversed(results)}.values())[::-1]
+    first: dict[int, Result] = {}
+    for result in results:
+        first.setdefault(result.claimed.id, result)
+    results = list(first.values())
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
         settled = _settle([result for result in results if result.claimed.id in free])

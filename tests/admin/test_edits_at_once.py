@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 from django.db.models import Model
 from django.test import Client
@@ -158,6 +158,18 @@ def test_a_colleague_who_was_switched_off_or_taken_out_of_a_group_stays_so(staff
     assert bob.date_joined == joined  # with its microseconds, which the page does not show
 
 
+def test_a_permission_that_a_colleague_took_away_or_gave_stays_so(staff: Client, db: None) -> None:
+    taken, kept, given, more = Permission.objects.all()[:4]
+    group = Group.objects.create(name="Support")
+    group.permissions.set([taken, kept])
+    form = form_of(staff, group)
+    edit(staff, group, form, permissions=[kept.pk, given.pk])
+    edit(staff, group, form, permissions=[taken.pk, kept.pk, more.pk])
+    assert set(group.permissions.all()) == {kept, given, more}
+    edit(staff, group, form_of(staff, group), permissions=[])
+    assert not group.permissions.exists()
+
+
 def test_a_group_is_joined_from_a_page_that_showed_none(staff: Client, db: None) -> None:
     support, sales = Group.objects.create(name="Support"), Group.objects.create(name="Sales")
     bob = User.objects.create_user("bob", is_staff=True)
@@ -166,7 +178,7 @@ def test_a_group_is_joined_from_a_page_that_showed_none(staff: Client, db: None)
     edit(staff, bob, form, first_name="Bob")
     assert list(bob.groups.all()) == [support]
     edit(staff, bob, form, groups=str(sales.pk))
-    assert list(bob.groups.all()) == [sales]
+    assert set(bob.groups.all()) == {support, sales}
 
 
 def test_a_page_does_not_bring_a_password_along(staff: Client, db: None) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, WebhookSecret
+from tests.admin.test_edits_at_once import edit, form_of
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory
 
 
@@ -118,3 +119,21 @@ def test_rotating_a_webhook_secret_is_noted_at_the_new_one(staff: Client, acme: 
         staff.post("/admin/journeys/webhooksecret/add/", {"workspace": acme.id})
     made = WebhookSecret.objects.order_by("pk").values_list("pk", flat=True)
     assert entries() == [("root", str(pk), "Added.") for pk in made]
+
+
+def test_what_is_changed_of_a_colleague_is_noted_as_it_is_elsewhere(staff: Client, db: None) -> None:
+    bob = User.objects.create_user("bob", is_staff=True)
+    form = form_of(staff, bob)
+    assert staff.post(page_url(bob), form).status_code == 302
+    assert not LogEntry.objects.exists()
+    edit(staff, bob, {name: value for name, value in form.items() if name != "is_active"}, is_superuser="on")
+    assert LogEntry.objects.get().get_change_message() == "Changed Active (off) and Superuser status (on)."
+    password = {"password1": "a long new one", "password2": "a long new one", "usable_password": "true"}
+    assert staff.post(page_url(bob).replace("/change/", "/password/"), password).status_code == 302
+    assert LogEntry.objects.latest("pk").get_change_message() == "Changed password."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_journeys_history_takes_no_lock(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    assert staff.post(page_url(journey).replace("/change/", "/history/")).status_code == 200

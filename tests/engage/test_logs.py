@@ -100,6 +100,9 @@ def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
     assert {(one["trigger_id"], one["request_id"], one["workspace_id"]) for one in decided} == told
     assert sum(one["jobs"] for one in decided) == len(decided) == 2 * number
     assert sum(one["enrolled"] for one in decided) == 2
+    if number == 60:  # one line tells many
+        assert len([line for line in lines if line["event"] == "jobs_decided" and "triggers" in line]) <= 10
+        assert all("triggers" in line for line in lines if line["event"] == "jobs_decided")
 
 
 @pytest.mark.parametrize(

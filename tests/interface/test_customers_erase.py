@@ -1,6 +1,7 @@
 """DELETE /api/v1/customers/{workspaceId}/{customerId}: erase the person and all that hangs on them."""
 
 from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
 from django.db import connection, transaction
@@ -115,6 +116,24 @@ def test_a_payload_that_was_sent_for_several_people_stays_until_the_last_of_them
     assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
     server.delete(customers_path(acme, bob.id))
     assert Trigger.objects.get().payload == {}
+
+
+def test_a_payload_of_people_who_were_erased_before_that_was_a_rule_is_blanked_by_a_migration(
+    acme: Workspace, server: ServerClient
+) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    ada, bob, cy = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB, "cy"))
+    for names in ([ADA, BOB], [ADA, "cy"]):
+        trigger(server, journey, {"external_ids": names, "payload": {"sale": "spring"}})
+    let_workers_decide()
+    for one in (ada, bob):
+        erase_customer(workspace_id=acme.id, customer_id=one.id)
+    Trigger.objects.update(payload={"sale": "spring"})  # as it was left before
+    migration = import_module("journeys.migrations.0013_forget_payloads_of_the_erased")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.forget(None, editor)
+    assert [one.payload for one in Trigger.objects.order_by("id")] == [{}, {"sale": "spring"}]
+    assert Customer.objects.get() == cy
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,13 +1,15 @@
 """Waking the workers takes nobody's time, and nobody's wake-ups bury another's."""
 
+import json
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
+import structlog
 from django.conf import settings
 
 from config.servers import ROOT
@@ -41,6 +43,15 @@ def test_wake_ups_of_walkers_and_senders_do_not_pile_up(queue: redis.Redis) -> N
     queue.flushdb()  # as if a worker had taken them
     wakeups.wake_walker()
     assert messages(queue, "walk") == 1
+
+
+@pytest.mark.parametrize("by", ["request_id", "woken_by"])
+def test_a_wake_up_names_the_request_with_which_it_began(queue: redis.Redis, by: str) -> None:
+    structlog.contextvars.clear_contextvars()
+    with structlog.contextvars.bound_contextvars(**{by: "the-call"}):
+        wakeups.wake_walker()
+    (message,) = cast("list[bytes]", queue.lrange("walk", 0, -1))
+    assert json.loads(message)["headers"]["request_id"] == "the-call"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -53,13 +53,15 @@ def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
         single = data(trigger(server, journey, {"external_id": "user-7"}, headers={"X-Request-Id": "the-call"}))
         wait_until(all_decided)
         assert job_of(server, journey.workspace_id, single["jobId"])["result"] == "enrolled"
-        bulk = data(trigger(server, journey, {"external_ids": NAMES}))
+        bulk = data(trigger(server, journey, {"external_ids": NAMES}, headers={"X-Request-Id": "the-bulk-call"}))
         wait_until(all_decided)
         log = tmp_path / "worker.log"
         wait_until(lambda: sum(int(str(line["jobs"])) for line in lines(log, "jobs_decided")) == 1001)
     tasks = {line["task_id"]: line["request_id"] for line in lines(log, "jobs_decided")}
     assert tasks.pop(single["jobId"]) == "the-call"
     assert set(tasks) <= {bulk["jobIds"][0], bulk["jobIds"][500]}
+    woken_by = {line["woken_by"] for line in lines(log, "jobs_decided") if line["task_id"] != single["jobId"]}
+    assert woken_by == {"the-bulk-call"}
     assert Enrollment.objects.count() == 1000
     assert not Chunk.objects.exists()
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from itertools import cycle
 from threading import Event, Thread
@@ -14,7 +15,7 @@ from pytest_django import Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.claims import anything_overdue, claim_due
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
@@ -137,10 +138,23 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
     assert claimed[0].id == claimed[2].id
     verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
-    results = [Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
-    assert write_results(results, wait=True).fates == {Fate.DELIVERED: 2}
+    first, other, second = (Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed)
+    second = replace(second, outcome=replace(outcome, status=500), verdict=replace(verdict, fate=Fate.FAILED))
+    assert write_results([first, other, second], wait=True).fates == {Fate.DELIVERED: 2}
     assert list(WebhookDelivery.objects.values_list("state", "attempts")) == [("delivered", 1)] * 2
     assert WebhookAttempt.objects.count() == 2
+
+
+def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=11)
+    claimed = [*claim_due(Room(32))]
+    well = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    ill = DeliveryVerdict(fate=Fate.FAILED, reason="Answered 500.")
+    outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
+    first = Result(claimed=claimed[0], outcome=outcome, verdict=well)
+    failed = [Result(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
+    write_results([first, *failed, first], wait=True)
+    assert WebhookHost.objects.get().failures == 10
 
 
 @with_others
