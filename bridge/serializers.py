@@ -86,7 +86,7 @@ class SubmitActionBody(BodySerializer):
     profileAttributes = ObjectField(
         required=False,
         help_text="Attribute name to form field name. Without it every field becomes an attribute; what names no "
-        "field is taken literally.",
+        "field is taken literally, so null deletes the attribute.",
     )
 
     def validate_type(self, text: str) -> SubmitType:

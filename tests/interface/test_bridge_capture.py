@@ -143,6 +143,14 @@ def test_empty_maps_take_no_form_field(sdk: SdkClient, ada: Customer) -> None:
     assert Customer.objects.get().attributes == {"plan": "free"}
 
 
+def test_null_in_a_mapping_is_taken_literally_and_deletes_the_attribute(sdk: SdkClient, ada: Customer) -> None:
+    mapping = {"plan": None, "city": "town"}
+    action = {"type": "update_profile", "profileAttributes": mapping}
+    answer = submit(sdk, formData={"town": "Rome"}, submitAction=action)
+    assert answer.json()["data"] == {"attributesUpdated": ["plan", "city"]}
+    assert Customer.objects.get().attributes == {"city": "Rome"}
+
+
 def test_a_form_field_that_is_null_deletes_the_attribute(sdk: SdkClient, ada: Customer) -> None:
     answer = submit(sdk, formData={"plan": None})
     assert answer.json()["data"] == {"attributesUpdated": ["plan"]}
