@@ -57,7 +57,7 @@ def _leave_broken_connections(*, task: Any, **_: Any) -> None:
 
 @task_prerun.connect
 def _bind_log(*, task: Any, task_id: str, **_: Any) -> None:
-    """Every line of a task names it, and the request whose wake-up it was; its work may be that of many others."""
+    """Every line of a task names it, and the request with which its wake-up began; its work may be that of others."""
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
     if request_id := (task.request.headers or {}).get("request_id"):

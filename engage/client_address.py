@@ -1,6 +1,5 @@
 """The address of who calls, as far as it can be trusted."""
 
-from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
@@ -31,7 +30,6 @@ def _without_port(text: str) -> str:
     return text.partition(":")[0] if text.count(":") == 1 else text
 
 
-@lru_cache(maxsize=10_000)
 def _callers_network(text: str, *, otherwise: str = "") -> str:
     try:
         address = ip_address(text)

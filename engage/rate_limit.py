@@ -12,7 +12,7 @@ from django_ratelimit.core import get_usage
 from engage.errors import Refusal
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Usage:
     """One caller's count in the current window, which ends in `seconds_left`, at the epoch's second `resets_at`."""
 

@@ -65,17 +65,13 @@ def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
         settled = _settle([result for result in results if result.claimed.id in free])
         written = [result for result in results if result.claimed.id in settled.ids]
-        rest = {result.claimed.id for result in results} - free
-        erased, held = (rest, set()) if wait else (set(), rest)
-        # A host was well, or not, also where the customer has been erased since.
-        telling = [result for result in results if result.claimed.id in settled.ids | erased]
-        note_attempts([result.attempted for result in telling if not result.outcome.refused])
+        missing = [result.claimed.id for result in results if result.claimed.id not in free]
+        # Who has waited for all misses only those whose customers are erased; their hosts have answered all the same.
+        telling = settled.ids.union(missing if wait else ())
+        note_attempts([one.attempted for one in results if one.claimed.id in telling and not one.outcome.refused])
+    held = [] if wait else [result for result in results if result.claimed.id not in free]
     fates = Counter(result.verdict.fate for result in written)
-    return WrittenResults(
-        fates=fates,
-        somebody_walks=settled.moved > 0,
-        held=[result for result in results if result.claimed.id in held],
-    )
+    return WrittenResults(fates=fates, somebody_walks=settled.moved > 0, held=held)
 
 
 # Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
