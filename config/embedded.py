@@ -35,11 +35,11 @@ def redis_url() -> str:
 
 
 def stop_unless_used(*, within: float) -> None:
-    """Give the servers up and wait until they have stopped, unless other processes go on using them."""
+    """Give the servers up and wait until they and their keepers are gone, unless other processes go on using them."""
     stopping = [server for server, lock in _in_use.values() if _give_up(server, lock)]
     _in_use.clear()
     deadline = time.monotonic() + within
-    while any(_is_kept(server) for server in stopping) and time.monotonic() < deadline:
+    while any(_is_kept(server) or _is_left(server) for server in stopping) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
@@ -71,6 +71,12 @@ def _wait_for(server: Server, answers: Callable[[str], bool]) -> None:
 def _is_kept(server: Server) -> bool:
     with closing(FileLock.at(server.keeper)) as lock:
         return not lock.try_exclusive()
+
+
+def _is_left(server: Server) -> bool:
+    """Whether the keeper's process is about to end: to its last moment it has the users' lock alone."""
+    with closing(FileLock.at(server.users)) as users:
+        return not users.try_share()
 
 
 def _start_keeper(server: Server) -> bool:

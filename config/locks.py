@@ -22,10 +22,17 @@ class FileLock:
         """Hold it together with others, waiting for whoever has it alone."""
         fcntl.flock(self.fd, fcntl.LOCK_SH)
 
+    def try_share(self) -> bool:
+        """Hold it together with others if nobody has it alone now."""
+        return self._try(fcntl.LOCK_SH)
+
     def try_exclusive(self) -> bool:
         """Hold it alone if nobody else holds it now."""
+        return self._try(fcntl.LOCK_EX)
+
+    def _try(self, kind: int) -> bool:
         try:
-            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

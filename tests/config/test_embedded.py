@@ -201,6 +201,23 @@ def test_the_last_user_stops_what_a_killed_keeper_left(folder: Path) -> None:
     assert not is_locked(server.running)
 
 
+def test_who_stops_the_servers_has_seen_their_keeper_go(folder: Path) -> None:
+    stop = """
+import time
+from pathlib import Path
+from config import embedded, servers
+from config.locks import FileLock
+embedded.redis_url()
+keeper = Path(f"/proc/{FileLock.at(servers.redis().keeper).holder()}/cmdline")
+assert keeper.read_bytes()
+time.sleep = lambda _: None  # it looks again and again, so as not to come by chance after a keeper that still ends
+embedded.stop_unless_used(within=10)
+assert not keeper.exists() or not keeper.read_bytes()  # at most its entry in the kernel's table
+"""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", stop], cwd=ROOT, check=True)
+
+
 def test_a_server_that_dies_is_started_again(folder: Path) -> None:
     with User("redis_url") as user:
         urls = user.urls
