@@ -9,8 +9,12 @@ from typing import Any
 from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
-from engage.errors import Refusal
+from engage.compact_json import json_bytes_of_members
+from engage.errors import InvalidRequest, Refusal
 from engage.models import App
+from engage.sizes import KIB
+
+MAX_MAPPED_BYTES = 64 * KIB
 
 
 class SubmitType(StrEnum):
@@ -47,11 +51,13 @@ def submit_type(text: str) -> SubmitType:
 def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
     """Does and records what the submit action says; without one, every form field becomes a profile attribute.
 
-    Raises InvalidRequest for attributes that cannot be written.
+    Raises InvalidRequest for attributes that cannot be written, and for maps that make more of a form than may be kept.
     """
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
-        properties = mapped(submit.event_properties, form_data=call.form_data)
+        properties = mapped(
+            submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties"
+        )
         event = MessageEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
     if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
         attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)
@@ -61,14 +67,22 @@ def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: date
 
 def _attributes(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any]) -> NewAttributes:
     named_in = "formData" if fields is None else "submitAction.profileAttributes"
-    return NewAttributes(values=mapped(fields, form_data=form_data), field=named_in)
+    return NewAttributes(values=mapped(fields, form_data=form_data, named_in=named_in), field=named_in)
 
 
-def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any]) -> dict[str, Any]:
+def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any], named_in: str) -> dict[str, Any]:
     """Each name with the value of the form field that it is mapped to; every field under its own name without a map.
 
-    What names no form field, and what is no string, stands for itself.
+    What names no form field, and what is no string, stands for itself. Raises InvalidRequest, which names the request's
+    field `named_in`, where that comes to more than MAX_MAPPED_BYTES: of one long form field a short body can make very
+    many properties.
     """
     if fields is None:
         return dict(form_data)
-    return {name: form_data.get(field, field) if isinstance(field, str) else field for name, field in fields.items()}
+    made = {name: form_data.get(field, field) if isinstance(field, str) else field for name, field in fields.items()}
+    size = json_bytes_of_members(made)
+    if size > MAX_MAPPED_BYTES:
+        raise InvalidRequest(
+            f"{named_in} comes to {size} bytes of JSON with the form's values; its maximum is {MAX_MAPPED_BYTES}."
+        )
+    return made

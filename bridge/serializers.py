@@ -81,12 +81,13 @@ class SubmitActionBody(BodySerializer):
     eventProperties = ObjectField(
         required=False,
         help_text="Property name to form field name. Without it every field becomes a property; what names no field "
-        "is taken literally.",
+        "is taken literally. With the form's values it is at most 64 KiB of JSON, too.",
     )
     profileAttributes = ObjectField(
         required=False,
         help_text="Attribute name to form field name. Without it every field becomes an attribute; what names no "
-        "field is taken literally, so null deletes the attribute.",
+        "field is taken literally, so null deletes the attribute. With the form's values it is at most 64 KiB of JSON, "
+        "too.",
     )
 
     def validate_type(self, text: str) -> SubmitType:

@@ -1,8 +1,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bridge.capture import mapped
+from bridge.capture import MAX_MAPPED_BYTES, mapped
+from engage.compact_json import json_bytes, json_bytes_of_members
+from engage.errors import InvalidRequest
 
 FORM = {"size": "M", "newsletter": True, "size of shoe": None, "M": "of another field"}
 
@@ -28,4 +32,23 @@ FORM = {"size": "M", "newsletter": True, "size of shoe": None, "M": "of another 
 def test_a_map_leads_to_form_fields_and_what_is_none_stands_for_itself(
     fields: dict[str, Any] | None, values: dict[str, Any]
 ) -> None:
-    assert mapped(fields, form_data=FORM) == values
+    assert mapped(fields, form_data=FORM, named_in="anywhere") == values
+
+
+def test_what_a_map_makes_has_at_most_64_kib() -> None:
+    form = {"long": "x" * ((MAX_MAPPED_BYTES - len('{"a":"","b":"","c":0}')) // 2)}
+    fields = {"a": "long", "b": "long", "c": 0}
+    largest = mapped({**fields, "c": 10}, form_data=form, named_in="fields")
+    assert json_bytes(largest) == MAX_MAPPED_BYTES
+    with pytest.raises(InvalidRequest) as refused:
+        mapped({**fields, "c": 100}, form_data=form, named_in="fields")
+    assert refused.value.message == "fields comes to 65537 bytes of JSON with the form's values; its maximum is 65536."
+
+
+_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=5)
+
+
+@given(names=st.lists(st.text(), unique=True), values=st.lists(_VALUES, min_size=1))
+def test_members_are_measured_as_the_object_is(names: list[str], values: list[Any]) -> None:
+    members = {name: values[number % len(values)] for number, name in enumerate(names)}
+    assert json_bytes_of_members(members) == json_bytes(members)

@@ -1,5 +1,6 @@
 """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -240,3 +241,18 @@ def test_a_form_field_that_could_be_no_attribute_may_be_mapped_to_one(sdk: SdkCl
     )
     assert answer.status_code == 200
     assert Customer.objects.get().attributes == {"size": "M"}
+
+
+@pytest.mark.parametrize("map_", ["eventProperties", "profileAttributes"])
+def test_a_map_cannot_make_much_of_a_short_form(sdk: SdkClient, map_: str) -> None:
+    many = {f"{number:x}": "answer" for number in range(2_000)}
+    started = thread_time()
+    answer = submit(
+        sdk,
+        formData={"answer": "x" * 20_000},
+        submitAction={"type": "both", "eventName": "answered", "eventProperties": {}, "profileAttributes": {}, map_: many},
+    )
+    assert thread_time() - started < 1.0
+    assert refused_without_a_trace(answer) == (
+        f"submitAction.{map_} comes to 40017729 bytes of JSON with the form's values; its maximum is 65536."
+    )
