@@ -55,9 +55,7 @@ def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: date
     """
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
-        properties = mapped(
-            submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties"
-        )
+        properties = mapped(submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties")
         event = MessageEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
     if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
         attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)

@@ -16,11 +16,11 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from engage.tallies import DECISIONS, tallies
+from journeys.failures import pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
-MAX_ATTEMPTS = 5
 SECONDS_BETWEEN_TURNS = 0.1  # how far apart the turns of one call's chunks are
 
 
@@ -117,14 +117,29 @@ def split_chunk(chunk: ClaimedChunk) -> None:
         Chunk.objects.filter(id=whole.id).update(stop=middle, attempts=0, due_at=Now())
 
 
+_HOLD_BACK = """
+UPDATE journeys_chunk SET error = %s::text, due_at = now() + CASE WHEN stop - start = 1 THEN {pause} ELSE '0' END
+WHERE id = ANY(%s::bigint[])
+""".replace("{pause}", pause_after("attempts"))
+
+
 def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
-    """Notes why an attempt failed. One job alone waits 1, 2, 4, 8 seconds; a larger chunk is split at once."""
+    """Notes why an attempt failed. One job alone waits before the next one; a larger chunk is split at once."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE journeys_chunk SET error = %s::text, due_at = CASE WHEN stop - start > 1 THEN now() "
-            "ELSE now() + interval '1 second' * power(2, attempts - 1) END WHERE id = ANY(%s::bigint[])",
-            [error, [chunk.id for chunk in chunks]],
-        )
+        cursor.execute(_HOLD_BACK, [error, [chunk.id for chunk in chunks]])
+
+
+_UNCOUNT = """
+UPDATE journeys_chunk chunk SET attempts = chunk.attempts - 1
+FROM unnest(%s::bigint[], %s::int[]) AS claimed(id, attempts)
+WHERE chunk.id = claimed.id AND chunk.attempts = claimed.attempts
+"""
+
+
+def uncount(chunks: Sequence[ClaimedChunk]) -> None:
+    """The attempt at these does not count; they wait as long as any that was claimed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNCOUNT, [[chunk.id for chunk in chunks], [chunk.attempts for chunk in chunks]])
 
 
 def give_up(chunk: ClaimedChunk) -> None:
@@ -133,7 +148,7 @@ def give_up(chunk: ClaimedChunk) -> None:
         waiting = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id).first()
         if waiting is None:
             return
-        reason = f"Given up after {MAX_ATTEMPTS} attempts: {waiting.error or 'the worker died while deciding it.'}"
+        reason = why_given_up(waiting.error, at="deciding")
         jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
         jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()

@@ -1,9 +1,10 @@
-"""What the records say of an error that nobody expected."""
+"""Work that fails: how often it is tried, how long it waits, and what the records say of it."""
 
 import psycopg
 
 from engage.storable_json import storable
 
+MAX_ATTEMPTS = 5
 _LONGEST = 300
 
 
@@ -12,3 +13,19 @@ def for_the_record(error: Exception) -> str:
     cause = error.__cause__
     message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
     return storable(f"{type(error).__name__}: {message}"[:_LONGEST])
+
+
+def pause_after(attempts: str) -> str:
+    """SQL for the wait before the next attempt: 1, 2, 4, 8 seconds; none before what was tried enough is given up.
+
+    `attempts` is the column that counts them.
+    """
+    return f"CASE WHEN {attempts} < {MAX_ATTEMPTS} THEN interval '1 second' * power(2, {attempts} - 1) ELSE '0' END"
+
+
+def why_given_up(error: str, *, at: str) -> str:
+    """Why something that was tried MAX_ATTEMPTS times has failed for good.
+
+    Its last error; where it has none, each worker died `at` it ("deciding").
+    """
+    return f"Given up after {MAX_ATTEMPTS} attempts: {error or f'the worker died while {at} it.'}"

@@ -2,21 +2,23 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
+from django.db import DatabaseError, InterfaceError
 
-from engage.outages import is_outage
+from engage.outages import concerns_all_work
 from journeys.chunks import (
-    MAX_ATTEMPTS,
     ClaimedChunk,
     claim_chunk,
     claim_next_chunks,
     give_up,
     hold_back,
     split_chunk,
+    uncount,
 )
-from journeys.failures import for_the_record
+from journeys.failures import MAX_ATTEMPTS, for_the_record
 from journeys.models import Chunk
 from journeys.settling import settle
 
@@ -55,8 +57,10 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
     try:
         return settle(claimed).somebody_walks
     except Exception as error:
-        if is_outage(error):
-            raise  # nothing is wrong with the jobs
+        if concerns_all_work(error):
+            with suppress(DatabaseError, InterfaceError):  # where it is away; that attempt counts
+                uncount(claimed)
+            raise
         log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=sum(chunk.size for chunk in claimed))
         hold_back(claimed, error=for_the_record(error))
         return False

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models.functions import Now
 
+from journeys.failures import pause_after
 from journeys.models import Enrollment
 
 BATCH = 500
-MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +85,10 @@ def lock_customers_of(enrollment_ids: Sequence[str]) -> None:
 
 
 _HOLD_BACK = """
-UPDATE journeys_enrollment enrollment
-SET error = failed.error, due_at = now() + interval '1 second' * power(2, enrollment.attempts - 1)
+UPDATE journeys_enrollment enrollment SET error = failed.error, due_at = now() + {pause}
 FROM unnest(%s::text[], %s::int[], %s::text[]) AS failed(id, attempts, error)
 WHERE enrollment.id = failed.id AND enrollment.attempts = failed.attempts AND enrollment.state = 'active'
-"""
+""".replace("{pause}", pause_after("enrollment.attempts"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +100,7 @@ class FailedAttempt:
 
 
 def hold_back(failures: Sequence[FailedAttempt]) -> None:
-    """Notes why attempts failed; the next one waits 1, 2, 4, 8 seconds."""
+    """Notes why attempts failed; the next ones wait."""
     if not failures:
         return
     with connection.cursor() as cursor:
@@ -123,7 +122,7 @@ WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND 
 
 
 def put_back(claimed: Sequence[ClaimedEnrollment]) -> None:
-    """There was no time for these: they are due as before, and the claim does not count."""
+    """Nothing was tried with these, or it does not count: they are due as before, and the claim does not count."""
     if not claimed:
         return
     with connection.cursor() as cursor:

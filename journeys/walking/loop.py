@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import transaction
+from django.db import DatabaseError, InterfaceError, transaction
 
-from engage.outages import is_outage
-from journeys.failures import for_the_record
+from engage.outages import concerns_all_work
+from engage.sizes import KIB
+from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
 from journeys.steps.course import walk_on
 from journeys.steps.outcomes import Ended, Footprint, Walk
 from journeys.walking.claims import (
-    MAX_ATTEMPTS,
     ClaimedEnrollment,
     FailedAttempt,
     claim_fresh,
@@ -29,8 +30,10 @@ from journeys.walking.scenes import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
-# Of a batch's time on the processor, while it holds its customers' rows.
+_TRIED_SECONDS = 0.2
+# How long a batch holds its customers' rows: on the processor, and by what is then to be written.
 _BATCH_SECONDS = 1.0
+_BATCH_BYTES = 4 * 1024 * KIB
 
 
 @dataclass(kw_only=True)
@@ -56,10 +59,7 @@ def walk_due(*, seconds: float) -> Round:
     """
     done, until, looks = Round(), time.monotonic() + seconds, _LOOKS
     while True:
-        claims = [claimed for claimed in (claim_fresh(), claim_tried()) if claimed]
-        for claimed in claims:
-            _attempt(claimed, done)
-        if not claims:
+        if not _walk_some(done):
             if not looks or not is_anybody_due():
                 break
             looks -= 1
@@ -70,6 +70,24 @@ def walk_due(*, seconds: float) -> Round:
     if done.moved:
         log.info("enrollments_walked", moved=done.moved)
     return done
+
+
+def _walk_some(done: Round) -> bool:
+    """A batch, and then for a moment those that were tried before, one by one; whether there was anybody.
+
+    Each is claimed when it is its turn and no sooner: a claim lasts for some seconds only.
+    """
+    fresh = claim_fresh()
+    if fresh:
+        _attempt(fresh, done)
+    until = time.monotonic() + _TRIED_SECONDS
+    anybody = bool(fresh)
+    while tried := claim_tried():
+        _attempt(tried, done)
+        anybody = True
+        if time.monotonic() >= until:
+            break
+    return anybody
 
 
 def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
@@ -83,8 +101,10 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             hold_back(failures)
             put_back([standing.claimed for standing in standings[len(walks) + len(failures) :]])
     except Exception as error:
-        if is_outage(error):
-            raise  # nothing is wrong with the enrollments
+        if concerns_all_work(error):
+            with suppress(DatabaseError, InterfaceError):  # where it is away; that attempt counts
+                put_back(claimed)
+            raise
         log.exception("walk_failed", enrollments=len(claimed))
         hold_back([FailedAttempt(claimed=one, error=for_the_record(error)) for one in claimed])
     else:
@@ -96,12 +116,14 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedA
     walks: list[Walked] = []
     failures: list[FailedAttempt] = []
     courses = courses_of({standing.revision_id for standing in standings})
-    until = time.thread_time() + _BATCH_SECONDS
+    until, size = time.thread_time() + _BATCH_SECONDS, 0
     for standing in standings:
-        if (walks or failures) and time.thread_time() > until:
+        if (walks or failures) and (time.thread_time() > until or size > _BATCH_BYTES):
             break
         try:
-            walks.append(Walked(standing=standing, walk=_walk(standing, courses)))
+            walk = _walk(standing, courses)
+            walks.append(Walked(standing=standing, walk=walk))
+            size += sum(len(left.request.body or "") for left in walk.footprints if left.request)
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
@@ -117,6 +139,6 @@ def _walk(standing: Standing, courses: Courses) -> Walk:
 
 def _given_up(standing: Standing) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
-    reason = f"Given up after {MAX_ATTEMPTS} attempts: {standing.error or 'the worker died while walking it.'}"
+    reason = why_given_up(standing.error, at="walking")
     footprint = Footprint(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
     return Walk(footprints=(footprint,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))

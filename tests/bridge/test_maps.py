@@ -45,7 +45,7 @@ def test_what_a_map_makes_has_at_most_64_kib() -> None:
     assert refused.value.message == "fields comes to 65537 bytes of JSON with the form's values; its maximum is 65536."
 
 
-_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=5)
+_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)
 
 
 @given(names=st.lists(st.text(), unique=True), values=st.lists(_VALUES, min_size=1))

@@ -2,11 +2,11 @@
 
 import psycopg
 import pytest
-from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg import errors
 
 from engage.envelope import as_refusal
-from engage.outages import is_outage
+from engage.outages import concerns_all_work, is_outage
 
 
 def raised(error: Exception, cause: Exception | None) -> Exception:
@@ -31,6 +31,20 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
 )
 def test_it_is_away(error: Exception) -> None:
     assert is_outage(error)
+    assert concerns_all_work(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised(ProgrammingError(), errors.InsufficientPrivilege()),
+        raised(ProgrammingError(), errors.UndefinedTable()),
+        raised(ProgrammingError(), errors.UndefinedColumn()),
+    ],
+)
+def test_it_is_there_and_not_set_up(error: Exception) -> None:
+    assert not is_outage(error)
+    assert concerns_all_work(error)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +61,7 @@ def test_it_is_away(error: Exception) -> None:
 )
 def test_it_is_there(error: Exception) -> None:
     assert not is_outage(error)
+    assert not concerns_all_work(error)
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,13 @@ def test_a_map_cannot_make_much_of_a_short_form(sdk: SdkClient, map_: str) -> No
     answer = submit(
         sdk,
         formData={"answer": "x" * 20_000},
-        submitAction={"type": "both", "eventName": "answered", "eventProperties": {}, "profileAttributes": {}, map_: many},
+        submitAction={
+            "type": "both",
+            "eventName": "answered",
+            "eventProperties": {},
+            "profileAttributes": {},
+            map_: many,
+        },
     )
     assert thread_time() - started < 1.0
     assert refused_without_a_trace(answer) == (

@@ -11,7 +11,7 @@ from bridge.models import Interaction
 from customers.erasure import erase_customer
 from customers.models import Customer, Event, SegmentMembership
 from engage.models import Workspace
-from journeys.chunks import MAX_ATTEMPTS
+from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
 from tests.clients import ServerClient

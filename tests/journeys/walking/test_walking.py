@@ -4,12 +4,13 @@ import tracemalloc
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.models import Enrollment, JourneyRevision, StepRun
+from journeys.failures import MAX_ATTEMPTS
+from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDelivery
 from journeys.walking import walk_due
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
@@ -107,6 +108,32 @@ def test_a_batch_gives_its_customers_free_after_a_while_and_the_rest_is_walked_n
     assert Enrollment.objects.values().get(id=elsewhere.id) == before
 
 
+def test_a_batch_also_ends_where_much_is_to_be_written(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.walking.loop._BATCH_BYTES", 1_000)
+    webhook = {"id": "tell", "type": "webhook", "url": "https://shop.example/", "body": {"text": "x" * 600}}
+    journey = JourneyFactory.create(workspace=acme, steps=[webhook])
+    data(trigger(server, journey, {"external_ids": crowd(acme, 6)}))
+    let_workers_decide()
+    with CaptureQueriesContext(connection) as captured:
+        let_workers_walk()
+    inserted = [query for query in captured if "INSERT INTO journeys_webhookdelivery" in query["sql"]]
+    assert (len(inserted), WebhookDelivery.objects.count()) == (3, 6)
+
+
+def test_one_that_was_tried_before_is_claimed_when_its_turn_has_come(server: ServerClient, acme: Workspace) -> None:
+    """A claim lasts for some seconds, and a batch that is walked before may take longer."""
+    journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
+    tried, _ = [enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro") for _ in range(2)]
+    Enrollment.objects.filter(id=tried.id).update(attempts=1)
+    with CaptureQueriesContext(connection) as captured:
+        walk_due(seconds=0)
+    marks = {"attempts = 0 ": "fresh", "attempts > 0 ": "tried", "state = stop.state": "walked"}
+    order = [what for query in captured for mark, what in marks.items() if mark in query["sql"].replace("\n", " ")]
+    assert order == ["fresh", "walked", "tried", "walked", "tried"]
+
+
 def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
     server: ServerClient, acme: Workspace
 ) -> None:
@@ -184,7 +211,7 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
     let_workers_walk()
     Enrollment.objects.filter(id=poisoned.id).update(step_id="gone")
     waits = []
-    for number in range(1, 6):
+    for number in range(1, MAX_ATTEMPTS):
         Enrollment.objects.filter(id=poisoned.id).update(due_at="2020-01-01T00:00Z")
         Enrollment.objects.filter(id=other.id).update(attempts=number)  # like the failing one's
         before = Enrollment.objects.values().get(id=other.id)
@@ -196,7 +223,33 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
             )
             waits.append(cursor.fetchone())
         assert Enrollment.objects.values().get(id=other.id) == before
-    assert waits == [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16)]
+    assert waits == [(1, 1), (2, 2), (3, 4), (4, 8)]
+    Enrollment.objects.filter(id=poisoned.id).update(due_at="2020-01-01T00:00Z")
+    walk_due(seconds=0)
+    assert Enrollment.objects.get(id=poisoned.id).state == "exited"  # at once, after the fifth
+
+
+@pytest.mark.parametrize("condition", ["disk_full", "insufficient_privilege"])
+def test_what_would_befall_any_enrollment_counts_against_none(
+    server: ServerClient, acme: Workspace, condition: str
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
+    enrollment = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '{condition}'; END $$"
+        )
+        cursor.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON journeys_steprun FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
+        )
+    for _ in range(MAX_ATTEMPTS + 1):
+        with pytest.raises(DatabaseError, match="no room"):
+            walk_due(seconds=0)
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER refuse ON journeys_steprun")
+    let_workers_walk()
+    assert history(enrollment) == [("note", "done")]
 
 
 def test_large_profiles_are_in_memory_one_after_the_other(server: ServerClient, acme: Workspace) -> None:
