@@ -5,10 +5,12 @@ the workers again while rows wait. No ETA and no countdown: a wait is a `due_at`
 """
 
 import os
+import warnings
 from typing import Any
 
 import structlog
 from celery import Celery
+from celery.exceptions import CPendingDeprecationWarning
 from celery.signals import (
     setup_logging,
     task_failure,
@@ -25,6 +27,9 @@ from engage.tallies import tallies
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
+# Said at each lost connection: that a task goes on meanwhile will no longer be the default.
+warnings.filterwarnings("ignore", category=CPendingDeprecationWarning, module="celery")
 
 app = Celery("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -110,6 +110,18 @@ def fill_redis(seconds: float) -> Deed:
     return do
 
 
+def demote_redis(seconds: float) -> Deed:
+    """It answers, and refuses every write, as in a failover."""
+
+    def do(service: Service) -> None:
+        with service.away("redis"), service.client() as client:
+            client.replicaof("127.0.0.1", 1)
+            time.sleep(seconds)
+            client.replicaof("NO", "ONE")
+
+    return do
+
+
 # PostgreSQL -----------------------------------------------------------------------------------------------------------
 
 

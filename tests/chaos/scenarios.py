@@ -119,6 +119,11 @@ def _redis_full(chance: Chance) -> list[Fault]:
     return [_fault(chance.uniform(1, 2), f"Redis full for {seconds} s", faults.fill_redis(seconds))]
 
 
+def _redis_demoted(chance: Chance) -> list[Fault]:
+    seconds = round(chance.uniform(3, 6), 2)
+    return [_fault(chance.uniform(1, 2), f"Redis a replica for {seconds} s", faults.demote_redis(seconds))]
+
+
 def _postgresql_restarted(number: signal.Signals, chance: Chance) -> list[Fault]:
     words = "fast" if number is signal.SIGINT else "immediate"
     return [
@@ -265,6 +270,7 @@ SCENARIOS = {
             for seconds in (2, 12, 60)
         ),
         Scenario(name="redis-full", load=10, faults=_redis_full, findings=WITHOUT_REDIS),
+        Scenario(name="redis-demoted", load=10, faults=_redis_demoted, findings=WITHOUT_REDIS),
         Scenario(name="postgresql-fast", load=11, faults=partial(_postgresql_restarted, signal.SIGINT)),
         Scenario(name="postgresql-immediate", load=11, faults=partial(_postgresql_restarted, signal.SIGQUIT)),
         Scenario(name="postgresql-terminated", load=8, faults=_backends_terminated),

@@ -25,7 +25,7 @@ from tests.processes import environment
 
 SHORT = Scenario(
     name="short",
-    load=6,
+    load=7,
     per_second=15,
     journeys=[key for key in TRIGGERED if key not in {"notify", "listens"}],  # nobody sends webhooks here
     faults=lambda chance: [
@@ -34,6 +34,7 @@ SHORT = Scenario(
         Fault(at=chance.uniform(2.5, 3.0), words="backends terminated", do=faults.terminate_backends),
         Fault(at=chance.uniform(3.5, 4.0), words="Redis full", do=faults.fill_redis(0.8)),
         Fault(at=chance.uniform(4.8, 5.0), words="Redis frozen", do=faults.freeze_redis(0.6)),
+        Fault(at=chance.uniform(5.8, 6.0), words="Redis a replica", do=faults.demote_redis(0.8)),
     ],
     rest_seconds=30,
 )
