@@ -82,7 +82,13 @@ def configure_logging() -> None:
     root.handlers = [handler]
     root.setLevel(settings.LOG_LEVEL)
     # Their lines would repeat ours, and quote query strings, messages of exceptions and arguments.
-    for indiscreet in ("django.request", "django.server", "django.security", "celery.app.trace", "celery.worker.request"):
+    for indiscreet in (
+        "django.request",
+        "django.server",
+        "django.security",
+        "celery.app.trace",
+        "celery.worker.request",
+    ):
         logging.getLogger(indiscreet).setLevel(logging.CRITICAL)
     for chatty in ("celery.worker.strategy", "celery.beat"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -9,13 +9,16 @@
    keys. One that was made while a table had a page of rows reads all of it for each row looked up, until the table is
    analyzed: the first large call after a quiet start would take a time that grows with its square. So no plan reads a
    whole table where any index serves.
+5. A connection ends with its thread. The web server ends threads that had nothing to do for a while. What Django keeps
+   of one refers to itself, and so it stayed, and the connection with it, until the garbage collector came by.
 
 And it writes lists faster (arrays.py).
 """
 
+import os
 import select
 import time
-from threading import Lock
+from threading import Lock, local
 from typing import Any, ClassVar
 
 import psycopg
@@ -70,6 +73,31 @@ class WatchedConnection(psycopg.Connection[Any]):
         raise psycopg.OperationalError("PostgreSQL does not answer any more.")
 
 
+class _Hold:
+    """A thread's hold on a connection, which is closed when it is let go."""
+
+    def __init__(self, connection: WatchedConnection) -> None:
+        self.connection = connection
+        self._process = os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() == self._process:  # a forked child has it from its parent, who goes on with it
+            self.connection.close()
+
+
+class _Thread(local):
+    """What a thread holds, and lets go when it ends."""
+
+    def __init__(self) -> None:
+        self._holds: list[_Hold] = []
+
+    def hold(self, connection: WatchedConnection) -> None:
+        self._holds = [*(held for held in self._holds if not held.connection.closed), _Hold(connection)]
+
+
+_this_thread = _Thread()
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Made by Django for `ENGINE = "config.postgresql"`; needs CONN_HEALTH_CHECKS."""
 
@@ -82,6 +110,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             silence.note({name: conn_params.get(name) for name in _WHERE})
             raise
         connection.adapters.register_dumper(list, WholeListDumper)
+        _this_thread.hold(connection)
         return connection
 
     def init_connection_state(self) -> None:

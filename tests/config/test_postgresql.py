@@ -1,5 +1,7 @@
-"""What becomes of connections when PostgreSQL cuts them, or does not answer any more."""
+"""What becomes of connections when PostgreSQL cuts them, or does not answer any more, and when their thread ends."""
 
+import gc
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection
 
-from config.postgresql.base import WatchedConnection
+from config.postgresql.base import WatchedConnection, _this_thread
 from config.postgresql.silence import silence
 from tests.processes import wait_until
 
@@ -186,3 +188,41 @@ def can_connect() -> bool:
     except OperationalError:
         return False
     return True
+
+
+@pytest.fixture
+def _no_garbage_collector() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def is_connected(pid: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [pid])
+        return cursor.fetchone() is not None
+
+
+@pytest.mark.usefixtures("_no_garbage_collector")
+def test_a_connection_ends_with_its_thread() -> None:
+    own, pids = own_pid(), list[int]()
+    for _ in range(3):
+        thread = Thread(target=lambda: pids.append(own_pid()))
+        thread.start()
+        thread.join()
+    wait_until(lambda: not any(is_connected(pid) for pid in pids), seconds=5)
+    assert len({own, *pids}) == 4
+    assert own_pid() == own
+
+
+def test_a_forked_process_leaves_its_parents_connection_alone() -> None:
+    pid = own_pid()
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            connection.connection = None
+            connection.connect()  # and lets go what it had
+            del _this_thread._holds[:]
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert own_pid() == pid
