@@ -1,5 +1,7 @@
 """How many customers the calls of one app from one address may create, and how many journeys they may start."""
 
+from typing import Any
+
 import pytest
 from pytest_django import Settings
 
@@ -42,6 +44,22 @@ def test_who_is_known_is_served_as_before(sdk: SdkClient) -> None:
     for number in (0, 1, 2, 3):
         new_person(sdk, number)
     assert [new_person(sdk, number).status_code for number in (0, 1, 0, 2)] == [200, 200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (ACTION, {"actionType": "update_profile", "actionData": {"profileAttributes": {"plan": "pro"}}}),
+        (CAPTURE, {"submitAction": {"type": "update_profile", "profileAttributes": {"plan": "pro"}}}),
+    ],
+)
+def test_who_is_known_is_no_new_customer_also_where_their_profile_is_written(
+    sdk: SdkClient, acme: Workspace, path: str, fields: dict[str, Any]
+) -> None:
+    CustomerFactory.create(workspace=acme, user_id="ada")
+    written = [call(sdk, path, {"userId": "ada", **fields}, REMOTE_ADDR="198.51.100.1") for _ in range(3)]
+    assert [answer.status_code for answer in written] == [200, 200, 200]
+    assert [new_person(sdk, number).status_code for number in range(3)] == [200, 200, 429]
 
 
 def test_apps_and_addresses_count_apart(sdk: SdkClient, acme: Workspace) -> None:

@@ -35,9 +35,14 @@ def test_a_preflight_is_answered_without_the_database(
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer["access-control-allow-origin"] == "*"
     assert "POST" in answer["access-control-allow-methods"]
-    allowed = set(answer["access-control-allow-headers"].split(", "))
-    assert {"content-type", "x-app-id", "idempotency-key", "authorization"} <= allowed
     assert answer["access-control-max-age"] == "86400"
+
+
+@both_calls
+def test_a_page_may_pack_its_bodies_and_name_its_requests(sdk: SdkClient, path: str) -> None:
+    allowed = preflight(sdk, path)["access-control-allow-headers"].split(", ")
+    of_every_call = {"accept", "content-type", "x-app-id", "authorization"}
+    assert set(allowed) == of_every_call | {"content-encoding", "x-request-id", "idempotency-key"}
 
 
 @both_calls
@@ -61,6 +66,14 @@ def test_an_answer_may_be_read_from_every_origin(sdk: SdkClient, path: str, orig
     limits = {name for name in answer.headers if "RateLimit" in name}
     assert len(limits) == 5
     assert limits | {"X-Request-Id", "Retry-After"} <= set(exposed)
+
+
+@both_calls
+def test_a_page_may_read_that_an_answer_is_the_first_once_more(sdk: SdkClient, path: str) -> None:
+    for _ in range(2):
+        answer = call(sdk, path, {}, headers={**ORIGIN, "Idempotency-Key": "1"})
+    assert answer["Idempotency-Replayed"] == "true"
+    assert "Idempotency-Replayed" in answer["access-control-expose-headers"].split(", ")
 
 
 @both_calls

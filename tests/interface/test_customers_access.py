@@ -35,6 +35,13 @@ def test_a_call_needs_a_valid_key(
     assert not Customer.objects.exists()
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_scheme_may_be_written_in_any_case(acme: Workspace, server: ServerClient, scheme: str) -> None:
+    sent = server.headers["Authorization"].replace("Bearer", scheme)
+    answer = server.put(customers_path(acme), {"external_id": "ada"}, headers={"Authorization": sent})
+    assert answer.status_code == 201
+
+
 @every_call
 def test_a_key_of_another_workspace_learns_nothing(
     acme: Workspace, rival_server: ServerClient, method: str, below: list[str], body: Any

@@ -149,3 +149,12 @@ def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
         refused(client.post(path, {"reason": "hacked"}), status=404, error="Enrollment not found")
     waiting.refresh_from_db()
     assert waiting.state == "active"
+
+
+def test_exits_count_under_a_limit_of_their_own(server: ServerClient, waiting: Enrollment) -> None:
+    server.key.rate_limit = "2/m"
+    server.key.save()
+    answers = [exit_early(server, waiting, {"reason": "Enough."}) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 409, 429]
+    assert answers[0]["RateLimit-Policy"] == '"exit";q=2;w=60'
+    data(trigger(server, waiting.journey, {"customerId": waiting.customer_id}))

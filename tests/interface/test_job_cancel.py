@@ -77,6 +77,16 @@ def test_a_decided_job_cannot_be_cancelled(server: ServerClient, journey: Journe
     assert Enrollment.objects.get().state == "completed"
 
 
+def test_a_job_that_has_failed_cannot_be_cancelled(server: ServerClient, journey: Journey) -> None:
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    EnrollmentJob.objects.update(status="failed", result="failed", reason="Given up after 5 attempts: poisoned")
+    before = job_of(server, journey.workspace_id, queued["jobId"])
+    message = refused(cancel(server, journey, queued["jobId"]), status=409, error="Job already decided")
+    assert message == "The job is not queued any more: its result is 'failed'. Given up after 5 attempts: poisoned"
+    assert job_of(server, journey.workspace_id, queued["jobId"]) == before
+    assert before["status"] == "failed"
+
+
 def test_the_queued_job_of_an_erased_customer_can_be_cancelled(server: ServerClient, journey: Journey) -> None:
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     Customer.objects.filter(external_id="ada").delete()

@@ -100,7 +100,10 @@ def test_another_content_type_is_415(server: ServerClient, journey: Journey, con
     refused(answer, status=415, error="Unsupported media type")
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", 'application/json;charset="UTF-8"'])
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json; charset=utf-8", 'application/json;charset="UTF-8"', "application/json; charset=utf8"],
+)
 def test_utf_8_may_be_said(server: ServerClient, journey: Journey, content_type: str) -> None:
     data(trigger(server, journey, {"external_id": "ada"}, content_type=content_type))
 

@@ -101,6 +101,10 @@ def test_look_ups_have_the_limits_headers_at_ten_times_the_trigger_s(server: Ser
     server.key.rate_limit = "7/m"
     server.key.save()
     answered = data(trigger(server, journey, {"external_id": "ada"}))
-    answer = server.get(f"/api/v1/journeys/{journey.workspace_id}/jobs/{answered['jobId']}")
-    assert answer["X-RateLimit-Limit"] == "70"
-    assert answer["RateLimit-Policy"] == '"lookup";q=70;w=60'
+    let_workers_decide()
+    enrollment = Enrollment.objects.get()
+    asked = [f"jobs/{answered['jobId']}", f"triggers/{answered['triggerId']}", f"enrollments/{enrollment.id}"]
+    for remaining, below in zip(("69", "68", "67"), asked, strict=True):
+        answer = server.get(f"/api/v1/journeys/{journey.workspace_id}/{below}")
+        assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("70", remaining)
+        assert answer["RateLimit-Policy"] == '"lookup";q=70;w=60'

@@ -235,8 +235,12 @@ def test_who_is_excluded_is_listed_and_not_decided_about(
     assert eve.id not in str(answered)
 
 
-def test_an_excluded_single_customer_is_listed_so(server: ServerClient, journey: Journey, ada: Customer) -> None:
-    answered = tried(server, journey, {"external_id": "ada", "exclude_external_ids": ["ada"]})
+@pytest.mark.parametrize("name", ["customerId", "external_id", "email"])
+def test_an_excluded_single_customer_is_listed_so_by_whatever_they_are_named(
+    server: ServerClient, journey: Journey, ada: Customer, name: str
+) -> None:
+    known_by = {"customerId": ada.id, "external_id": "ada", "email": "ada@example.com"}
+    answered = tried(server, journey, {name: known_by[name], "exclude_external_ids": ["ada"]})
     assert answered["excluded"] == [{"customerId": ada.id, "external_id": "ada"}]
     assert (answered["customers"], answered["found"], "rehearsal" in answered) == ([], 0, False)
 

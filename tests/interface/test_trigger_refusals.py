@@ -175,6 +175,13 @@ def test_segments_unknown_foreign_or_malformed_are_listed(
     ]
 
 
+def test_of_one_segment_that_does_not_exist_the_message_says_it_all(server: ServerClient, journey: Journey) -> None:
+    answer = trigger(server, journey, {"segment_ids": ["vip", "vip"]})
+    message = refused(answer, status=400, error="Error resolving segments")
+    assert message == "These segments do not exist in this workspace: 'vip'."
+    assert "details" not in answer.json()
+
+
 @pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
 @pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
 def test_single_and_bulk_together_are_refused_rather_than_half_dropped(
