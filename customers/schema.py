@@ -161,7 +161,8 @@ describe_members = ServerCall(
     operation_id="changeSegmentMembers",
     tag=_TAG,
     summary="Put customers into a segment, take them out",
-    description="External ids that nobody has are skipped and listed in the answer.",
+    description="External ids that nobody has are skipped and listed in the answer. One that stands in both lists is "
+    "refused, and nothing is changed.",
     parameters=[WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
     body=Body(MembersBody, rules=at_least_one_of("add", "remove", serializer=MembersBody, value={"type": "array"})),
     requests=examples.MEMBERS,
@@ -174,6 +175,7 @@ describe_members = ServerCall(
     ],
     refusals=[
         MissingParameter(NO_MEMBERS),
+        InvalidRequest("'ada' stands in both add and remove."),
         ArraySizeExceeded("add holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
         SegmentNotFound(),

@@ -8,11 +8,11 @@ import re
 from datetime import UTC, datetime
 
 # What the grammar lets through is an instant if its date is one: 30 February and the year 0000 are still to be refused.
-GRAMMAR = (
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    "(?:T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?"
-    "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?$"
-)
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = "T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?"
+_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
+GRAMMAR = f"^{_DATE}(?:{_TIME}{_OFFSET}?)?$"
+GRAMMAR_WITH_OFFSET = f"^{_DATE}{_TIME}{_OFFSET}$"
 _GRAMMAR = re.compile(GRAMMAR)
 
 

@@ -1,9 +1,10 @@
 """The report of events in the OpenAPI document."""
 
+from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded, BodySerializer
-from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
@@ -12,7 +13,11 @@ from journeys.reported_events import answers, examples
 from journeys.reported_events.serializers import IN_THE_FUTURE, EventBody, EventsBody
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
-_FORMS = {"email": {"format": "email"}, "occurredAt": {"format": "date-time"}}
+_NULL: Schema = {"type": "null"}
+_FORMS: dict[str, Schema] = {
+    "email": {"format": "email"},
+    "occurredAt": {"format": "date-time", "pattern": f"{BLANK['pattern']}|{GRAMMAR_WITH_OFFSET}"},
+}
 
 
 def _of_somebody(serializer: type[BodySerializer]) -> Schema:
@@ -25,9 +30,22 @@ _BODY = Body(
     properties={**_FORMS, "events": {"items": _ITEMS}},
     rules={
         "oneOf": [
-            {"title": "One event", "required": ["eventName"], "properties": {"eventName": NOT_BLANK}}
+            {
+                "title": "One event",
+                "required": ["eventName"],
+                "properties": {"eventName": NOT_BLANK},
+                "allOf": [none_of("events", serializer=EventsBody, absent=_NULL)],
+            }
             | _of_somebody(EventsBody),
-            {"title": "Many events", "required": ["events"], "properties": {"events": {"type": "array"}}},
+            {
+                "title": "Many events",
+                "required": ["events"],
+                "properties": {"events": {"type": "array"}},
+                "allOf": [
+                    none_of(*_NAMES, "eventName", "occurredAt", serializer=EventsBody, absent=BLANK),
+                    none_of("eventProperties", serializer=EventsBody, absent=_NULL),
+                ],
+            },
         ]
     },
     parts=(Body(EventBody, properties=_FORMS, rules=_of_somebody(EventBody)),),
@@ -44,7 +62,9 @@ name, move customers on who wait for it in a journey, and end journeys early. Wh
 **The customer** is named by `customerId`, `external_id`, `email`, `phone` or `userId`; where more than one of them
 comes, the first in this order decides alone. Nobody is created: an event of an unknown customer is refused.
 
-**Many events** are recorded in their order. One that is refused fails alone.
+**Many events** come in `events`, and are recorded in their order. One that is refused fails alone.
+
+The two forms cannot be mixed.
 
 `occurredAt` is kept and shown; what the event leads to happens now, also where it tells of the past.
 """,
@@ -66,6 +86,7 @@ comes, the first in this order decides alone. Nobody is created: an event of an 
     refusals=[
         MissingParameter("eventName is required."),
         InvalidRequest(IN_THE_FUTURE),
+        InvalidRequest("events holds many events, and external_id is of one; send the one or the other."),
         ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
         examples.UNKNOWN,

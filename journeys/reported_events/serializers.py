@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from customers.conditions.instants import parse_instant
+from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
@@ -17,7 +17,7 @@ IN_THE_FUTURE = "occurredAt is more than 5 minutes in the future."
 # What the clocks of two machines may differ by.
 _AHEAD = timedelta(minutes=5)
 _OLDEST = timedelta(days=3653)
-_OFFSET = re.compile(r"T.*(?:Z|[+-][0-9:]+)$")
+_WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
 
 
 def _event_name(*, required: bool) -> TextField:
@@ -93,7 +93,7 @@ def _read_event(body: Any, *, now: datetime) -> ReportedEvent:
 
 
 def _moment(text: str, now: datetime) -> datetime:
-    moment = parse_instant(text) if _OFFSET.search(text) else None
+    moment = parse_instant(text) if _WITH_OFFSET.fullmatch(text) else None
     if moment is None:
         raise InvalidRequest("occurredAt must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
     if moment > now + _AHEAD:

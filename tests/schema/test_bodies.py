@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import time_machine
 
 from engage.models import Workspace
 from journeys.models import Journey
@@ -151,6 +152,65 @@ def test_a_customer_is_taken_as_the_document_says(server: ServerClient, acme: Wo
     documented = not violation(body, "/components/schemas/CustomerBody")
     answer = server.put(customers_path(acme), body)
     assert (answer.status_code == 201) is documented, answer
+
+
+ORDERED = {"external_id": "ada", "eventName": "ordered"}
+REPORTS: list[dict[str, Any]] = [
+    ORDERED,
+    {**ORDERED, "events": None, "eventProperties": None, "occurredAt": None},
+    {"externalId": "ada", "external_id": " ", "eventName": "ordered", "eventProperties": {}},
+    {**ORDERED, "occurredAt": " "},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08:00Z"},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08Z"},
+    {**ORDERED, "occurredAt": "2026-11-20T21:08:00.123456789+02:00"},
+    {**ORDERED, "occurredAt": "2026-11-20T04:38:00-1430"},
+    {"events": []},
+    {"events": [ORDERED, {}, 7]},
+    {"events": [ORDERED], "external_id": None, "email": " ", "eventName": "", "eventProperties": None},
+    # Refused:
+    {},
+    {"eventName": "ordered"},
+    {"external_id": "ada"},
+    {**ORDERED, "eventName": " "},
+    {**ORDERED, "eventName": "x" * 256},
+    {**ORDERED, "eventProperties": []},
+    {**ORDERED, "occurredAt": 1795201680},
+    {**ORDERED, "occurredAt": "2026-11-20"},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08:00"},
+    {**ORDERED, "occurredAt": "2026-11-20 19:08:00Z"},
+    {**ORDERED, "occurredAt": "2026-11-20t19:08:00z"},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08:60Z"},
+    {**ORDERED, "occurredAt": "2026-11-20T24:00:00Z"},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08:00+15:00"},
+    {**ORDERED, "occurredAt": "2026-11-20T19:08:00.1234567890Z"},
+    {"events": None},
+    {"events": {}},
+    {"events": [ORDERED] * 1001},
+    {"events": [], **ORDERED},
+    *(
+        {"events": [ORDERED], name: value}
+        for name, value in {
+            "customerId": "c1",
+            "external_id": "c1",
+            "externalId": "c1",
+            "email": "ada@example.com",
+            "phone": "+4915112345678",
+            "userId": "u-1",
+            "eventName": "ordered",
+            "eventProperties": {},
+            "occurredAt": "2026-11-20T19:08:00Z",
+        }.items()
+    ),
+]
+
+
+@pytest.mark.parametrize("body", REPORTS)
+def test_a_report_is_taken_as_the_document_says(server: ServerClient, acme: Workspace, body: dict[str, Any]) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    documented = not violation(body, "/components/schemas/EventsBody")
+    with time_machine.travel("2026-11-21T00:00Z", tick=False):
+        answer = server.post(customers_path(acme, "events"), body)
+    assert (answer.status_code == 202) is documented, answer
 
 
 MEMBERS: list[dict[str, Any]] = [

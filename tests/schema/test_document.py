@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.core.management import call_command
 from django.test import Client
 
@@ -151,6 +152,19 @@ def test_every_example_is_as_documented() -> None:
         if violation(example["value"], f"{place}/schema")
     ]
     assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "message"),
+    [
+        ("changeSegmentMembers", "'ada' stands in both add and remove."),
+        ("reportEvents", "events holds many events, and external_id is of one; send the one or the other."),
+    ],
+)
+def test_what_does_not_go_together_is_told_with_its_refusal(operation_id: str, message: str) -> None:
+    ((place, _),) = [found for found in operations() if found[1]["operationId"] == operation_id]
+    examples = at(f"{place}/responses/400/content/application~1json/examples")
+    assert message in [example["value"]["message"] for example in examples.values()]
 
 
 def test_every_field_of_a_body_is_explained() -> None:
