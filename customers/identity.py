@@ -1,5 +1,6 @@
 """By what a customer is known: identifiers in their stored form, and the way from them to a customer."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,9 +81,18 @@ def stored_email(email: str) -> str:
     return address
 
 
+# A + and what stands in numbers; the library would also find one amid words, and drop an extension.
+_INTERNATIONAL = re.compile(r"(?:tel:)?[\s(]*[+\uff0b][\d\s().\-/\u2010-\u2015\u2060\uff0d]+")
+
+
 def stored_phone(phone: str) -> str:
-    """E.164 where the number parses as an international one, else the text as it is, trimmed."""
+    """E.164 where the text is an international number, else the text as it is, trimmed.
+
+    E.164 has no extensions: a number with one stays as it is, or all people behind one switchboard would be one.
+    """
     text = phone.strip()
+    if not _INTERNATIONAL.fullmatch(text):
+        return text
     try:
         number = phonenumbers.parse(text, None)
     except phonenumbers.NumberParseException:

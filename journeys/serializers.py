@@ -1,5 +1,6 @@
 """The trigger's body: aliases folded, bounds checked, turned into what the domain understands."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ MAX_SEGMENT_IDS = 10
 SINGLE = ("customerId", "external_id", "email")  # in order of precedence
 BULK = ("external_ids", "segment_ids")
 DRY_RUN = "dryRun"
+_NO_LETTERS = re.compile(r"[^A-Za-z]")
 NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
 
 
@@ -86,8 +88,8 @@ def read_dry_run(query: QueryDict) -> bool:
     wants a dry run must not trigger.
     """
     for name in query:
-        if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
-            raise InvalidRequest(f"Write {DRY_RUN}, not {name}.")
+        if name != DRY_RUN and _NO_LETTERS.sub("", name).lower() == DRY_RUN.lower():
+            raise InvalidRequest(f"Write {DRY_RUN}, not {name[:100]}.")
     text = single_value(query, DRY_RUN)
     if text not in {None, "true", "false"}:
         raise InvalidRequest(f"{DRY_RUN} must be true or false, not {str(text)[:100]!r}.")

@@ -270,7 +270,7 @@ def test_another_value_is_refused_and_nothing_is_queued(
     assert not EnrollmentJob.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["dryrun", "dry_run", "DryRun", "dry-run"])
+@pytest.mark.parametrize("name", ["dryrun", "dry_run", "DryRun", "dry-run", "dryRun[]", "dry.run"])
 def test_another_spelling_is_refused_so_that_nobody_triggers_by_mistake(
     server: ServerClient, journey: Journey, ada: Customer, name: str
 ) -> None:
