@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from journeys.webhooks.claims import WAITING_HOSTS
+
 COUNTED_AT_MOST = 100_000
 
 
@@ -53,22 +55,21 @@ SELECT (SELECT count(*) FROM (
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """
 
-# From host to host through the index: how much waits for one of them costs nothing.
+# What waits for a host whose circuit is open is meant to wait.
 _WEBHOOKS = """
-WITH RECURSIVE hosts AS (
-    (SELECT workspace_id, host, due_at FROM journeys_webhookdelivery WHERE state = 'waiting'
-     ORDER BY workspace_id, host, due_at LIMIT 1)
-    UNION ALL
-    SELECT following.* FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host, due_at FROM journeys_webhookdelivery
-        WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
-        ORDER BY workspace_id, host, due_at LIMIT 1
-    ) AS following
-)
+WITH RECURSIVE {hosts}
 SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
-       extract(epoch FROM now() - (SELECT min(due_at) FROM hosts)),
+       extract(epoch FROM now() - (
+            SELECT min(first.due_at) FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            CROSS JOIN LATERAL (
+                SELECT due_at FROM journeys_webhookdelivery
+                WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
+                ORDER BY due_at LIMIT 1
+            ) AS first
+            WHERE coalesce(circuit.open_until, now()) <= now()
+       )),
        (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
-"""
+""".replace("{hosts}", WAITING_HOSTS)
 
 
 def backlog() -> Backlog:

@@ -2,7 +2,7 @@
 
 Nothing goes that is active or waits, or that something active or waiting needs. A completed enrollment counts for the
 entry rules for ever: its row stays, without its history and, later, without its job. An exited one counts for nothing.
-A job goes with its trigger's last one; until then the trigger keeps the payload that an active enrollment may render.
+A trigger goes with its last job, and until then keeps the payload that an active enrollment may render.
 """
 
 from datetime import datetime

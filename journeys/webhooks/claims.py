@@ -49,7 +49,8 @@ class Claimed:
         return self.at + timedelta(seconds=time.monotonic() - self._counted_from)
 
 
-_HOSTS = """
+# A part of a statement that is WITH RECURSIVE: from host to host through the index, whatever waits at each.
+WAITING_HOSTS = """
 hosts AS (
     (SELECT workspace_id, host FROM journeys_webhookdelivery WHERE state = 'waiting'
      ORDER BY workspace_id, host LIMIT 1)
@@ -63,7 +64,7 @@ hosts AS (
 """
 
 _CLAIM = f"""
-WITH RECURSIVE {_HOSTS}, known AS (
+WITH RECURSIVE {WAITING_HOSTS}, known AS (
     SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)
 ), probes AS MATERIALIZED (
     SELECT id, workspace_id, host FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
@@ -150,7 +151,7 @@ def _claimed(row: tuple[Any, ...], *, secrets: tuple[str, ...]) -> Claimed:
 
 
 _OVERDUE = f"""
-WITH RECURSIVE {_HOSTS}
+WITH RECURSIVE {WAITING_HOSTS}
 SELECT EXISTS (
     SELECT FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
     WHERE coalesce(circuit.open_until, now()) <= now() AND EXISTS (
