@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from engage.tallies import DECISIONS, tallies
 from journeys.failures import pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
+from journeys.job_ids import job_id
 from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
@@ -159,21 +160,26 @@ def give_up(chunk: ClaimedChunk) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverdueChunk:
-    """A chunk whose wake-up seems lost, with the parts of its first job's id."""
+class DueChunk:
+    """A chunk that waits for a worker, with the parts of its first job's id."""
 
     lane: str
     journey_id: str
     customer_id: str
     queued_ms: int
 
+    @property
+    def first_job(self) -> str:
+        """The id of its first job."""
+        return job_id(journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms)
 
-_OVERDUE = """
+
+_DUE = """
 SELECT chunk.lane, job.journey_id, job.customer_id, job.queued_ms
 FROM unnest(%(lanes)s::text[]) AS wanted(lane)
 CROSS JOIN LATERAL (
     SELECT lane, trigger_id, start, turn_at FROM journeys_chunk
-    WHERE lane = wanted.lane AND due_at <= now() - interval '1 second'
+    WHERE lane = wanted.lane AND due_at <= now() - %(seconds)s * interval '1 second'
     ORDER BY turn_at LIMIT %(most)s
 ) AS chunk
 JOIN journeys_enrollmentjob job ON job.trigger_id = chunk.trigger_id AND job.ordinal = chunk.start
@@ -181,11 +187,10 @@ ORDER BY chunk.lane, chunk.turn_at
 """
 
 
-def overdue_chunks(*, most: int) -> list[OverdueChunk]:
-    """At most `most` chunks of each lane that have been due for a second or more, lane by lane, earliest turn first."""
+def due_chunks(*, most: int, seconds: float = 0.0, lanes: Sequence[Chunk.Lane] = tuple(Chunk.Lane)) -> list[DueChunk]:
+    """At most `most` chunks of each lane that have been due for so many seconds, lane by lane, earliest turn first."""
     with connection.cursor() as cursor:
-        cursor.execute(_OVERDUE, {"lanes": [lane.value for lane in Chunk.Lane], "most": most})
+        cursor.execute(_DUE, {"lanes": [lane.value for lane in lanes], "seconds": seconds, "most": most})
         return [
-            OverdueChunk(lane=row[0], journey_id=row[1], customer_id=row[2], queued_ms=row[3])
-            for row in cursor.fetchall()
+            DueChunk(lane=row[0], journey_id=row[1], customer_id=row[2], queued_ms=row[3]) for row in cursor.fetchall()
         ]

@@ -27,10 +27,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What a worker's turn came to: whether anything was due, and whether somebody may walk on at once."""
+    """What a worker's turn came to: whether anything was due, and whether somebody may walk on at once.
+
+    `unfinished` where the time was up first, so that more may be due.
+    """
 
     anything: bool
     somebody_walks: bool
+    unfinished: bool
 
 
 def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> Served:
@@ -41,8 +45,10 @@ def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: floa
     while claimed:
         anything = True
         somebody_walks |= _attempt(claimed)
-        claimed = claim_next_chunks(lane=lane) if time.monotonic() < until else []
-    return Served(anything=anything, somebody_walks=somebody_walks)
+        if time.monotonic() >= until:
+            return Served(anything=anything, somebody_walks=somebody_walks, unfinished=True)
+        claimed = claim_next_chunks(lane=lane)
+    return Served(anything=anything, somebody_walks=somebody_walks, unfinished=False)
 
 
 def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:

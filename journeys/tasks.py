@@ -9,9 +9,8 @@ from celery.worker import state
 from django.conf import settings
 
 from journeys import wakeups
-from journeys.chunks import overdue_chunks
-from journeys.job_ids import job_id
-from journeys.lanes import serve_lane
+from journeys.chunks import due_chunks
+from journeys.lanes import Served, serve_lane
 from journeys.models import Chunk
 from journeys.walking import walk_due
 from journeys.webhooks.claims import anything_overdue
@@ -26,6 +25,7 @@ _GATHERING_SECONDS = 0.1
 _WALK_SECONDS = 1.0
 # How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
 _WAKEUPS = 4
+_LATE_SECONDS = 1.0
 # How long one task sends before it makes place for the next; another one of its process goes on meanwhile.
 _SEND_SECONDS = 30.0
 
@@ -37,7 +37,13 @@ def enroll(*, lane: str, trigger_id: str | None, start: int | None) -> None:
     if Chunk.Lane(lane) is Chunk.Lane.SINGLE:
         _serve_single_lane(named)
     else:
-        _serve(Chunk.Lane.BULK, named=named, seconds=_LANE_SECONDS)
+        _serve_bulk_lane(named)
+
+
+def _serve_bulk_lane(named: tuple[str, int] | None) -> None:
+    if _serve(Chunk.Lane.BULK, named=named, seconds=_LANE_SECONDS).unfinished:
+        for chunk in due_chunks(most=1, lanes=[Chunk.Lane.BULK]):
+            wakeups.hand_on(lane=chunk.lane, first_job=chunk.first_job)
 
 
 def _serve_single_lane(named: tuple[str, int] | None) -> None:
@@ -45,19 +51,18 @@ def _serve_single_lane(named: tuple[str, int] | None) -> None:
     until = time.monotonic() + _LANE_SECONDS
     wakeups.stay_at_single_lane()
     _serve(Chunk.Lane.SINGLE, named=named)
-    while _serve(Chunk.Lane.SINGLE) and time.monotonic() < until:
+    while _serve(Chunk.Lane.SINGLE).anything and time.monotonic() < until:
         wakeups.stay_at_single_lane()
         time.sleep(_GATHERING_SECONDS)
     wakeups.leave_single_lane()
     _serve(Chunk.Lane.SINGLE)
 
 
-def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: float = 0) -> bool:
-    """Whether anything was due."""
+def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: float = 0) -> Served:
     served = serve_lane(lane=lane, named=named, seconds=seconds)
     if served.somebody_walks:
         wakeups.wake_walker()
-    return served.anything
+    return served
 
 
 @shared_task(name=wakeups.WALK)
@@ -90,13 +95,8 @@ def _worker_stops() -> bool:
 @shared_task(name="sweep")
 def sweep() -> None:
     """Wakes those for whom something has waited too long: its message was lost, or nobody was there to hear it."""
-    for lane, chunks in groupby(overdue_chunks(most=_WAKEUPS), key=attrgetter("lane")):
-        wakeups.wake_lane(
-            lane=lane,
-            first_jobs=[
-                job_id(journey_id=chunk.journey_id, customer_id=chunk.customer_id, queued_ms=chunk.queued_ms)
-                for chunk in chunks
-            ],
-        )
+    late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
+    for lane, chunks in groupby(late, key=attrgetter("lane")):
+        wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
     if anything_overdue():
         wakeups.wake_sender()

@@ -110,6 +110,14 @@ def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
         _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
 
 
+def hand_on(*, lane: str, first_job: str) -> None:
+    """A worker's turn at the lane is over, and something still waits: one message, whatever else does.
+
+    So there are as many at work until nothing waits as there were when it began.
+    """
+    _publish(ENROLL, task_id=first_job, queue=lane, lane=lane, trigger_id=None, start=None)
+
+
 def _messages_that_wait(queue: str) -> int:
     """How many; 0 while Redis is away, which publishing will find out, too."""
     try:

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.chunks import claim_next_chunks, overdue_chunks
+from journeys.chunks import claim_next_chunks, due_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
@@ -184,6 +184,20 @@ def test_nobody_is_woken_before_the_commit(
     assert (task_ids(queue, "single"), task_ids(queue, "bulk")) == ([single["jobId"]], bulk["jobIds"])
 
 
+def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
+    bulk = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
+    handed_on = []
+    for _ in range(6):
+        queue.delete("bulk")
+        enroll(lane="bulk", trigger_id=None, start=None)
+        handed_on.append(task_ids(queue, "bulk"))
+    assert handed_on == [*([job_id] for job_id in bulk["jobIds"][500::500]), []]
+    assert not Chunk.objects.exists()
+
+
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:
@@ -199,7 +213,7 @@ def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     sweep()  # what still waits does for it
     assert (queue.llen("single"), queue.llen("bulk")) == (1, 4)
     let_workers_decide()
-    assert overdue_chunks(most=4) == []
+    assert due_chunks(most=4, seconds=1.0) == []
 
 
 def test_a_decision_finds_room_beside_its_job(server: ServerClient, journey: Journey, everybody: Segment) -> None:
