@@ -16,6 +16,7 @@ from django.core.checks.security.base import (
     SECRET_KEY_MIN_UNIQUE_CHARACTERS,
 )
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import split_domain_port
 
 from engage.origins import is_origin, tidy_origin
 from engage.rates import parse_rate
@@ -102,10 +103,11 @@ def secret_key() -> str:
 
 
 def allowed_hosts() -> list[str]:
+    """Each as Django reads it from a Host header, without its port; anything else would match none."""
     hosts = items_of(required("ALLOWED_HOSTS"))
-    if not hosts or any("*" in host for host in hosts):
+    if not hosts or any(split_domain_port(host) != (host.lower(), "") for host in hosts):
         raise ImproperlyConfigured(
-            "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *; "
+            "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *, scheme, port or path; "
             ".engage.example stands for a domain with all below it."
         )
     return hosts

@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 import redis
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import split_domain_port, validate_host
 from kombu import Connection
 
 from config.servers import ROOT
@@ -106,7 +107,13 @@ def test_a_secret_key_that_django_made_for_a_new_project_is_refused() -> None:
     assert "SECRET_KEY must not begin with django-insecure-" in refusal({**PRODUCTION, "SECRET_KEY": key})
 
 
-@pytest.mark.parametrize("hosts", ["*", "engage.example,*", "*.engage.example", ","])
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        "*", "engage.example,*", "*.engage.example", ",", "https://engage.example", "engage.example/x",
+        "a.example,engage.example:443", "[::1]:443", "::1", "engage.example.", ".",
+    ],
+)  # fmt: skip
 def test_hosts_that_name_none_are_refused(hosts: str) -> None:
     assert "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *" in refusal(
         {**PRODUCTION, "ALLOWED_HOSTS": hosts}
@@ -214,6 +221,20 @@ def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
     found = read({**PRODUCTION, **listed})
     assert found["ALLOWED_HOSTS"] == ["a.example", "b.example"]
     assert found["CSRF_TRUSTED_ORIGINS"] == ["https://a.example", "https://b.example"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host"),
+    [
+        ("Engage.example", "engage.example:8443"),
+        (".engage.example", "shop.engage.example"),
+        ("127.0.0.1", "127.0.0.1:8000"),
+        ("[::1]", "[::1]:8000"),
+    ],
+)
+def test_a_host_is_named_without_the_port_at_which_it_is_called(allowed: str, host: str) -> None:
+    hosts = read({**PRODUCTION, "ALLOWED_HOSTS": allowed})["ALLOWED_HOSTS"]
+    assert validate_host(split_domain_port(host)[0], hosts)
 
 
 def test_what_the_database_url_says_counts() -> None:
