@@ -57,11 +57,22 @@ def flag(name: str, *, default: bool) -> bool:
     return _FLAGS[text]
 
 
-def number(name: str, *, default: int, at_least: int = 0) -> int:
+def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = None) -> int:
     text = env.str(name, default=str(default)).strip()
-    if not text.isascii() or not text.isdecimal() or int(text) < at_least:
-        raise ImproperlyConfigured(f"{name} must be a whole number, at least {at_least}, not {text!r}.")
+    bounds = f"at least {at_least}" if at_most is None else f"at least {at_least} and at most {at_most}"
+    if (
+        not text.isascii()
+        or not text.isdecimal()
+        or int(text) < at_least
+        or (at_most is not None and int(text) > at_most)
+    ):
+        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {text!r}.")
     return int(text)
+
+
+def days(name: str, *, default: int) -> int:
+    """A hundred years at most: a moment that lies too many days back has no date."""
+    return number(name, default=default, at_most=36_500)
 
 
 def seconds(name: str, *, default: float) -> float:

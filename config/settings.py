@@ -236,10 +236,10 @@ except ValueError as error:
 WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in the air at once
 
 # How many days `manage.py prune` keeps what is over; 0: for ever.
-RETAIN_HISTORY_DAYS = environment.number("RETAIN_HISTORY_DAYS", default=90)
-RETAIN_JOBS_DAYS = environment.number("RETAIN_JOBS_DAYS", default=90)
-RETAIN_INTERACTIONS_DAYS = environment.number("RETAIN_INTERACTIONS_DAYS", default=365)
-RETAIN_EVENTS_DAYS = environment.number("RETAIN_EVENTS_DAYS", default=365)
+RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)
+RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
+RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
+RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
 

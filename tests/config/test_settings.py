@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from ssl import CERT_NONE, CERT_REQUIRED, VerifyMode
 from typing import Any
@@ -77,8 +78,15 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be a whole number, at least 1, not '0'."),
         ({"WEBHOOK_THREADS": "x"}, "WEBHOOK_THREADS must be a whole number, at least 1, not 'x'."),
         ({"TRUSTED_PROXIES": "yes"}, "TRUSTED_PROXIES must be a whole number, at least 0, not 'yes'."),
-        ({"RETAIN_JOBS_DAYS": "foo"}, "RETAIN_JOBS_DAYS must be a whole number, at least 0, not 'foo'."),
-        ({"RETAIN_EVENTS_DAYS": "-1"}, "RETAIN_EVENTS_DAYS must be a whole number, at least 0, not '-1'."),
+        ({"RETAIN_JOBS_DAYS": "foo"}, "RETAIN_JOBS_DAYS must be a whole number, at least 0 and at most 36500, not "),
+        ({"RETAIN_EVENTS_DAYS": "-1"}, "RETAIN_EVENTS_DAYS must be a whole number, at least 0 and at most 36500, not "),
+        ({"RETAIN_EVENTS_DAYS": "36501"}, "RETAIN_EVENTS_DAYS must be a whole number, at least 0 and at most 36500,"),
+        ({"RETAIN_HISTORY_DAYS": "1000000"}, "RETAIN_HISTORY_DAYS must be a whole number, at least 0 and at most 36"),
+        ({"RETAIN_INTERACTIONS_DAYS": "1000000"}, "RETAIN_INTERACTIONS_DAYS must be a whole number, at least 0 and "),
+        (
+            {"RETAIN_JOBS_DAYS": "1000000"},
+            "RETAIN_JOBS_DAYS must be a whole number, at least 0 and at most 36500, not ",
+        ),
         ({"BEHIND_PROXY": "maybe"}, "BEHIND_PROXY must be true or false, not 'maybe'."),
         ({"SECURE_SSL_REDIRECT": ""}, "SECURE_SSL_REDIRECT must be true or false, not ''."),
         ({"DEBUG": "ture"}, "DEBUG must be true or false, not 'ture'."),
@@ -235,6 +243,11 @@ def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
 def test_a_host_is_named_without_the_port_at_which_it_is_called(allowed: str, host: str) -> None:
     hosts = read({**PRODUCTION, "ALLOWED_HOSTS": allowed})["ALLOWED_HOSTS"]
     assert validate_host(split_domain_port(host)[0], hosts)
+
+
+def test_the_longest_that_can_be_kept_has_a_date() -> None:
+    kept = read({**PRODUCTION, "RETAIN_EVENTS_DAYS": "36500"})["RETAIN_EVENTS_DAYS"]
+    assert datetime.now(UTC) - timedelta(days=kept) > datetime.min.replace(tzinfo=UTC)
 
 
 def test_what_the_database_url_says_counts() -> None:
