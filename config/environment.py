@@ -4,11 +4,12 @@ Whatever is wrong raises ImproperlyConfigured; what may hold a password is not r
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
+import psycopg
 import redis
 from django.core.checks.security.base import (
     SECRET_KEY_INSECURE_PREFIX,
@@ -17,6 +18,7 @@ from django.core.checks.security.base import (
 )
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import split_domain_port
+from psycopg.conninfo import make_conninfo
 
 from engage.origins import is_origin, tidy_origin
 from engage.rates import parse_rate
@@ -26,6 +28,9 @@ _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
+# What may stand behind the ? of a database's URL, beside what libpq knows.
+_DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 # What may stand behind the ? of a Redis URL: the names that our client and the broker's have in common.
 _REDIS_OPTIONS = {
     "redis": frozenset[str](),
@@ -135,8 +140,22 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
             "what has a meaning in a URL is written as in %40 for @."
         )
+    if not _are_options_of_postgresql(database.get("OPTIONS", {})):
+        raise ImproperlyConfigured(
+            "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
+            f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
+        )
     # A socket's folder may stand in the host's place, as %2Frun%2Fpostgresql, which is where libpq looks for it.
     return {**database, "HOST": unquote(database.get("HOST", ""))}
+
+
+def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
+    """Whether libpq takes them: it would refuse them only when it connects."""
+    try:
+        make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
+    except psycopg.ProgrammingError:
+        return False
+    return options.get("sslmode", "prefer") in _SSL_MODES and isinstance(options.get("connect_timeout", 0), int)
 
 
 def redis_url(url: str) -> str:

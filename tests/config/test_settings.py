@@ -169,6 +169,33 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5", "connect_timeout=-1",
+        "sslmode=require&password=hush&bogus=1", "row_factory=dict_row",
+    ],
+)  # fmt: skip
+def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str) -> None:
+    said = refusal({**PRODUCTION, "DATABASE_URL": f"postgres://engage:hush@db.example/engage?{options}"})
+    assert "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require" in said
+    assert not any(word in said for word in ("hush", "bogus", "db.example"))
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [
+        ("postgres:///?service=engage", {"service": "engage"}),
+        ("postgres://db.example/engage?service=engage&sslmode=verify-full", {"service": "engage"}),
+        ("postgres://db.example/engage?target_session_attrs=read-write", {"target_session_attrs": "read-write"}),
+        ("postgres://db.example/engage?prepare_threshold=0&assume_role=engage", {"prepare_threshold": 0}),
+    ],
+)
+def test_options_of_libpq_and_of_django_are_taken(url: str, options: dict[str, Any]) -> None:
+    taken = read({**PRODUCTION, "DATABASE_URL": url})["DATABASES"]["default"]["OPTIONS"]
+    assert {**taken, **options} == taken
+
+
+@pytest.mark.parametrize(
     ("url", "host"),
     [
         ("postgres://engage@db.example:5433/engage", "db.example"),
