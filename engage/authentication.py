@@ -82,10 +82,7 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
         raise Unauthorized("Send your API key in the header 'Authorization: Bearer <API_KEY>'.")
-    key = None
-    if is_well_formed(secret):
-        hashed = digest(secret)
-        key = _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
+    key = _key_with(secret)
     if key is None or not key.is_valid_at(now):
         raise Unauthorized(KEY_NOT_VALID)
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
@@ -95,13 +92,29 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     return key
 
 
+def _key_with(secret: str) -> ApiKey | None:
+    """The key, valid or not; what has not the form of one costs no query."""
+    if not is_well_formed(secret):
+        return None
+    hashed = digest(secret)
+    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
+
+
+def _ids_of_key(secret: str) -> dict[str, str]:
+    """What the log may say of a key that has leaked, so that it can be revoked."""
+    key = _key_with(secret)
+    return {} if key is None else {"api_key_id": key.id, "workspace_id": key.workspace_id}
+
+
 class AppAuthentication(BaseAuthentication):
     """`X-App-Id: <APP_ID>`; `request.auth` becomes the App. Raises InvalidAppId, InvalidRequest."""
 
     def authenticate(self, request: Request) -> tuple[None, App]:
-        if KEY_PREFIX in request.headers.get("Authorization", "") or KEY_PREFIX in request.headers.get("X-App-Id", ""):
-            log.warning("api_key_in_browser", path=request.path)
-            raise InvalidRequest(KEY_LEAKED)
+        for header in ("Authorization", "X-App-Id"):
+            _, prefix, rest = request.headers.get(header, "").partition(KEY_PREFIX)
+            if prefix:
+                log.warning("api_key_in_browser", path=request.path, **_ids_of_key(prefix + rest.strip()))
+                raise InvalidRequest(KEY_LEAKED)
         app = app_of(request.headers.get("X-App-Id", ""))
         structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
         return None, app

@@ -3,12 +3,16 @@
 import logging
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from structlog.testing import capture_logs
 
 from engage.models import App, Workspace
 from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
 from tests.calls import refused
 from tests.clients import SdkClient, ServerClient
-from tests.factories import AppFactory
+from tests.factories import ApiKeyFactory, AppFactory
 
 both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
@@ -54,6 +58,37 @@ def test_an_api_key_sent_to_the_bridge_is_refused_and_flagged(
     lines = [str(vars(record)) for record in caplog.records]
     assert any("api_key_in_browser" in line for line in lines)
     assert not any(secret in line for line in lines)
+
+
+@both_calls
+@pytest.mark.parametrize("revoked", [False, True])
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("Authorization", "Bearer {}"), ("Authorization", "bearer  {} "), ("Authorization", "{}"), ("X-App-Id", "{}")],
+)
+def test_the_log_names_the_key_that_was_sent_to_the_bridge(
+    sdk: SdkClient, acme: Workspace, rival: Workspace, path: str, header: str, value: str, revoked: bool
+) -> None:
+    key = ApiKeyFactory.create(workspace=acme, revoked_at=timezone.now() if revoked else None)
+    ApiKeyFactory.create(workspace=rival)
+    secret = vars(key)["secret"]
+    with capture_logs() as lines, CaptureQueriesContext(connection) as queries:
+        refused_without_a_trace(call(sdk, path, {}, headers={header: value.format(secret)}))
+    (line,) = (line for line in lines if line["event"] == "api_key_in_browser")
+    assert (line["api_key_id"], line["workspace_id"]) == (key.id, acme.id)
+    assert secret not in str(lines)
+    assert len([query for query in queries if "engage_apikey" in query["sql"]]) == 1
+    key.refresh_from_db()
+    assert key.last_used_at is None
+
+
+@both_calls
+def test_what_only_looks_like_a_key_is_flagged_without_a_query(sdk: SdkClient, path: str) -> None:
+    with capture_logs() as lines, CaptureQueriesContext(connection) as queries:
+        refused_without_a_trace(call(sdk, path, {}, headers={"X-App-Id": f"engage_{'x' * 38}"}))
+    (line,) = (line for line in lines if line["event"] == "api_key_in_browser")
+    assert "api_key_id" not in line
+    assert not [query for query in queries if "engage_apikey" in query["sql"]]
 
 
 # Origins -------------------------------------------------------------------------------------------------------------
