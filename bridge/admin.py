@@ -2,9 +2,10 @@
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest
 
 from bridge.models import Interaction
-from customers.admin.search import of_customers_known_as
+from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.panels import Panel, show_on
@@ -20,15 +21,15 @@ class InteractionAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("kind", ChoicesDropdownFilter),
     )
-    search_help_text = "Interaction id, or a customer's id, external id, e-mail, phone"
+    search_help_text = f"Interaction id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("kind", "message_id", "created_at"))}),
         (None, {"fields": ("customer", "created_customer", "app", "workspace")}),
         (None, {"fields": ("event", "attributes_written", "form_data")}),
     )
 
-    def matching(self, text: str) -> Q:
-        return of_customers_known_as(text)
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        return of_customers_known_as(text, request)
 
 
 show_on(

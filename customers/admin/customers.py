@@ -31,8 +31,8 @@ class CustomerAdmin(ReadOnlyAdmin):
     )
     delete_confirmation_template = "customers/admin/erase.html"
 
-    def matching(self, text: str) -> Q:
-        return Q(pk__in=[customer.pk for customer in customers_known_as(text)])
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        return Q(pk__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.has_perm("customers.delete_customer"))

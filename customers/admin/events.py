@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from customers.admin.search import of_customers_known_as
+from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.panels import Panel, show_on
@@ -24,10 +24,7 @@ class EventAdmin(ReadOnlyAdmin):
         ("name", ExactFilter),
         ("source", ChoicesDropdownFilter),
     )
-    search_help_text = (
-        "Event id, or a customer's id, external id, e-mail, phone, "
-        f"or the name of one of the latest {SEARCHED_BY_NAME:,} events"
-    )
+    search_help_text = f"Event id, or the name of one of the latest {SEARCHED_BY_NAME:,} events, or {BY_CUSTOMER}"
     fields = (
         "id",
         "name",
@@ -36,8 +33,8 @@ class EventAdmin(ReadOnlyAdmin):
         "properties",
     )
 
-    def matching(self, text: str) -> Q:
-        return of_customers_known_as(text)
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        return of_customers_known_as(text, request)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

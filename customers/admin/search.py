@@ -1,16 +1,25 @@
 """Finding by a customer: what staff paste is an id, an external id, an e-mail address, a phone number."""
 
 from django.db.models import Q
+from django.http import HttpRequest
 
 from customers.identity import comparable_email, stored_phone
 from customers.models import Customer
+from engage.admin.columns import may_view
 from engage.models import Workspace
 
+BY_CUSTOMER = "a customer's id, external id, e-mail, phone or user id (the id only for who may not view customers)"
 _MOST = 500  # the same external id may be somebody else's in every other workspace
 
 
-def customers_known_as(text: str) -> list[Customer]:
-    """The customers with this id or identifier, with their id and workspace only; one query, one probe per index."""
+def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
+    """The customers with this id or identifier, with their id and workspace only; one query, one probe per index.
+
+    Who may not view customers finds them by their id alone: what is found would tell whose an identifier is.
+    """
+    by_id = Customer.objects.filter(pk=text).only("pk", "workspace_id")
+    if not may_view(Customer, request=request):
+        return list(by_id)
     # The workspace leads the indexes of the identifiers; naming all of them lets each be probed.
     everywhere = Customer.objects.filter(workspace__in=Workspace.objects.order_by().values("pk"))
     ways = (
@@ -19,14 +28,13 @@ def customers_known_as(text: str) -> list[Customer]:
         Q(phone=stored_phone(text)),
         Q(user_id=text),
     )
-    by_id = Customer.objects.filter(pk=text).only("pk", "workspace_id")
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
     return list(found[:_MOST])
 
 
-def of_customers_known_as(text: str) -> Q:
+def of_customers_known_as(text: str, request: HttpRequest) -> Q:
     """Which records belong to those customers, for tables whose index leads with the workspace."""
-    customers = customers_known_as(text)
+    customers = customers_known_as(text, request)
     return Q(
         workspace__in={customer.workspace_id for customer in customers},
         customer__in=[customer.pk for customer in customers],

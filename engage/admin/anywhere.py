@@ -5,8 +5,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.dataclasses import SearchResult
 
-from engage.admin.columns import page_url
+from engage.admin.columns import may_view, page_url
 from engage.admin.records import RecordAdmin
+from engage.models import Workspace
 
 _OF_EACH = 5
 
@@ -28,12 +29,13 @@ def _found(model_admin: RecordAdmin, request: HttpRequest, text: str) -> list[Se
     meta = model_admin.model._meta
     everything = model_admin.get_queryset(request).prefetch_related(None).order_by("-pk")
     records, _ = model_admin.get_search_results(request, everything, text)
-    if hasattr(model_admin.model, "workspace"):
-        records = records.prefetch_related("workspace")
+    whose = "workspace" if may_view(Workspace, request=request) else "workspace_id"
+    if whose == "workspace" and hasattr(model_admin.model, whose):
+        records = records.prefetch_related(whose)
     return [
         SearchResult(
             title=str(record),
-            description=f"{meta.verbose_name} of {getattr(record, 'workspace', 'Engage')}",
+            description=f"{meta.verbose_name} of {getattr(record, whose, 'Engage')}",
             link=page_url(record),
             icon="data_object",
         )

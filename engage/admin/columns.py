@@ -1,14 +1,16 @@
 """How a record's fields are shown in the admin: in a list, on the record's page, in a panel."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
-from django.db.models import ForeignKey, JSONField, Model, QuerySet
+from django.db.models import ForeignKey, JSONField, Model, OneToOneRel, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
@@ -32,6 +34,11 @@ def list_url(model: type[Model], **narrowed_to: str) -> str:
 def link(record: Model) -> SafeString:
     """A link to the record's page."""
     return format_html('<a href="{}" class="text-link">{}</a>', page_url(record), record)
+
+
+def may_view(model: type[Model], *, request: HttpRequest) -> bool:
+    """Whether this member of staff may view the model's records: their pages, and the text that names them."""
+    return bool(admin.site.get_model_admin(model).has_view_permission(request))
 
 
 def badge(text: str, colour: str) -> SafeString:
@@ -97,6 +104,27 @@ class Linked(_Column):
             return format_html('{} <span class="text-subtle">(gone)</span>', key)
 
 
+class BareId(_Column):
+    """The id of the record that the field refers to, for who may not view that record."""
+
+    def __call__(self, record: Model) -> Any:
+        return getattr(record, f"{self.field}_id")
+
+
+@dataclass(frozen=True)
+class LinkedBack(_Column):
+    """A link to the one record that refers to this one, or its bare id for who may not view it."""
+
+    opens: bool
+
+    def __call__(self, record: Model) -> Any:
+        try:
+            referring = getattr(record, self.field)
+        except ObjectDoesNotExist:
+            return None
+        return link(referring) if self.opens else referring.pk
+
+
 @dataclass(frozen=True)
 class Badge(_Column):
     """A choice as a label, in the colour that its value has."""
@@ -122,7 +150,7 @@ class Id(_Column):
         return format_html('<code class="engage-copy">{}</code>', getattr(record, self.field))
 
 
-def shown(model: type[Model], name: str, colours: Colours) -> Any:
+def shown(model: type[Model], name: str, colours: Colours, *, request: HttpRequest) -> Any:
     """What the admin takes as a column for the field: in a form of its own where there is one, else the name."""
     if name in colours:
         return Badge(name, tuple(colours[name].items()))
@@ -130,6 +158,16 @@ def shown(model: type[Model], name: str, colours: Colours) -> Any:
         field = model._meta.get_field(name)
     except FieldDoesNotExist:
         return name
-    if isinstance(field, ForeignKey):
-        return Linked(name)
-    return Json(name) if isinstance(field, JSONField) else name
+    match field:
+        case ForeignKey():
+            return Linked(name) if may_view(field.related_model, request=request) else BareId(name)
+        case OneToOneRel():
+            return LinkedBack(name, opens=may_view(field.related_model, request=request))
+        case JSONField():
+            return Json(name)
+    return name
+
+
+def linked_fields(columns: Iterable[Any]) -> list[str]:
+    """What the columns link to, to be fetched for all rows at once."""
+    return [column.field for column in columns if isinstance(column, Linked)]

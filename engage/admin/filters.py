@@ -10,6 +10,8 @@ from django.http import HttpRequest
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.contrib.filters.forms import SearchForm
 
+from engage.models import Workspace
+
 __all__ = ["AutocompleteSelectFilter", "BooleanRadioFilter", "ChoicesDropdownFilter", "ExactFilter", "SelectFilter"]
 
 
@@ -55,5 +57,7 @@ class SelectFilter(AutocompleteSelectFilter):
 
 def in_workspace_of(records: QuerySet[Any], model: Any, pk: str) -> QuerySet[Any]:
     """Names also the workspace of the record that all of them refer to, because it leads some of the indexes."""
+    if model is Workspace:
+        return records
     found = model.objects.filter(pk=pk).values_list("workspace_id", flat=True).first()
     return records.filter(workspace=found) if found else records

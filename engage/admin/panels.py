@@ -14,7 +14,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.utils import display_for_field, display_for_value
 
-from engage.admin.columns import Linked, link, list_url, shown
+from engage.admin.columns import link, linked_fields, list_url, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +62,11 @@ def tables_for(record: Model, *, request: HttpRequest, site: AdminSite) -> list[
 
 def _table(panel: Panel, record: Any, *, request: HttpRequest, site: AdminSite) -> Table:
     model_admin: Any = site.get_model_admin(panel.model)
-    columns = [shown(panel.model, name, model_admin.colours) for name in panel.columns]
+    columns = [shown(panel.model, name, model_admin.colours, request=request) for name in panel.columns]
     belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
     if panel.by != "workspace":  # which leads some of the indexes
         belonging = belonging.filter(workspace=record.workspace_id)
-    links = [column.field for column in columns if isinstance(column, Linked)]
-    found = list(belonging.order_by(*panel.order).prefetch_related(*links)[: panel.rows + 1])
+    found = list(belonging.order_by(*panel.order).prefetch_related(*linked_fields(columns))[: panel.rows + 1])
     return Table(
         title=panel.title or str(panel.model._meta.verbose_name_plural),
         headers=[str(label_for_field(column, panel.model, model_admin)) for column in columns],

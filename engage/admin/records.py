@@ -2,7 +2,7 @@
 
 1. No list counts its table: "next" goes on until a page is empty.
 2. Lists run newest first along an index, and no column sorts them otherwise.
-3. What the rows link to is fetched once per page, and may be gone (see Linked).
+3. What the rows link to is fetched once per page, and may be gone (see Linked). Who may not view it sees its id.
 4. A search is for a whole value, such as an id, and finds it through an index.
 
 `fields` and `fieldsets` name all that a page shows: what can be edited gets an input, the rest is only shown, and the
@@ -12,7 +12,7 @@ page that makes a record has the inputs alone.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib.admin import ShowFacets
+from django.contrib.admin import FieldListFilter, ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
@@ -22,8 +22,9 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
-from engage.admin.columns import Colours, Id, Linked, shown
+from engage.admin.columns import Colours, Id, linked_fields, may_view, shown
 from engage.admin.edits import EditedFields
+from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
 from engage.admin.panels import tables_for
 from engage.object_ids import ObjectIdField, is_object_id
 
@@ -50,11 +51,21 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     colours: ClassVar[Colours] = {}
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return [shown(self.model, name, self.colours) for name in super().get_list_display(request)]
+        return [shown(self.model, name, self.colours, request=request) for name in super().get_list_display(request)]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Who may not view what a filter lets them choose writes its id instead: the choice would tell its name."""
+
+        def offered(name: str, kind: type[FieldListFilter]) -> type[FieldListFilter]:
+            chosen: Any = self.opts.get_field(name).related_model
+            is_choice = issubclass(kind, AutocompleteSelectFilter)
+            return ExactFilter if is_choice and not may_view(chosen, request=request) else kind
+
+        filters: Any = super().get_list_filter(request)
+        return [(name, offered(name, kind)) for name, kind in filters]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        links = [column.field for column in self.get_list_display(request) if isinstance(column, Linked)]
-        return super().get_queryset(request).prefetch_related(*links)
+        return super().get_queryset(request).prefetch_related(*linked_fields(self.get_list_display(request)))
 
     def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
         """Pages of the records themselves are not counted; those of what staff did to one record are few."""
@@ -68,7 +79,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         def arranged(name: str) -> Any:
             if may_edit and self._has_input(name, obj):
                 return name
-            return self._on_page(name) if obj is not None else None
+            return self._on_page(name, request) if obj is not None else None
 
         return [
             (title, {**options, "fields": fields})
@@ -89,7 +100,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
-        return [self._on_page(name) for name in names if not self._has_input(name, obj)]
+        return [self._on_page(name, request) for name in names if not self._has_input(name, obj)]
 
     def _has_input(self, name: str, obj: Any) -> bool:
         if obj is not None and name in self.written_once:
@@ -101,8 +112,8 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         except FieldDoesNotExist:
             return False
 
-    def _on_page(self, name: str) -> Any:
-        return Id(name) if name == "id" else shown(self.model, name, self.colours)
+    def _on_page(self, name: str, request: HttpRequest) -> Any:
+        return Id(name) if name == "id" else shown(self.model, name, self.colours, request=request)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         record = context["original"]
@@ -126,7 +137,7 @@ class ReadOnlyAdmin(RecordAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         """Which records the text names, where it is not the id of one: trimmed, and not empty."""
         return Q(pk__in=[])
 
@@ -141,7 +152,7 @@ class ReadOnlyAdmin(RecordAdmin):
             by_id = queryset.filter(pk=text)
             if by_id.exists():
                 return by_id, False
-        return queryset.filter(self.matching(text)), False
+        return queryset.filter(self.matching(text, request)), False
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from engage.admin.columns import count_up_to, link, list_url
+from engage.admin.columns import count_up_to, link, linked_fields, list_url, shown
 from journeys.admin.results import counted_results
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
 from journeys.progress import count_by_result
@@ -46,7 +46,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
         "figures": figures,
         "results_title": f"Results of the latest {LATEST_JOBS:,} jobs",
         "latest_results": latest_results() if may("journeys.view_enrollmentjob") else "",
-        "latest_triggers": latest_triggers() if may("journeys.view_trigger") else None,
+        "latest_triggers": latest_triggers(request) if may("journeys.view_trigger") else None,
     }
 
 
@@ -76,13 +76,14 @@ def due_enrollments(*, now: datetime) -> Figure:
     return Figure("Enrollments due for a step", count_up_to(due, most=COUNTED_AT_MOST), note, list_url(Enrollment))
 
 
-def latest_triggers() -> dict[str, Any]:
+def latest_triggers(request: HttpRequest) -> dict[str, Any]:
     """The latest triggers of all workspaces, as the template's table takes them."""
-    triggers = Trigger.objects.order_by("-pk").prefetch_related("journey")[:LATEST_TRIGGERS]
+    journey = shown(Trigger, "journey", {}, request=request)
+    triggers = Trigger.objects.order_by("-pk").prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
     return {
         "headers": ["Trigger", "Journey", "Form", "Customers", "Queued at"],
         "rows": [
-            [link(trigger), link(trigger.journey), trigger.get_form_display(), trigger.customers, trigger.queued_at]
+            [link(trigger), journey(trigger), trigger.get_form_display(), trigger.customers, trigger.queued_at]
             for trigger in triggers
         ],
     }

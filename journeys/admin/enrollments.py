@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
 
-from customers.admin.search import customers_known_as
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.columns import page_url
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
@@ -37,7 +37,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("state", ChoicesDropdownFilter),
     )
-    search_help_text = "Enrollment id, job id, or a customer's id, external id, e-mail, phone"
+    search_help_text = f"Enrollment id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", "state", "exit_reason")}),
         (
@@ -51,14 +51,14 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     )
     change_form_outer_after_template: Any = "journeys/admin/timeline.html"
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)
         if parts is not None:
             return Q(job__in=EnrollmentJob.objects.filter(**parts._asdict()))
-        return Q(customer__in=[customer.pk for customer in customers_known_as(text)])
+        return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["timeline"] = timeline_of(context["original"], seen_by=request.user)
+        context["timeline"] = timeline_of(context["original"], request=request)
         context["longest_reason"] = LONGEST_REASON
         return super().render_change_form(request, context, *args, **kwargs)
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -12,8 +11,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.utils import display_for_value
 
-from customers.admin.search import customers_known_as
-from engage.admin.columns import link
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import JOB_RESULT, JOB_STATUS
@@ -41,10 +39,10 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         ("status", ChoicesDropdownFilter),
         ("result", ChoicesDropdownFilter),
     )
-    search_help_text = "Job id, or a customer's id, external id, e-mail, phone"
+    search_help_text = f"Job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("job_id", ("status", "result"), "reason", ("queued_at", "decided_at"))}),
-        (None, {"fields": ("journey", "customer", "trigger", "made")}),
+        (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
 
@@ -58,22 +56,14 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         """The time in the job id."""
         return str(display_for_value(datetime.fromtimestamp(job.queued_ms / 1000, tz=UTC), "-"))
 
-    @display(description="enrollment")
-    def made(self, job: EnrollmentJob) -> SafeString | None:
-        """The enrollment that the job made."""
-        try:
-            return link(job.enrollment)
-        except ObjectDoesNotExist:
-            return None
-
     def get_ordering(self, request: HttpRequest) -> Any:
         """One trigger's jobs run along its own index, however many there are."""
         of_one = request.GET.get("trigger__id__exact", "").strip()  # the filters' form sends the empty boxes, too
         return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)
         if parts is not None:
             return Q(**parts._asdict())
         # The id itself, too: an erased customer's jobs are all that is left of them.
-        return Q(customer__in={text, *(customer.pk for customer in customers_known_as(text))})
+        return Q(customer__in={text, *(customer.pk for customer in customers_known_as(text, request))})

@@ -62,5 +62,5 @@ class JourneyRevisionAdmin(ReadOnlyAdmin):
     fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
     search_help_text = "Journey id"
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(journey=text)

@@ -6,22 +6,21 @@ It costs the same four queries for every history; the longest ones show their la
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import prefetch_related_objects
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from unfold.utils import display_for_value
 
-from engage.admin.columns import Linked, badge
+from engage.admin.columns import badge, linked_fields, shown
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.lookup import RecordedStep, history_page
-from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 
 STEPS_SHOWN = 200
 _HEADERS = ["Began", "Step", "State", "What it came to", "Ended"]
 _ATTEMPT_HEADERS = ["Attempt", "At", "Status", "Took", "Answer", "Error"]
-_event = Linked("event")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,23 +37,26 @@ class Timeline:
 class _Staff:
     """What the one who looks may see and do."""
 
+    event: Any  # the column for what a step recorded
     sees_requests: bool
     sends_again: bool
 
 
-def timeline_of(enrollment: Enrollment, *, seen_by: User | AnonymousUser) -> Timeline:
+def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     """The history as this member of staff may see it: requests and answers may hold what is known of a customer."""
     steps = history_page(enrollment, after=enrollment.steps_begun - STEPS_SHOWN - 1, limit=STEPS_SHOWN).steps
-    prefetch_related_objects([step.run for step in steps], "event")
+    may = request.user.has_perm
     staff = _Staff(
-        sees_requests=seen_by.has_perm("journeys.view_webhookdelivery"),
-        sends_again=seen_by.has_perm("journeys.change_webhookdelivery"),
+        event=shown(StepRun, "event", {}, request=request),
+        sees_requests=may("journeys.view_webhookdelivery"),
+        sends_again=may("journeys.change_webhookdelivery"),
     )
+    prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
     return Timeline(
         standing=standing_of(enrollment, delivery=steps[-1].delivery if steps else None),
         table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
-        may_end=enrollment.state == Enrollment.State.ACTIVE and seen_by.has_perm("journeys.change_enrollment"),
+        may_end=enrollment.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
     )
 
 
@@ -103,7 +105,7 @@ def _row(step: RecordedStep, staff: _Staff) -> dict[str, Any]:
 def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
     delivery = step.delivery
     if delivery is None:
-        return _rendered("came_to", run=step.run, event=_event(step.run))
+        return _rendered("came_to", run=step.run, event=staff.event(step.run))
     return _rendered(
         "came_to",
         run=step.run,

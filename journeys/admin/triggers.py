@@ -2,10 +2,11 @@
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from customers.admin.search import customers_known_as
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import counted_results
@@ -24,19 +25,19 @@ class TriggerAdmin(ReadOnlyAdmin):
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
     )
-    search_help_text = "Trigger id, job id, or a customer's id, external id, e-mail, phone"
+    search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
         (None, {"fields": (("form", "customers", "queued_at"), "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)
         if parts is not None:
             return Q(pk__in=EnrollmentJob.objects.filter(**parts._asdict()).values("trigger"))
         # The id itself, too: of an erased customer it is all that is left.
-        known = {text, *(customer.pk for customer in customers_known_as(text))}
+        known = {text, *(customer.pk for customer in customers_known_as(text, request))}
         # In the order of the index by customer. The ids first: a condition over both tables would tempt PostgreSQL
         # to walk the triggers instead.
         jobs = EnrollmentJob.objects.filter(customer__in=known).order_by("-customer_id", "-journey_id", "-queued_ms")
@@ -74,5 +75,5 @@ class ChunkAdmin(ReadOnlyAdmin):
     )
     search_help_text = "Trigger id"
 
-    def matching(self, text: str) -> Q:
+    def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(trigger=text)

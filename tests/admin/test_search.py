@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -18,6 +17,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named, populate, queue_job
+from tests.admin.test_timeline import staff_with
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 
 
@@ -241,14 +241,27 @@ def test_the_one_box_finds_nothing_by_what_is_no_text(staff: Client, ada: Custom
         assert found_anywhere(staff, text) == []
 
 
+@pytest.mark.parametrize("text", ["Shop-ada", "ada@example.com", "+49303", "user-ada"])
+def test_who_may_not_view_customers_finds_what_is_theirs_by_their_id_only(
+    ada: Customer, subtests: pytest.Subtests, text: str
+) -> None:
+    kinds: list[type[Model]] = [Event, SegmentMembership, EnrollmentJob, Enrollment, Interaction]
+    for model in kinds:
+        with subtests.test(model=named(model)):
+            client = staff_with(f"view_{model._meta.model_name}")
+            assert found(client, model, ada.pk) == [model._default_manager.get(customer=ada)]
+            assert found(client, model, text) == []
+    client = staff_with("view_trigger")
+    assert found(client, Trigger, ada.pk) == [Trigger.objects.get(jobs__customer=ada)]
+    assert found(client, Trigger, text) == []
+
+
 def test_the_one_box_finds_only_what_its_user_may_see(ada: Customer) -> None:
-    user = User.objects.create_user("support", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename="view_enrollmentjob"))
-    client = Client()
-    client.force_login(user)
-    page = client.get("/admin/search/", {"extended": "1", "s": "ada@example.com"}).content.decode()
+    client = staff_with("view_enrollmentjob")
+    page = client.get("/admin/search/", {"extended": "1", "s": ada.pk}).content.decode()
     assert page_url(EnrollmentJob.objects.get(customer=ada)) in page
     assert page_url(ada) not in page
+    assert found_anywhere(client, "ada@example.com") == []
 
 
 def test_the_one_box_is_closed_to_strangers(ada: Customer) -> None:

@@ -1,0 +1,124 @@
+"""Who may not view a record sees its bare id where another one refers to it: no link, and not what it is known as."""
+
+import pytest
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from customers.models import Customer, Event, Segment, SegmentMembership
+from engage.admin.columns import page_url
+from engage.models import App, Workspace
+from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
+from tests.admin.records import MODELS, cells, list_of, named, populate
+from tests.admin.test_timeline import staff_with
+
+NAMED: dict[type[Model], str] = {
+    Workspace: "name",
+    App: "name",
+    Customer: "external_id",
+    Segment: "name",
+    Event: "name",
+    Journey: "name",
+}
+
+
+@pytest.fixture
+def customer(acme: Workspace) -> Customer:
+    """Acme's only one, with one of everything; each record that has a name is called by that of its model."""
+    (customer,) = populate(acme, rows=1)
+    for model, field in NAMED.items():
+        model._default_manager.update(**{field: f"hush-{named(model)}"})
+    customer.refresh_from_db()
+    return customer
+
+
+def seen(client: Client, url: str) -> tuple[str, str]:
+    """The page, and the statements that made it."""
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.get(url)
+    assert answer.status_code == 200
+    return answer.content.decode(), "\n".join(query["sql"] for query in queries)
+
+
+@pytest.mark.usefixtures("customer")
+def test_lists_and_pages_show_nothing_of_what_their_user_may_not_view(subtests: pytest.Subtests) -> None:
+    for model in MODELS:
+        client = staff_with(f"view_{model._meta.model_name}")
+        for url in (list_of(model), page_url(model._default_manager.earliest("pk"))):
+            with subtests.test(model=named(model), url=url):
+                page, statements = seen(client, url)
+                for other in {*MODELS} - {model}:
+                    assert not [one for one in other._default_manager.all() if page_url(one) in page]
+                for other in NAMED.keys() - {model}:
+                    assert f"hush-{named(other)}" not in page
+                    assert f'FROM "{other._meta.db_table}"' not in statements
+
+
+def test_a_list_shows_the_ids_of_what_its_user_may_not_view(customer: Customer) -> None:
+    page, _ = seen(staff_with("view_enrollment"), list_of(Enrollment))
+    for column in ("workspace", "journey", "customer"):
+        assert cells(page, column) == [getattr(Enrollment.objects.get(), f"{column}_id")]
+    page, _ = seen(staff_with("view_enrollment", "view_customer"), list_of(Enrollment))
+    assert cells(page, "customer") == ["hush-Customer"]
+    assert page_url(customer) in page
+
+
+@pytest.mark.usefixtures("customer")
+def test_who_may_change_records_may_view_them_where_others_refer_to_them() -> None:
+    page, _ = seen(staff_with("view_trigger", "change_journey"), list_of(Trigger))
+    assert page_url(Journey.objects.get()) in page
+
+
+def test_panels_show_the_ids_of_what_their_user_may_not_view(customer: Customer) -> None:
+    job, membership = EnrollmentJob.objects.get(), SegmentMembership.objects.get()
+    for client, record in (
+        (staff_with("view_trigger", "view_enrollmentjob"), job.trigger),
+        (staff_with("view_segment", "view_segmentmembership"), membership.segment),
+    ):
+        page, _ = seen(client, page_url(record))
+        assert customer.pk in page
+        assert page_url(customer) not in page
+        assert "hush-Customer" not in page
+
+
+@pytest.mark.usefixtures("customer")
+def test_the_page_of_a_job_shows_the_id_of_its_enrollment() -> None:
+    job = EnrollmentJob.objects.get()
+    page, _ = seen(staff_with("view_enrollmentjob"), page_url(job))
+    assert job.enrollment.pk in page
+    assert page_url(job.enrollment) not in page
+    page, _ = seen(staff_with("view_enrollmentjob", "view_enrollment"), page_url(job))
+    assert page_url(job.enrollment) in page
+
+
+@pytest.mark.usefixtures("customer")
+def test_the_latest_triggers_show_the_ids_of_their_journeys() -> None:
+    journey = Journey.objects.get()
+    page, statements = seen(staff_with("view_trigger"), "/admin/")
+    assert journey.pk in page
+    assert page_url(journey) not in page
+    assert journey.name not in page
+    assert 'FROM "journeys_journey"' not in statements
+
+
+@pytest.mark.usefixtures("customer")
+def test_the_one_box_tells_the_id_of_a_workspace_that_its_user_may_not_view(acme: Workspace) -> None:
+    job = EnrollmentJob.objects.get()
+    for permissions, whose in (((), acme.id), (("view_workspace",), "hush-Workspace")):
+        client = staff_with("view_enrollmentjob", *permissions)
+        results = client.get("/admin/search/", {"extended": "1", "s": job.job_id}).context["results"]
+        assert [result.description for result in results] == [f"job of {whose}"]
+
+
+@pytest.mark.usefixtures("customer")
+def test_a_filter_by_what_its_user_may_not_view_takes_an_id(rival: Workspace) -> None:
+    client, trigger = staff_with("view_trigger"), Trigger.objects.get()
+    for field in ("workspace", "journey"):
+        pk = getattr(trigger, f"{field}_id")
+        page, _ = seen(client, f"{list_of(Trigger)}?{field}__id__exact={pk}")
+        assert f'<input type="text" name="{field}__id__exact" value="{pk}"' in page
+        assert "hush-" not in page
+        assert page_url(trigger) in page
+    page, _ = seen(client, f"{list_of(Trigger)}?workspace__id__exact={rival.id}")
+    assert page_url(trigger) not in page
