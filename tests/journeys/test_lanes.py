@@ -1,7 +1,9 @@
 """Two lanes, turns within one, wake-ups that a burst shares, and a number of statements that does not grow."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from journeys.tasks import enroll, sweep
 from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory, SegmentFactory, crowd
+from tests.simultaneous import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +105,36 @@ def test_a_job_needs_no_message_while_a_worker_stays_at_the_lane(
     wakeups.leave_single_lane()
     later = data(trigger(server, journey, {"external_id": "user-2"}))
     assert task_ids(queue, "single") == [later["jobId"]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("look", [1, 2, 3])
+def test_a_job_that_comes_just_after_a_look_of_the_worker_is_decided_or_has_a_message_of_its_own(
+    server: ServerClient, acme: Workspace, journey: Journey, queue: "redis.Redis", look: int
+) -> None:
+    """The worker looks for the job that it is named after, then for others, and for the last time as it leaves."""
+    crowd(acme, 2)
+    first = data(trigger(server, journey, {"external_id": "user-0"}))
+    assert task_ids(queue, "single") == [first["jobId"]]
+    looks = count(1)
+    later: list[str] = []
+
+    def call() -> str:
+        job_id = str(data(trigger(server, journey, {"external_id": "user-1"}))["jobId"])
+        wakeups.wake_now()
+        return job_id
+
+    def call_after_the_look(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        looked = execute(sql, *rest)
+        if "UPDATE journeys_chunk SET attempts" in sql and next(looks) == look:
+            later.extend(all_at_once([call]))
+        return looked
+
+    with connection.execute_wrapper(call_after_the_look):
+        enroll(lane="single", trigger_id=first["triggerId"], start=0)
+    waiting = [job.job_id for job in EnrollmentJob.objects.filter(status="queued")]
+    assert len(later) == 1
+    assert set(waiting) <= set(task_ids(queue, "single"))
 
 
 def test_nobody_relies_for_long_on_a_worker_that_has_died(queue: "redis.Redis") -> None:

@@ -91,6 +91,17 @@ def test_the_job_of_an_erased_customer_that_is_cancelled_while_it_is_decided_sta
     assert (job["status"], job["result"]) == ("cancelled", "cancelled")
 
 
+def test_a_job_that_was_cancelled_before_it_is_given_up_stays_cancelled(server: ServerClient, acme: Workspace) -> None:
+    (name,) = crowd(acme, 1)
+    job_id = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": name}))["jobId"]
+    data(server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
+    cancelled = job_of(server, acme.id, job_id)
+    assert cancelled["status"] == "cancelled"
+    Chunk.objects.update(attempts=5)  # as if five workers had died with it
+    serve_until_empty()
+    assert job_of(server, acme.id, job_id) == cancelled
+
+
 def test_no_step_follows_an_exit(server: ServerClient, acme: Workspace) -> None:
     names = crowd(acme, 2 * EXITS)
     journey = JourneyFactory.create(workspace=acme, steps=RESTLESS)

@@ -14,6 +14,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from tests.bridge_calls import click, submit
 from tests.calls import customers_path, data, let_workers_walk, refused, trigger
 from tests.clients import SdkClient, ServerClient
+from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
 from tests.journeys.walking.stories import enter, history
@@ -110,6 +111,23 @@ def test_a_step_s_own_event_does_not_move_the_enrollment_that_recorded_it(
     enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[tell, WAIT, THANK]), ada)
     let_workers_walk()
     assert history(enrollment) == [("tell", "done"), ("wait", "waiting")]
+
+
+def test_a_step_s_own_event_after_a_wait_for_it_that_timed_out_is_not_taken_for_the_awaited_one(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    tell = {"id": "tell", "type": "track_event", "eventName": "ordered", "eventProperties": {"total": 7}}
+    steps = [{**WAIT, "onTimeout": "tell"}, tell, {**YEAR, "for": "P1D"}, THANK]
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)
+    for days in (0, 3, 1):
+        time_passes(days=days)
+        let_workers_walk()
+    enrollment.refresh_from_db()
+    assert [step_id for step_id, _ in history(enrollment)] == ["wait", "tell", "year", "thank"]
+    assert enrollment.event_id is None
+    assert enrollment.chain == 0
+    ada.refresh_from_db()
+    assert ada.attributes == {"thanked": ""}
 
 
 def test_an_event_and_what_it_leads_to_are_committed_together_or_not_at_all(

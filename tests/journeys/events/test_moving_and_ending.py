@@ -2,14 +2,20 @@
 
 from typing import Any
 
+import pytest
+from django.db import transaction
+
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
+from journeys.walking import walk_due
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
+from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
 from tests.journeys.walking.stories import enter, history
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 def test_who_waits_for_the_event_goes_on_at_once(server: ServerClient, ada: Customer, waiting: Enrollment) -> None:
@@ -50,6 +56,19 @@ def test_of_many_events_the_first_that_matches_is_the_one(acme: Workspace, serve
     assert ada.attributes == {"thanked": "150"}
 
 
+def test_who_has_heard_the_event_hears_no_later_one_that_their_exit_rules_ask_for(
+    server: ServerClient, ada: Customer
+) -> None:
+    enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}], [WAIT, THANK])
+    event_id = report(server, ada, total=7)
+    report(server, ada, total=8)  # before anybody walks
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    assert enrollment.event_id == event_id
+    ada.refresh_from_db()
+    assert ada.attributes == {"thanked": "7"}
+
+
 def test_an_event_that_does_not_meet_where_leaves_the_wait_as_it_is(
     acme: Workspace, server: ServerClient, ada: Customer
 ) -> None:
@@ -69,6 +88,36 @@ def test_two_enrollments_of_one_customer_are_both_moved(
     report(server, ada, total=7)
     let_workers_walk()
     assert [history(one) for one in (waiting, other)] == [[("wait", "done"), ("thank", "done")]] * 2
+
+
+def test_who_is_due_with_another_enrollment_of_the_customer_hears_what_that_one_tells(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    """The wait and the delay are over at the same moment; the delay began first."""
+    delay = {"id": "delay", "type": "delay", "for": WAIT["timeout"]}
+    tell = {"id": "tell", "type": "track_event", "eventName": "ordered", "eventProperties": {"total": 7}}
+    steps: list[list[dict[str, Any]]] = [[delay, tell], [WAIT, THANK]]
+    telling, hearing = [enter(server, JourneyFactory.create(workspace=acme, steps=each), ada) for each in steps]
+    let_workers_walk()
+    time_passes(days=3)
+    let_workers_walk()
+    assert history(telling) == [("delay", "done"), ("tell", "done")]
+    assert history(hearing) == [("wait", "done"), ("thank", "done")]
+    ada.refresh_from_db()
+    assert ada.attributes == {"thanked": "7"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_comes_while_its_customer_begins_to_wait_for_it_is_heard(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
+    with transaction.atomic():
+        assert walk_due(seconds=0).moved == 1  # it waits, and that is not committed yet
+        reporting = made_to_wait(lambda: report(server, ada, total=7))
+    reporting.result(PATIENCE_SECONDS)
+    let_workers_walk()
+    assert history(enrollment) == [("wait", "done"), ("thank", "done")]
 
 
 def test_an_event_before_the_wait_is_not_the_one_that_is_awaited(

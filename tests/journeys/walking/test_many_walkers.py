@@ -79,6 +79,15 @@ def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monke
     assert claimed == [set(order[:2]), set(order[2:4]), set(order[4:])]
 
 
+def test_whom_a_batch_had_no_time_for_are_claimed_together_as_if_they_were_never_tried(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
+    entered_by(crowd(acme, 5), server, acme)
+    assert walk_due(seconds=0).moved == 1
+    assert [one.attempts for one in claim_fresh()] == [1] * 4
+
+
 @pytest.mark.usefixtures("journey")
 def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
     walk_due(seconds=20)

@@ -1,0 +1,43 @@
+"""A chunk is worked on by whoever claimed it last, and not before it is due."""
+
+import pytest
+
+from engage.models import Workspace
+from journeys.chunks import claim_next_chunks
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, EnrollmentJob, Journey
+from tests.calls import data, trigger
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory, crowd
+from tests.journeys.standstill import standing_still_while
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme)
+
+
+def serve_once() -> None:
+    serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
+
+
+def test_a_message_that_comes_again_finds_no_chunk_that_is_held_back(server: ServerClient, journey: Journey) -> None:
+    names = crowd(journey.workspace, 1)
+    trigger_id = data(trigger(server, journey, {"external_ids": names}))["triggerId"]
+    assert len(claim_next_chunks(lane=Chunk.Lane.BULK)) == 1
+    Chunk.objects.update(due_at="2100-01-01T00:00Z")  # held back for longer than a busy machine takes
+    before = Chunk.objects.values().get()
+    assert not serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=0).anything
+    assert Chunk.objects.values().get() == before
+    assert EnrollmentJob.objects.get().status == "queued"
+
+
+def test_a_chunk_that_another_has_split_since_is_not_split_once_more(server: ServerClient, journey: Journey) -> None:
+    data(trigger(server, journey, {"external_ids": crowd(journey.workspace, 8)}))
+    Chunk.objects.update(attempts=1)  # as if a worker had died with it
+    with standing_still_while(serve_once):
+        serve_once()
+    chunks = Chunk.objects.order_by("start").values_list("start", "stop", "attempts")
+    assert list(chunks) == [(0, 4, 0), (4, 8, 0)]
