@@ -9,6 +9,7 @@ from bridge.capture import SubmitAction, SubmitType, submit_type
 from bridge.interactions import Call
 from bridge.models import Interaction
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
 from engage.errors import MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextField
@@ -37,9 +38,9 @@ class _CallBody(BodySerializer):
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The message in which it happened.")
     userId = _identifier("The user id that the SDK knows, or its anonymous id.")
-    external_id = _identifier("The customer's id in your own system.")
-    email = _identifier("An e-mail address; kept in lower case.")
-    phone = _identifier("A phone number; kept as E.164 where it is an international one.")
+    external_id = _identifier(DESCRIPTIONS["external_id"])
+    email = _identifier(DESCRIPTIONS["email"])
+    phone = _identifier(DESCRIPTIONS["phone"])
 
 
 class ActionDataBody(BodySerializer):

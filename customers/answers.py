@@ -23,7 +23,7 @@ class CustomerRecord(TypedDict):
     customerId: Annotated[ObjectId, "The id in this service."]
     external_id: Annotated[str | None, "The id in your own system."]
     email: Annotated[str | None, "In lower case."]
-    phone: Annotated[str | None, "E.164 where it is an international number."]
+    phone: Annotated[str | None, "E.164 where it is an international number without an extension."]
     userId: Annotated[str | None, "The user id that an app's SDK knows."]
     attributes: Annotated[Mapping[str, Any], "The profile: attribute name to value."]
     createdAt: Instant

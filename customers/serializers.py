@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from customers.identifier_rules import LONGEST
+from customers.identifier_rules import DESCRIPTIONS, LONGEST
 from customers.identity import Identifiers, identifiers_of
 from customers.lookup import IDENTIFIER_NAMES, Reference
 from customers.roster import CustomerData
@@ -28,9 +28,9 @@ class IdentifiersBody(BodySerializer):
 
     aliases = {"externalId": "external_id"}
 
-    external_id = _identifier(LONGEST["external_id"], "The customer's id in your own system.")
-    email = _identifier(LONGEST["email"], "An e-mail address; kept in lower case.")
-    phone = _identifier(LONGEST["phone"], "A phone number; kept as E.164 where it is an international one.")
+    external_id = _identifier(LONGEST["external_id"], DESCRIPTIONS["external_id"])
+    email = _identifier(LONGEST["email"], DESCRIPTIONS["email"])
+    phone = _identifier(LONGEST["phone"], DESCRIPTIONS["phone"])
     userId = _identifier(LONGEST["user_id"], "The user id that an app's SDK knows.")
 
 
