@@ -2,9 +2,10 @@
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-# Connections that failed; a standby that takes no writes; no connection, memory or disk left; servers that start, stop
-# or have crashed; errors of the machine.
-_AWAY = ("08", "25006", "53", "57P", "58")
+# Connections that failed; servers that start, stop or have crashed.
+_CUT_OFF = ("08", "57P")
+# A standby that takes no writes; no connection, memory or disk left; errors of the machine.
+_UNABLE = ("25006", "53", "58")
 # The role lacks a right; a table or a column is that of another version.
 _NOT_SET_UP = ("42501", "42P01", "42703")
 
@@ -15,20 +16,28 @@ def is_outage(error: BaseException) -> bool:
     A deadlock, a statement that was cancelled, or a value that is too large are no outage, although Django raises an
     OperationalError for them, too.
     """
+    return is_cut_off(error) or _has_state(error, _UNABLE)
+
+
+def is_cut_off(error: BaseException) -> bool:
+    """Whether the connection is gone, so that nothing else can be done with it either."""
     if not isinstance(error, DatabaseError | InterfaceError):
         return False
-    sqlstate = _sqlstate(error)
-    if sqlstate is None:
+    if _sqlstate(error) is None:
         return isinstance(error, OperationalError | InterfaceError)
-    return sqlstate.startswith(_AWAY)
+    return _has_state(error, _CUT_OFF)
 
 
-def concerns_all_work(error: BaseException) -> bool:
-    """Whether any other work would have met the same: the database is away, or not set up for this version.
+def may_befall_any_work(error: BaseException) -> bool:
+    """Whether the cause is probably not what was tried, but that the database is away or not set up for this version.
 
-    Then nothing is wrong with what was tried, and to have tried it does not count.
+    It may be all the same: a file that grows too large for one query, a right that one kind of work needs alone.
     """
-    return is_outage(error) or _sqlstate(error) in _NOT_SET_UP
+    return is_outage(error) or _has_state(error, _NOT_SET_UP)
+
+
+def _has_state(error: BaseException, states: tuple[str, ...]) -> bool:
+    return (_sqlstate(error) or "").startswith(states)
 
 
 def _sqlstate(error: BaseException) -> str | None:

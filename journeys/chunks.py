@@ -5,7 +5,8 @@
 2. The work locks the chunk's row, and deletes it in the transaction that decides its jobs. A worker that dies frees
    the lock with its connection.
 3. A chunk that was tried before is split in halves, each tried afresh, until a poisonous job stands alone.
-4. One job alone is tried five times, ever later; then it has failed, and its reason says why.
+4. One job alone is tried five times, ever later; then it has failed, and its reason says why. An attempt whose failure
+   might befall any work does not count.
 """
 
 from collections.abc import Sequence
@@ -130,17 +131,19 @@ def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
         cursor.execute(_HOLD_BACK, [error, [chunk.id for chunk in chunks]])
 
 
-_UNCOUNT = """
-UPDATE journeys_chunk chunk SET attempts = chunk.attempts - 1
-FROM unnest(%s::bigint[], %s::int[]) AS claimed(id, attempts)
-WHERE chunk.id = claimed.id AND chunk.attempts = claimed.attempts
+_PUT_OFF = """
+UPDATE journeys_chunk SET error = %s, attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'
+WHERE id = %s
 """
 
 
-def uncount(chunks: Sequence[ClaimedChunk]) -> None:
-    """The attempt at these does not count; they wait as long as any that was claimed."""
+def put_off(chunk: ClaimedChunk, *, error: str) -> None:
+    """Notes why the one job of the chunk could not be decided, where that may be no fault of it.
+
+    It is tried for as long as it takes, and goes on to be tried alone: if it is its fault, it costs no other anything.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_UNCOUNT, [[chunk.id for chunk in chunks], [chunk.attempts for chunk in chunks]])
+        cursor.execute(_PUT_OFF, [error, chunk.id])
 
 
 def give_up(chunk: ClaimedChunk) -> None:

@@ -2,21 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
-from django.db import DatabaseError, InterfaceError
 
-from engage.outages import concerns_all_work
+from engage.outages import is_cut_off, may_befall_any_work
 from journeys.chunks import (
     ClaimedChunk,
     claim_chunk,
     claim_next_chunks,
     give_up,
     hold_back,
+    put_off,
     split_chunk,
-    uncount,
 )
 from journeys.failures import MAX_ATTEMPTS, for_the_record
 from journeys.models import Chunk
@@ -63,10 +61,12 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
     try:
         return settle(claimed).somebody_walks
     except Exception as error:
-        if concerns_all_work(error):
-            with suppress(DatabaseError, InterfaceError):  # where it is away; that attempt counts
-                uncount(claimed)
+        if is_cut_off(error):
             raise
-        log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=sum(chunk.size for chunk in claimed))
-        hold_back(claimed, error=for_the_record(error))
+        jobs = sum(chunk.size for chunk in claimed)
+        log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
+        if jobs == 1 and may_befall_any_work(error):
+            put_off(first, error=for_the_record(error))
+        else:
+            hold_back(claimed, error=for_the_record(error))
         return False

@@ -114,6 +114,22 @@ def hold_back(failures: Sequence[FailedAttempt]) -> None:
         )
 
 
+_PUT_OFF = """
+UPDATE journeys_enrollment
+SET error = %s, attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'
+WHERE id = %s AND attempts = %s AND state = 'active'
+"""
+
+
+def put_off(failure: FailedAttempt) -> None:
+    """Notes why one enrollment, tried alone, failed, where that may be no fault of it.
+
+    It is tried for as long as it takes, and goes on to be tried alone: if it is its fault, it costs no other anything.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PUT_OFF, [failure.error, failure.claimed.id, failure.claimed.attempts])
+
+
 _PUT_BACK = """
 UPDATE journeys_enrollment enrollment SET attempts = enrollment.attempts - 1, due_at = now()
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
@@ -122,7 +138,7 @@ WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND 
 
 
 def put_back(claimed: Sequence[ClaimedEnrollment]) -> None:
-    """Nothing was tried with these, or it does not count: they are due as before, and the claim does not count."""
+    """There was no time for these: they are due at once, and the claim does not count."""
     if not claimed:
         return
     with connection.cursor() as cursor:

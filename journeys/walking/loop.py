@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import transaction
 
-from engage.outages import concerns_all_work
+from engage.outages import is_cut_off, may_befall_any_work
 from engage.sizes import KIB
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
@@ -24,16 +23,17 @@ from journeys.walking.claims import (
     is_anybody_due,
     lock_customers_of,
     put_back,
+    put_off,
 )
 from journeys.walking.history import Walked, WrittenWalks, write_walks
 from journeys.walking.scenes import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
-_TRIED_SECONDS = 0.2
-# How long a batch holds its customers' rows: on the processor, and by what is then to be written.
+_TRIED_SECONDS = 0.2  # for those that are walked one by one, before the next batch
+# A batch holds its customers' rows: so long on the processor, and until webhooks of so many characters are written.
 _BATCH_SECONDS = 1.0
-_BATCH_BYTES = 4 * 1024 * KIB
+_BATCH_LENGTH = 4 * 1024 * KIB
 
 
 @dataclass(kw_only=True)
@@ -101,12 +101,14 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             hold_back(failures)
             put_back([standing.claimed for standing in standings[len(walks) + len(failures) :]])
     except Exception as error:
-        if concerns_all_work(error):
-            with suppress(DatabaseError, InterfaceError):  # where it is away; that attempt counts
-                put_back(claimed)
+        if is_cut_off(error):
             raise
         log.exception("walk_failed", enrollments=len(claimed))
-        hold_back([FailedAttempt(claimed=one, error=for_the_record(error)) for one in claimed])
+        failed = [FailedAttempt(claimed=one, error=for_the_record(error)) for one in claimed]
+        if len(failed) == 1 and may_befall_any_work(error):
+            put_off(failed[0])
+        else:
+            hold_back(failed)
     else:
         done.add(written, moved=len(walks))
 
@@ -116,14 +118,14 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedA
     walks: list[Walked] = []
     failures: list[FailedAttempt] = []
     courses = courses_of({standing.revision_id for standing in standings})
-    until, size = time.thread_time() + _BATCH_SECONDS, 0
+    until, length = time.thread_time() + _BATCH_SECONDS, 0
     for standing in standings:
-        if (walks or failures) and (time.thread_time() > until or size > _BATCH_BYTES):
+        if (walks or failures) and (time.thread_time() > until or length > _BATCH_LENGTH):
             break
         try:
             walk = _walk(standing, courses)
             walks.append(Walked(standing=standing, walk=walk))
-            size += sum(len(left.request.body or "") for left in walk.footprints if left.request)
+            length += sum(len(left.request.body or "") for left in walk.footprints if left.request)
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))

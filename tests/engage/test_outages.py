@@ -6,7 +6,7 @@ from django.db import DataError, IntegrityError, InterfaceError, InternalError, 
 from psycopg import errors
 
 from engage.envelope import as_refusal
-from engage.outages import concerns_all_work, is_outage
+from engage.outages import is_outage, may_befall_any_work
 
 
 def raised(error: Exception, cause: Exception | None) -> Exception:
@@ -31,7 +31,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
 )
 def test_it_is_away(error: Exception) -> None:
     assert is_outage(error)
-    assert concerns_all_work(error)
+    assert may_befall_any_work(error)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_it_is_away(error: Exception) -> None:
 )
 def test_it_is_there_and_not_set_up(error: Exception) -> None:
     assert not is_outage(error)
-    assert concerns_all_work(error)
+    assert may_befall_any_work(error)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_it_is_there_and_not_set_up(error: Exception) -> None:
 )
 def test_it_is_there(error: Exception) -> None:
     assert not is_outage(error)
-    assert not concerns_all_work(error)
+    assert not may_befall_any_work(error)
 
 
 @pytest.mark.parametrize(

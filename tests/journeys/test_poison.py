@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from customers.models import Customer
@@ -84,29 +84,51 @@ def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: J
     assert reason == "Given up after 5 attempts: OperationalError: poisoned"
 
 
-@pytest.mark.parametrize(
-    "condition", ["disk_full", "read_only_sql_transaction", "insufficient_privilege", "undefined_column"]
-)
-def test_what_would_befall_any_job_counts_against_none(
-    server: ServerClient, journey: Journey, poisonous: Customer, condition: str
-) -> None:
+WHAT_MAY_BEFALL_ANY = ["disk_full", "read_only_sql_transaction", "insufficient_privilege", "undefined_column"]
+
+
+def poison_with(condition: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE OR REPLACE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS "
             f"$$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '{condition}'; END $$"
         )
-    job_id = data(trigger(server, journey, {"external_id": poisonous.external_id}))["jobId"]
-    for _ in range(MAX_ATTEMPTS + 1):
+
+
+@pytest.mark.parametrize("condition", WHAT_MAY_BEFALL_ANY)
+@pytest.mark.parametrize("form", ["burst", "bulk"])
+def test_a_job_is_not_given_up_for_what_may_befall_any_and_its_neighbours_are_decided(
+    server: ServerClient, journey: Journey, poisonous: Customer, condition: str, form: str
+) -> None:
+    poison_with(condition)
+    if form == "bulk":
+        data(trigger(server, journey, {"external_ids": NAMES[40:45]}))
+    else:
+        for name in NAMES[40:45]:
+            data(trigger(server, journey, {"external_id": name}))
+    for _ in range(3 * MAX_ATTEMPTS):
         Chunk.objects.update(due_at="2020-01-01T00:00Z")
-        with pytest.raises(DatabaseError, match="no room"):
-            serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
-        chunk = Chunk.objects.get()
-        assert (chunk.attempts, chunk.error) == (0, "")
-        assert chunk.due_at > timezone.now()  # nobody runs against it without a pause
+        for lane in Chunk.Lane:
+            serve_lane(lane=lane, named=None, seconds=1)
+    assert EnrollmentJob.objects.filter(result="enrolled").count() == 4
+    chunk = Chunk.objects.get()
+    assert (chunk.stop - chunk.start, chunk.attempts) == (1, 1)  # as tried, so that it stays alone
+    assert "no room" in chunk.error
+    assert chunk.due_at > timezone.now()  # nobody runs against it without a pause
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE journeys_enrollment DISABLE TRIGGER poison")
     serve_without_waiting()
-    assert job_of(server, journey.workspace_id, job_id)["result"] == "enrolled"
+    assert EnrollmentJob.objects.filter(result="enrolled").count() == 5
+
+
+def test_what_was_decided_with_a_connection_that_is_gone_is_tried_again(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    poison_with("admin_shutdown")
+    data(trigger(server, journey, {"external_id": poisonous.external_id}))
+    with pytest.raises(OperationalError, match="no room"):
+        serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+    assert Chunk.objects.get().error == ""
 
 
 def test_a_poisonous_single_does_not_spoil_the_burst_that_it_came_in(
