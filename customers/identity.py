@@ -1,6 +1,7 @@
 """By what a customer is known: identifiers in their stored form, and the way from them to a customer."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,8 +82,12 @@ def stored_email(email: str) -> str:
     return address
 
 
+_INVISIBLE = "Cf"  # marks of direction and the like, which come along from address books
 # A + and what stands in numbers; the library would also find one amid words, and drop an extension.
-_INTERNATIONAL = re.compile(r"(?:tel:)?[\s(]*[+\uff0b][\d\s().\-/\u2010-\u2015\u2060\uff0d]+")
+_INTERNATIONAL = re.compile(
+    r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
+    r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
+)
 
 
 def stored_phone(phone: str) -> str:
@@ -91,10 +96,11 @@ def stored_phone(phone: str) -> str:
     E.164 has no extensions: a number with one stays as it is, or all people behind one switchboard would be one.
     """
     text = phone.strip()
-    if not _INTERNATIONAL.fullmatch(text):
+    number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
+    if not _INTERNATIONAL.fullmatch(number_alone):
         return text
     try:
-        number = phonenumbers.parse(text, None)
+        number = phonenumbers.parse(number_alone, None)
     except phonenumbers.NumberParseException:
         return text
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
