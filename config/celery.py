@@ -12,6 +12,7 @@ import structlog
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.signals import (
+    celeryd_after_setup,
     setup_logging,
     task_failure,
     task_prerun,
@@ -21,6 +22,7 @@ from celery.signals import (
 from django.db import close_old_connections
 
 from config.loaded_code import spare_the_loaded
+from config.reconnecting import PauseBeforeConnecting
 from engage.request_log import configure_logging
 from engage.tallies import tallies
 
@@ -28,13 +30,17 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-# Said at each lost connection: that a task goes on meanwhile will no longer be the default.
-warnings.filterwarnings("ignore", category=CPendingDeprecationWarning, module="celery")
-
 app = Celery("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["consumer"].add(PauseBeforeConnecting)
 log = structlog.get_logger(__name__)
+
+
+@celeryd_after_setup.connect
+def _warn_of_no_other_default(**_: Any) -> None:
+    """At each lost connection: that tasks go on meanwhile. Celery has asked for all its warnings before this."""
+    warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 
 @setup_logging.connect

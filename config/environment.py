@@ -29,7 +29,7 @@ _FLAGS = {
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
 # What may stand behind the ? of a database's URL, beside what libpq knows.
-_DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
+_DJANGO_OPTIONS = frozenset({"assume_role", "isolation_level", "prepare_threshold", "server_side_binding"})
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 # What may stand behind the ? of a Redis URL: the names that our client and the broker's have in common.
 _REDIS_OPTIONS = {
@@ -150,12 +150,13 @@ def postgresql(url: str) -> dict[str, Any]:
 
 
 def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
-    """Whether libpq takes them: it would refuse them only when it connects."""
+    """Whether libpq knows their names and takes two of them, of which it would only say when it connects."""
     try:
         make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
-    except psycopg.ProgrammingError:
+        int(options.get("connect_timeout", 0))
+    except (psycopg.ProgrammingError, ValueError):
         return False
-    return options.get("sslmode", "prefer") in _SSL_MODES and isinstance(options.get("connect_timeout", 0), int)
+    return options.get("sslmode", "prefer") in _SSL_MODES
 
 
 def redis_url(url: str) -> str:

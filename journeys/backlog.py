@@ -55,18 +55,18 @@ SELECT (SELECT count(*) FROM (
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """
 
-# What waits for a host whose circuit is open is meant to wait.
+# What waits for a host whose circuit is open is meant to wait; it is late from then on.
 _WEBHOOKS = """
 WITH RECURSIVE {hosts}
 SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
        extract(epoch FROM now() - (
-            SELECT min(first.due_at) FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            SELECT min(greatest(first.due_at, circuit.open_until))
+            FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM journeys_webhookdelivery
                 WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
                 ORDER BY due_at LIMIT 1
             ) AS first
-            WHERE coalesce(circuit.open_until, now()) <= now()
        )),
        (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
 """.replace("{hosts}", WAITING_HOSTS)

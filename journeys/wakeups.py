@@ -107,7 +107,7 @@ def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
     As above, a message that still waits does for one.
     """
     for job_id in first_jobs[_messages_that_wait(lane) :]:
-        _publish(ENROLL, task_id=job_id, queue=lane, lane=lane, trigger_id=None, start=None)
+        hand_on(lane=lane, first_job=job_id)
 
 
 def hand_on(*, lane: str, first_job: str) -> None:

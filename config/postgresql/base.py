@@ -20,6 +20,7 @@ import select
 import time
 from threading import Lock, local
 from typing import Any, ClassVar
+from weakref import ref
 
 import psycopg
 from django.db.backends.postgresql import base
@@ -77,12 +78,14 @@ class _Hold:
     """A thread's hold on a connection, which is closed when it is let go."""
 
     def __init__(self, connection: WatchedConnection) -> None:
-        self.connection = connection
+        self.connection = ref(connection)
         self._process = os.getpid()
 
     def __del__(self) -> None:
-        if os.getpid() == self._process:  # a forked child has it from its parent, who goes on with it
-            self.connection.close()
+        connection = self.connection()
+        # A forked child has it from its parent, who goes on with it.
+        if connection is not None and os.getpid() == self._process:
+            connection.close()
 
 
 class _Thread(local):
@@ -92,7 +95,7 @@ class _Thread(local):
         self._holds: list[_Hold] = []
 
     def hold(self, connection: WatchedConnection) -> None:
-        self._holds = [*(held for held in self._holds if not held.connection.closed), _Hold(connection)]
+        self._holds = [*(held for held in self._holds if held.connection() is not None), _Hold(connection)]
 
 
 _this_thread = _Thread()

@@ -98,6 +98,13 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
         return WholeForm
 
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """What was chosen is named by its id for who may not view it: a form that is refused shows it again."""
+        field: Any = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if field is not None and not may_view(db_field.related_model, request=request):
+            field.label_from_instance = _bare_id
+        return field
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
         return [self._on_page(name, request) for name in names if not self._has_input(name, obj)]
@@ -153,6 +160,10 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text, request)), False
+
+
+def _bare_id(record: Model) -> str:
+    return str(record.pk)
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.columns import badge
+from engage.admin.columns import badge, may_view
 from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
@@ -46,6 +46,10 @@ class WebhookSecretAdmin(RecordAdmin):
             '<details><summary class="cursor-pointer">Show</summary><code class="engage-copy">{}</code></details>',
             secret.secret,
         )
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """By a workspace's key finds who may view workspaces: what is found would tell whose key it is."""
+        return super().get_search_fields(request) if may_view(Workspace, request=request) else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else [(None, {"fields": ["workspace"]})]

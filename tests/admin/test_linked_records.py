@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
-from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
+from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, cells, list_of, named, populate
 from tests.admin.test_timeline import staff_with
 
@@ -122,3 +122,23 @@ def test_a_filter_by_what_its_user_may_not_view_takes_an_id(rival: Workspace) ->
         assert page_url(trigger) in page
     page, _ = seen(client, f"{list_of(Trigger)}?workspace__id__exact={rival.id}")
     assert page_url(trigger) not in page
+
+
+@pytest.mark.usefixtures("customer")
+@pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey"])
+def test_a_form_that_is_refused_names_what_was_chosen_by_its_id(acme: Workspace, model: str) -> None:
+    (kind,) = [one for one in MODELS if one._meta.model_name == model]
+    for permissions, shown in (((), acme.id), (("view_workspace",), "hush-Workspace")):
+        client = staff_with(f"add_{model}", f"view_{model}", *permissions)
+        answer = client.post(list_of(kind) + "add/", {"workspace": acme.id, "name": ""})
+        page = answer.content.decode()
+        assert answer.status_code == 200
+        assert f"{shown}</option>" in page
+        assert permissions or "hush-Workspace" not in page
+
+
+@pytest.mark.usefixtures("customer")
+def test_secrets_are_not_found_by_the_key_of_a_workspace_that_their_user_may_not_view(acme: Workspace) -> None:
+    client = staff_with("view_webhooksecret")
+    found, other = (seen(client, f"{list_of(WebhookSecret)}?q={text}")[0] for text in (acme.key, "other"))
+    assert cells(found, "workspace") == cells(other, "workspace") == [acme.id] * WebhookSecret.objects.count()

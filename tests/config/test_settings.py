@@ -171,7 +171,7 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
 @pytest.mark.parametrize(
     "options",
     [
-        "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5", "connect_timeout=-1",
+        "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
         "sslmode=require&password=hush&bogus=1", "row_factory=dict_row",
     ],
 )  # fmt: skip
