@@ -21,8 +21,6 @@ def is_outage(error: BaseException) -> bool:
 
 def is_cut_off(error: BaseException) -> bool:
     """Whether the connection is gone, so that nothing else can be done with it either."""
-    if not isinstance(error, DatabaseError | InterfaceError):
-        return False
     if _sqlstate(error) is None:
         return isinstance(error, OperationalError | InterfaceError)
     return _has_state(error, _CUT_OFF)
@@ -41,4 +39,5 @@ def _has_state(error: BaseException, states: tuple[str, ...]) -> bool:
 
 
 def _sqlstate(error: BaseException) -> str | None:
-    return getattr(error.__cause__, "sqlstate", None)
+    """None also for what is no error of the database, whatever caused it."""
+    return getattr(error.__cause__, "sqlstate", None) if isinstance(error, DatabaseError | InterfaceError) else None

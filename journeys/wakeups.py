@@ -107,7 +107,7 @@ def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
     As above, a message that still waits does for one.
     """
     for job_id in first_jobs[_messages_that_wait(lane) :]:
-        hand_on(lane=lane, first_job=job_id)
+        _wake_lane_once(lane, job_id)
 
 
 def hand_on(*, lane: str, first_job: str) -> None:
@@ -115,6 +115,10 @@ def hand_on(*, lane: str, first_job: str) -> None:
 
     So there are as many at work until nothing waits as there were when it began.
     """
+    _wake_lane_once(lane, first_job)
+
+
+def _wake_lane_once(lane: str, first_job: str) -> None:
     _publish(ENROLL, task_id=first_job, queue=lane, lane=lane, trigger_id=None, start=None)
 
 

@@ -10,7 +10,8 @@ A wait is a `due_at` in PostgreSQL. What happens to one batch:
 4. The attributes and events that this came to, the history and the new stops are written in sets (history.py).
 
 An enrollment whose steps raise is put off and tried again alone; after five attempts it is given up, and its history
-says why. Webhooks are only written down here, for a sender to send outside any transaction.
+says why. What might befall any work (engage/outages.py) counts as no attempt. Webhooks are only written down here, for
+a sender to send outside any transaction.
 """
 
 from journeys.walking.loop import walk_due

@@ -220,9 +220,10 @@ def test_a_forked_process_leaves_its_parents_connection_alone() -> None:
     child = os.fork()
     if not child:
         with suppress(BaseException):
-            connection.connection = None
-            connection.connect()  # and lets go what it had
-            del _this_thread._holds[:]
-        os._exit(0)
-    os.waitpid(child, 0)
+            inherited, connection.connection = connection.connection, None
+            connection.connect()
+            del _this_thread._holds[:]  # lets go of the inherited one, which is still there
+            os._exit(0 if inherited is not None else 1)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
     assert own_pid() == pid

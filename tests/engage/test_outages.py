@@ -6,7 +6,7 @@ from django.db import DataError, IntegrityError, InterfaceError, InternalError, 
 from psycopg import errors
 
 from engage.envelope import as_refusal
-from engage.outages import is_outage, may_befall_any_work
+from engage.outages import is_cut_off, is_outage, may_befall_any_work
 
 
 def raised(error: Exception, cause: Exception | None) -> Exception:
@@ -22,14 +22,26 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
         raised(OperationalError(), errors.AdminShutdown()),
         raised(OperationalError(), errors.CannotConnectNow()),
         raised(OperationalError(), errors.ConnectionFailure()),
+        raised(InterfaceError("connection already closed"), None),
+    ],
+)
+def test_it_is_away_and_the_connection_with_it(error: Exception) -> None:
+    assert is_cut_off(error)
+    assert is_outage(error)
+    assert may_befall_any_work(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
         raised(OperationalError(), errors.TooManyConnections()),
         raised(OperationalError(), errors.DiskFull()),
         raised(OperationalError(), errors.IoError()),
         raised(InternalError(), errors.ReadOnlySqlTransaction()),
-        raised(InterfaceError("connection already closed"), None),
     ],
 )
-def test_it_is_away(error: Exception) -> None:
+def test_it_is_there_and_cannot_work(error: Exception) -> None:
+    assert not is_cut_off(error)
     assert is_outage(error)
     assert may_befall_any_work(error)
 
@@ -56,6 +68,7 @@ def test_it_is_there_and_not_set_up(error: Exception) -> None:
         raised(InternalError(), errors.InFailedSqlTransaction()),
         raised(IntegrityError(), errors.UniqueViolation()),
         raised(DataError(), None),
+        raised(ValueError(), errors.DiskFull()),
         ValueError(),
     ],
 )
