@@ -27,26 +27,28 @@ log = structlog.get_logger(__name__)
 class Served:
     """What a worker's turn came to: whether anything was due, and whether somebody may walk on at once.
 
-    `unfinished` where the time was up first, so that more may be due.
+    `unfinished` where the time was up first, so that more may be due; `isolating` where the last piece had been tried
+    before, and was therefore taken alone.
     """
 
     anything: bool
     somebody_walks: bool
     unfinished: bool
+    isolating: bool
 
 
 def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> Served:
     """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up."""
-    anything, somebody_walks, until = False, False, time.monotonic() + seconds
+    anything, somebody_walks, isolating, until = False, False, False, time.monotonic() + seconds
     claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
     claimed = claimed or claim_next_chunks(lane=lane)
     while claimed:
-        anything = True
+        anything, isolating = True, claimed[0].attempts > 1
         somebody_walks |= _attempt(claimed)
         if time.monotonic() >= until:
-            return Served(anything=anything, somebody_walks=somebody_walks, unfinished=True)
+            break
         claimed = claim_next_chunks(lane=lane)
-    return Served(anything=anything, somebody_walks=somebody_walks, unfinished=False)
+    return Served(anything=anything, somebody_walks=somebody_walks, unfinished=bool(claimed), isolating=isolating)
 
 
 def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:

@@ -42,20 +42,29 @@ def enroll(*, lane: str, trigger_id: str | None, start: int | None) -> None:
 
 def _serve_bulk_lane(named: tuple[str, int] | None) -> None:
     if _serve(Chunk.Lane.BULK, named=named, seconds=_LANE_SECONDS).unfinished:
-        for chunk in due_chunks(most=1, lanes=[Chunk.Lane.BULK]):
-            wakeups.hand_on(lane=chunk.lane, first_job=chunk.first_job)
+        _hand_on(Chunk.Lane.BULK)
 
 
 def _serve_single_lane(named: tuple[str, int] | None) -> None:
-    """The first job is decided at once. If others have come meanwhile, it is a burst, and they are taken in gulps."""
+    """The first job is decided at once. If others have come meanwhile, it is a burst, and they are taken in gulps.
+
+    No gulp comes of those that are tried one by one, because a gulp with them has failed: each follows the other.
+    """
     until = time.monotonic() + _LANE_SECONDS
     wakeups.stay_at_single_lane()
     _serve(Chunk.Lane.SINGLE, named=named)
-    while _serve(Chunk.Lane.SINGLE).anything and time.monotonic() < until:
+    while (served := _serve(Chunk.Lane.SINGLE)).anything and time.monotonic() < until:
         wakeups.stay_at_single_lane()
-        time.sleep(_GATHERING_SECONDS)
+        if not served.isolating:
+            time.sleep(_GATHERING_SECONDS)
     wakeups.leave_single_lane()
-    _serve(Chunk.Lane.SINGLE)
+    if _serve(Chunk.Lane.SINGLE).isolating:  # of others, whoever comes now sends a message that does for all
+        _hand_on(Chunk.Lane.SINGLE)
+
+
+def _hand_on(lane: Chunk.Lane) -> None:
+    for chunk in due_chunks(most=1, lanes=[lane]):
+        wakeups.hand_on(lane=chunk.lane, first_job=chunk.first_job)
 
 
 def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: float = 0) -> Served:

@@ -231,6 +231,21 @@ def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
     assert not Chunk.objects.exists()
 
 
+def test_who_leaves_the_single_lane_hands_on_what_is_tried_one_by_one(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
+    jobs = [data(trigger(server, journey, {"external_id": f"user-{n}"}))["jobId"] for n in range(4)]
+    Chunk.objects.update(attempts=1)
+    task_ids(queue, "single")
+    queue.delete("single")
+    enroll(lane="single", trigger_id=None, start=None)
+    assert task_ids(queue, "single") == [jobs[3]]
+    enroll(lane="single", trigger_id=None, start=None)
+    assert not Chunk.objects.exists()
+    assert task_ids(queue, "single") == [jobs[3]]
+
+
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
 ) -> None:

@@ -12,6 +12,7 @@ from journeys.chunks import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.tasks import enroll
 from tests.calls import data, job_of, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
@@ -82,6 +83,20 @@ def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: J
     serve_without_waiting()
     reason = job_of(server, journey.workspace_id, job_id)["reason"]
     assert reason == "Given up after 5 attempts: OperationalError: poisoned"
+
+
+def test_the_neighbours_of_a_poisonous_job_in_a_burst_do_not_wait_for_one_another(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    """A worker's turn is over after a second; to gather others before each would take ten of them."""
+    for name in NAMES:
+        data(trigger(server, journey, {"external_id": name}))
+    serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+    assert not Enrollment.objects.exists()
+    Chunk.objects.update(due_at="2020-01-01T00:00Z")
+    for _ in range(5):
+        enroll(lane="single", trigger_id=None, start=None)
+    assert Enrollment.objects.count() == 99
 
 
 WHAT_MAY_BEFALL_ANY = ["disk_full", "read_only_sql_transaction", "insufficient_privilege", "undefined_column"]
