@@ -65,10 +65,12 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
     except Exception as error:
         if is_cut_off(error):
             raise
-        jobs = sum(chunk.size for chunk in claimed)
-        log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
+        jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
         if jobs == 1 and may_befall_any_work(error):
-            put_off(first, error=for_the_record(error))
+            put_off(first, error=record)
+            # With a trace at first; while an outage lasts, this comes again every few seconds for each job.
+            log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
         else:
-            hold_back(claimed, error=for_the_record(error))
+            hold_back(claimed, error=record)
+            log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
         return False

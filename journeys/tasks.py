@@ -22,6 +22,8 @@ _LANE_SECONDS = 1.0
 # How long the jobs of a burst of single calls gather before they are decided together: deciding forty costs little more
 # than deciding one.
 _GATHERING_SECONDS = 0.1
+# A single job that has been due for so long has not come during the last gulp: more wait than a turn can take.
+_BACKLOG_SECONDS = 0.3
 _WALK_SECONDS = 1.0
 # How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
 _WAKEUPS = 4
@@ -42,7 +44,8 @@ def enroll(*, lane: str, trigger_id: str | None, start: int | None) -> None:
 
 def _serve_bulk_lane(named: tuple[str, int] | None) -> None:
     if _serve(Chunk.Lane.BULK, named=named, seconds=_LANE_SECONDS).unfinished:
-        _hand_on(Chunk.Lane.BULK)
+        for chunk in due_chunks(most=1, lanes=[Chunk.Lane.BULK]):
+            wakeups.hand_on(lane=chunk.lane, first_job=chunk.first_job)
 
 
 def _serve_single_lane(named: tuple[str, int] | None) -> None:
@@ -58,13 +61,10 @@ def _serve_single_lane(named: tuple[str, int] | None) -> None:
         if not served.isolating:
             time.sleep(_GATHERING_SECONDS)
     wakeups.leave_single_lane()
-    if _serve(Chunk.Lane.SINGLE).isolating:  # of others, whoever comes now sends a message that does for all
-        _hand_on(Chunk.Lane.SINGLE)
-
-
-def _hand_on(lane: Chunk.Lane) -> None:
-    for chunk in due_chunks(most=1, lanes=[lane]):
-        wakeups.hand_on(lane=chunk.lane, first_job=chunk.first_job)
+    if _serve(Chunk.Lane.SINGLE).unfinished:
+        # Of those that have just come, the next to come sends a message.
+        for chunk in due_chunks(most=1, seconds=_BACKLOG_SECONDS, lanes=[Chunk.Lane.SINGLE]):
+            wakeups.wake_lane(lane=chunk.lane, first_jobs=[chunk.first_job])
 
 
 def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: float = 0) -> Served:

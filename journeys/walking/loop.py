@@ -103,12 +103,16 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
     except Exception as error:
         if is_cut_off(error):
             raise
-        log.exception("walk_failed", enrollments=len(claimed))
-        failed = [FailedAttempt(claimed=one, error=for_the_record(error)) for one in claimed]
+        record = for_the_record(error)
+        failed = [FailedAttempt(claimed=one, error=record) for one in claimed]
         if len(failed) == 1 and may_befall_any_work(error):
             put_off(failed[0])
+            # With a trace at first; while an outage lasts, this comes again every few seconds for each enrollment.
+            one = failed[0].claimed
+            log.warning("enrollment_put_off", enrollment_id=one.id, error=record, exc_info=one.attempts == 1)
         else:
             hold_back(failed)
+            log.exception("walk_failed", enrollments=len(claimed))
     else:
         done.add(written, moved=len(walks))
 

@@ -231,19 +231,44 @@ def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
     assert not Chunk.objects.exists()
 
 
-def test_who_leaves_the_single_lane_hands_on_what_is_tried_one_by_one(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("attempts", [0, 1])
+def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
+    server: ServerClient,
+    journey: Journey,
+    everybody: Segment,
+    queue: "redis.Redis",
+    monkeypatch: pytest.MonkeyPatch,
+    attempts: int,
 ) -> None:
+    """Of jobs that were tried before, and are tried one by one now, or of more than a turn takes at once."""
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)
     jobs = [data(trigger(server, journey, {"external_id": f"user-{n}"}))["jobId"] for n in range(4)]
-    Chunk.objects.update(attempts=1)
+    Chunk.objects.update(attempts=attempts, due_at="2020-01-01T00:00Z")
     task_ids(queue, "single")
     queue.delete("single")
     enroll(lane="single", trigger_id=None, start=None)
     assert task_ids(queue, "single") == [jobs[3]]
+    queue.delete("single")
     enroll(lane="single", trigger_id=None, start=None)
     assert not Chunk.objects.exists()
-    assert task_ids(queue, "single") == [jobs[3]]
+    assert task_ids(queue, "single") == []
+
+
+def test_who_leaves_the_single_lane_wakes_nobody_for_what_has_just_come(
+    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each turn under a steady load would lead to two."""
+    monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
+    monkeypatch.setattr("journeys.tasks._BACKLOG_SECONDS", 60.0)
+    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)
+    for n in range(4):
+        data(trigger(server, journey, {"external_id": f"user-{n}"}))
+    task_ids(queue, "single")
+    queue.delete("single")
+    enroll(lane="single", trigger_id=None, start=None)
+    assert Chunk.objects.count() == 1
+    assert task_ids(queue, "single") == []
 
 
 def test_the_sweeper_wakes_for_what_has_waited_too_long_and_for_nothing_else(

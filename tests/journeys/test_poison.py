@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -134,6 +135,23 @@ def test_a_job_is_not_given_up_for_what_may_befall_any_and_its_neighbours_are_de
         cursor.execute("ALTER TABLE journeys_enrollment DISABLE TRIGGER poison")
     serve_without_waiting()
     assert EnrollmentJob.objects.filter(result="enrolled").count() == 5
+
+
+def test_what_is_put_off_again_and_again_is_logged_with_its_trace_once(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    poison_with("disk_full")
+    data(trigger(server, journey, {"external_id": poisonous.external_id}))
+    with capture_logs() as lines:
+        for _ in range(3):
+            Chunk.objects.update(due_at="2020-01-01T00:00Z")
+            serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+    assert [(line["event"], line["exc_info"]) for line in lines] == [
+        ("job_put_off", True),
+        ("job_put_off", False),
+        ("job_put_off", False),
+    ]
+    assert all(line["error"] == "OperationalError: no room" for line in lines)
 
 
 def test_what_was_decided_with_a_connection_that_is_gone_is_tried_again(

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from customers.models import Customer, Event
 from engage.models import Workspace
@@ -245,9 +246,14 @@ def test_an_enrollment_is_not_given_up_for_what_may_befall_any_and_its_neighbour
             "CREATE TRIGGER refuse BEFORE INSERT ON journeys_steprun FOR EACH ROW "
             f"WHEN (NEW.enrollment_id = '{spoiled.id}') EXECUTE FUNCTION refuse()"
         )
-    for _ in range(2 * MAX_ATTEMPTS):
-        walk_due(seconds=0)
-        Enrollment.objects.filter(state="active").update(due_at="2020-01-01T00:00Z")
+    with capture_logs() as lines:
+        for _ in range(2 * MAX_ATTEMPTS):
+            walk_due(seconds=0)
+            Enrollment.objects.filter(state="active").update(due_at="2020-01-01T00:00Z")
+    put_off = [line for line in lines if line.get("enrollment_id") == spoiled.id]
+    assert [line["event"] for line in lines if line.get("exc_info")] == ["walk_failed"]  # the batch, and no trace more
+    assert {line["event"] for line in put_off} == {"enrollment_put_off"}
+    assert len(put_off) > MAX_ATTEMPTS
     assert [history(other) for other in others] == [[("note", "done")]] * 3
     spoiled.refresh_from_db()
     assert (spoiled.state, spoiled.attempts, "no room" in spoiled.error) == ("active", 1, True)
