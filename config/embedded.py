@@ -81,7 +81,7 @@ def _is_left(server: Server) -> bool:
 
 def _start_keeper(server: Server) -> bool:
     """Take the keeper's lock and hand it to a new keeper; False where another process was first."""
-    with closing(FileLock.at(server.keeper)) as lock, server.log.open("ab") as log:
+    with closing(FileLock.at(server.keeper)) as lock, open(server.log, "ab", opener=_for_us_alone) as log:
         if not lock.try_exclusive():
             return False
         command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd), str(servers.grace())]
@@ -90,6 +90,10 @@ def _start_keeper(server: Server) -> bool:
             command, check=False, cwd=ROOT, pass_fds=[lock.fd], stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
         return True
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
 
 
 def _give_up(server: Server, lock: FileLock) -> bool:

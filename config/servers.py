@@ -31,6 +31,7 @@ POSTGRESQL_SETTINGS = {
     "log_timezone": "UTC",
     "log_lock_waits": "on",
     "log_min_duration_statement": "1s",
+    "log_parameter_max_length": "0",  # parameters are what people sent
 }
 REDIS_SETTINGS = {
     "databases": "128",  # test processes have one each

@@ -116,6 +116,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]
 LOGIN_REDIRECT_URL = "admin:index"  # for who opens the login itself
 TEMPLATES = [
     {
@@ -133,7 +134,12 @@ TEMPLATES = [
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
 ]
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

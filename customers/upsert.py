@@ -15,7 +15,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db.models import Func, IntegerField, QuerySet, TextField
+from django.db.models.functions import Cast
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
 from customers.lookup import having_any
@@ -26,11 +27,11 @@ from engage.sizes import KIB
 
 T = TypeVar("T")
 _ATTEMPTS = 20
-# Profiles of more bytes than these together (as PostgreSQL keeps them) are read for a few items at a time: in memory,
-# a profile takes ten times what it takes as text.
+# Profiles of more bytes than these together, as text, are read for a few items at a time: in memory, each takes ten
+# times that. (As PostgreSQL keeps them, they may be compressed to a twentieth.)
 _LARGE_BYTES = 2048 * KIB
 _FEW = 20
-_PROFILE_SIZE = Func(F("attributes"), function="pg_column_size", output_field=IntegerField())
+_PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
 _IDENTIFIERS = ("external_id", "email", "phone", "user_id")
 # bulk_update() would write a CASE with a branch per row for every field.
 _UPDATE = """

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 import structlog
-from django.core.exceptions import DisallowedHost, PermissionDenied
+from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation
@@ -31,6 +31,7 @@ from engage.request_log import current_request_id
 log = structlog.get_logger(__name__)
 Data = TypeVar("Data")
 _LONGEST_HOST = 255
+_NOT_UNDERSTOOD = "The request could not be understood."
 
 
 class Success(TypedDict, Generic[Data]):
@@ -109,6 +110,8 @@ def as_refusal(exception: Exception) -> Refusal:
             return NotFound("There is nothing at this address.")
         case PermissionDenied():
             return Forbidden("This is not allowed.")
+        case SuspiciousOperation():
+            return InvalidRequest(_NOT_UNDERSTOOD)
         case DatabaseError() | InterfaceError():
             return _refusal_of_database(exception)
         case _:
@@ -127,7 +130,7 @@ def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
                 "With an Idempotency-Key it is done once in any case."
             )
         case _ if isinstance(error, OperationalError):
-            why = "The database did not come to an end with it. Nothing was done; try again."
+            why = "The database could not finish the call. Nothing was done; try again."
         case _:
             return _internal_error()
     return Unavailable(why, headers={"Retry-After": "1"})
@@ -148,7 +151,7 @@ def plain_failure(refusal: Refusal) -> JsonResponse:
 def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
     if isinstance(exception, DisallowedHost):
         log.warning("host_not_allowed", host=request.headers.get("Host", "")[:_LONGEST_HOST])
-    return plain_failure(InvalidRequest("The request could not be understood."))
+    return plain_failure(InvalidRequest(_NOT_UNDERSTOOD))
 
 
 def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -16,8 +16,28 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+class SuperusersChange(admin.ModelAdmin[Any]):
+    """Others may at most look: whoever may change an account or a group could give themselves any permission.
+
+    By Django's own rules, who may change users may make themselves a superuser, and set a superuser's password.
+    """
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request) and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_delete_permission(request, obj)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
 @admin.register(User)
-class StaffAdmin(UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffAdmin(SuperusersChange, UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -29,5 +49,5 @@ class StaffAdmin(UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[mis
 
 
 @admin.register(Group)
-class StaffGroupAdmin(GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffGroupAdmin(SuperusersChange, GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""

@@ -1,7 +1,10 @@
 """Logging in, and how often it may be tried."""
 
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
@@ -33,3 +36,21 @@ def test_who_guesses_is_refused_after_a_while_and_nobody_else(ada: User, client:
     assert refused.status_code == 200
     assert "More than 3 attempts to log in in 3600 seconds." in refused.content.decode()
     assert status(client, password="countess", address="203.0.113.8") == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("token_first", [True, False])
+def test_a_file_that_a_stranger_sends_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, token_first: bool
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept: list[str] = []
+    monkeypatch.setattr("django.core.files.uploadedfile.TemporaryUploadedFile.__init__", lambda *_: kept.append("one"))
+    client = Client(enforce_csrf_checks=True)
+    client.get(LOGIN)
+    token = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value, "username": "ada", "password": "guess"}
+    file = {"file": SimpleUploadedFile("large", b"x" * 5_000_000)}
+    answer = client.post(LOGIN, token | file if token_first else file | token)
+    assert answer.status_code == (200 if token_first else 403)
+    assert kept == []
+    assert "file" not in answer.wsgi_request.FILES

@@ -117,6 +117,16 @@ def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(folder: Pat
     assert "not properly shut down" not in servers.postgresql().log.read_text()
 
 
+def test_the_log_of_a_slow_statement_tells_nobody_what_it_was_about(folder: Path) -> None:
+    with User("database_url") as user, psycopg.connect(user.urls["database_url"], autocommit=True) as database:
+        database.execute("SET log_min_duration_statement = 0")
+        database.execute("SELECT %s::text AS slow", ["ada@example.com"])
+    log = servers.postgresql().log
+    assert "AS slow" in log.read_text()
+    assert "ada@example.com" not in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+
+
 def redis_at(urls: dict[str, str]) -> redis.Redis:
     return redis.Redis.from_url(urls["redis_url"])
 

@@ -1,11 +1,13 @@
-"""A body that comes in chunks, without a length, is read like any other."""
+"""Requests as the web server gives them: bodies in chunks, without a length, and cookies."""
 
 import json
+import time
 from io import BytesIO
 from typing import Any
 
 import pytest
-from django.test import RequestFactory
+from django.contrib.auth.models import User
+from django.test import Client, RequestFactory
 
 from config.wsgi import application
 from customers.models import Customer
@@ -20,10 +22,24 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def in_chunks(server: ServerClient, path: str, body: bytes) -> tuple[int, Any]:
     environ = RequestFactory().post(path, headers=server.headers, content_type="application/json").environ
-    environ |= {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": "", "wsgi.input": BytesIO(body)}
+    status, answer = answered(environ | CHUNKED | {"wsgi.input": BytesIO(body)})
+    return status, json.loads(answer)
+
+
+def answered(environ: dict[str, Any]) -> tuple[int, bytes]:
     statuses: list[str] = []
     answer = b"".join(application(environ, lambda status, _headers: statuses.append(status)))
-    return int(statuses[0].split()[0]), json.loads(answer)
+    return int(statuses[0].split()[0]), answer
+
+
+CHUNKED = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": ""}
+
+
+class NeverEnding(BytesIO):
+    """A body whose next chunk does not come."""
+
+    def read(self, _size: int | None = -1) -> bytes:
+        raise AssertionError("Somebody waits for it.")
 
 
 @pytest.fixture
@@ -42,3 +58,26 @@ def test_chunks_have_the_limit_of_every_body(server: ServerClient, acme: Workspa
     path = f"/api/v1/journeys/{acme.id}/{JourneyFactory.create(workspace=acme).id}/trigger"
     status, answer = in_chunks(server, path, b'{"a": "' + b"x" * MAX_BODY_BYTES)
     assert (status, answer["error"]) == (413, "Body too large")
+
+
+def test_nobody_waits_for_the_chunks_of_a_stranger() -> None:
+    """Or a few of them, who send slowly, would hold all threads."""
+    path = f"/api/v1/journeys/{'a' * 24}/{'b' * 24}/trigger"
+    for url, said in ((path, 401), ("/livez", 405), ("/api/v1/sdk/bridge/action", 401)):
+        environ = RequestFactory().post(url, content_type="application/json").environ
+        assert answered(environ | CHUNKED | {"wsgi.input": NeverEnding()})[0] == said
+
+
+@pytest.mark.parametrize("path", ["/api/v1/sdk/bridge/action", "/admin/login/"])
+def test_cookies_that_are_slow_to_read_are_not_read(path: str) -> None:
+    environ = RequestFactory().get(path, headers={"Cookie": 'a="' + "\\" * 60_000 + '"'}).environ
+    began = time.monotonic()
+    answered(environ)
+    assert time.monotonic() - began < 2  # seconds; ten and more with some versions of Python
+
+
+def test_staff_stay_logged_in() -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    environ = RequestFactory().get("/admin/", headers={"Cookie": client.cookies.output(header="", sep=";")}).environ
+    assert answered(environ)[0] == 200

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
+from django.db.models import Func, IntegerField
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -99,3 +101,21 @@ def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: py
     with pytest.raises(IntegrityError, match="no other call"):
         upsert_customer(workspace_id=WorkspaceFactory.create().id, data=data, now=NOW)
     assert len(tried) == 1
+
+
+@pytest.mark.django_db
+def test_profiles_that_are_large_as_text_are_read_a_few_at_a_time_however_well_they_are_compressed() -> None:
+    workspace = WorkspaceFactory.create()
+    names = [f"large-{number}" for number in range(25)]
+    for name in names:
+        CustomerFactory.create(workspace=workspace, external_id=name, attributes={"all": [[]] * 21_700})
+    size = Func("attributes", function="pg_column_size", output_field=IntegerField())
+    assert sum(Customer.objects.values_list(size, flat=True)) < 1024 * 1024  # of more than 2 MiB of text
+    items = [
+        CustomerData(customer_id=None, known_by=Identifiers(external_id=name), attributes={"plan": "pro"})
+        for name in names
+    ]
+    with CaptureQueriesContext(connection) as captured:
+        upsert_customers(workspace_id=workspace.id, items=items, now=NOW)
+    assert sum("UPDATE customers_customer" in query["sql"] for query in captured) == 2
+    assert Customer.objects.filter(attributes__plan="pro").count() == 25

@@ -8,6 +8,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
+from engage.models import Workspace
 from tests.calls import refused
 from tests.clients import Answer, ServerClient
 
@@ -50,6 +51,17 @@ def test_a_slash_too_many_or_too_few_leads_on_without_html(path: str, address: s
 def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerClient) -> None:
     answer = server.get("/api/v1/journeys/a/jobs/b?format=yaml")
     refused(answer, status=404, error="Job not found")
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "1"}])
+def test_more_parameters_than_django_reads_are_a_400(
+    server: ServerClient, acme: Workspace, headers: dict[str, str]
+) -> None:
+    many = "&".join(f"a{number}=1" for number in range(1001))
+    path = f"/api/v1/journeys/{acme.id}/{'a' * 24}/trigger?{many}"
+    answer = server.post(path, {"external_id": "ada"}, headers=headers)
+    assert refused(answer, status=400, error="Invalid request") == "The request could not be understood."
+    refused(server.get(f"/api/v1/customers/{acme.id}?{many}"), status=400, error="Invalid request")
 
 
 def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> None:
