@@ -11,7 +11,6 @@ from bridge.models import Interaction
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
-from engage.errors import MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextField
 
 NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."
@@ -35,6 +34,8 @@ class _CallBody(BodySerializer):
     """What both calls have."""
 
     aliases: ClassVar = {"externalId": "external_id"}
+    one_of: ClassVar = ("userId", "external_id", "email", "phone")
+    none_of: ClassVar = NO_IDENTIFIER
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The message in which it happened.")
     userId = _identifier("The user id that the SDK knows, or its anonymous id.")
@@ -144,9 +145,9 @@ def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]
 
 
 def _call(values: dict[str, Any], address: str) -> Call:
-    known_by = identifiers_of(values)
-    if not known_by.present():
-        raise MissingParameter(NO_IDENTIFIER)
     return Call(
-        message_id=values["messageId"], known_by=known_by, form_data=values.get("formData", {}), address=address
+        message_id=values["messageId"],
+        known_by=identifiers_of(values),
+        form_data=values.get("formData", {}),
+        address=address,
     )

@@ -29,7 +29,7 @@ _FLAGS = {
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
 # What may stand behind the ? of a database's URL, beside what libpq knows.
-_DJANGO_OPTIONS = frozenset({"assume_role", "isolation_level", "prepare_threshold", "server_side_binding"})
+_DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 # What may stand behind the ? of a Redis URL: the names that our client and the broker's have in common.
 _REDIS_OPTIONS = {

@@ -27,12 +27,12 @@ def is_signed(headers: Mapping[str, str], body: bytes, *, secrets: Iterable[str]
         return False
     sent = headers.get("webhook-signature", "").split()
     signed = f"{message_id}.{timestamp}.".encode() + body
-    return any(hmac.compare_digest(one, _signature(signed, secret)) for secret in secrets for one in sent)
+    return any(hmac.compare_digest(one.encode(), _signature(signed, secret)) for secret in secrets for one in sent)
 
 
-def _signature(signed: bytes, secret: str) -> str:
+def _signature(signed: bytes, secret: str) -> bytes:
     key = base64.b64decode(secret.removeprefix("whsec_"))
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
 
 
 class _Receiver(BaseHTTPRequestHandler):

@@ -208,6 +208,13 @@ CORS_ALLOW_HEADERS = [
     "idempotency-key",
     "x-app-id",
     "x-request-id",
+    # What libraries for tracing and for requests add on their own.
+    "baggage",
+    "cache-control",
+    "sentry-trace",
+    "traceparent",
+    "tracestate",
+    "x-requested-with",
 ]
 CORS_EXPOSE_HEADERS = [
     "Idempotency-Replayed",

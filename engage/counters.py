@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 import structlog
-from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
 from engage.redis_availability import REDIS_FAILURES, redis_availability
@@ -98,9 +98,9 @@ class CounterCache(BaseCache):
         self._known[name] = _Counter(seconds)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        name = self.make_key(key, version=version)
+        counter = self._known.get(name) or _Counter(None)
         if redis_availability.is_expected():
-            name = self.make_key(key, version=version)
-            counter = self._known.get(name) or _Counter(None)
             with counter.lock:
                 if counter.ahead < delta:
                     try:
@@ -112,7 +112,7 @@ class CounterCache(BaseCache):
                     counter.mine += delta
                     return counter.counted_to - counter.ahead
         _counting_alone.note()
-        self._local.add(key, 0, version=version)
+        self._local.add(key, 0, counter.seconds or DEFAULT_TIMEOUT, version)
         return self._local.incr(key, delta, version)
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:

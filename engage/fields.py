@@ -3,7 +3,7 @@
 A field refuses what it is not: a number is no string. `null` is an absent field. Unknown fields are ignored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, ClassVar, Never, Self
 
@@ -16,6 +16,8 @@ from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH, depth, describe
 
+_NONE_OF = "none_of"
+
 
 class ArraySizeExceeded(Refusal):
     """An array of the body holds more items than the interface allows."""
@@ -27,12 +29,15 @@ class ArraySizeExceeded(Refusal):
 class BodySerializer(serializers.Serializer[Any]):
     """A request's body, or an object inside of one.
 
-    `aliases` maps a second spelling to the field that it stands for. `read` gives the validated values or raises one
-    Refusal. A field is required or may be absent, and `validate_<field>` and `validate` look further, as in any
-    serializer; there are no defaults, sources or forms.
+    `aliases` maps a second spelling to the field that it stands for. Of the fields `one_of` at least one must be there,
+    or the message is `none_of`. `read` gives the validated values or raises one Refusal. A field is required or may be
+    absent, and `validate_<field>` and `validate` look further, as in any serializer; there are no defaults, sources or
+    forms.
     """
 
     aliases: ClassVar[dict[str, str]] = {}
+    one_of: ClassVar[Sequence[str]] = ()
+    none_of: ClassVar[str] = ""
 
     def run_validation(self, data: Any = empty) -> Any:
         # REST framework's own knows forms, defaults and sources, too, and takes three times as long.
@@ -55,6 +60,8 @@ class BodySerializer(serializers.Serializer[Any]):
                 values[name] = look_further(value) if look_further else value
             except serializers.ValidationError as error:
                 errors[name] = error.detail
+        if self.one_of and not any(name in values or name in errors for name in self.one_of):
+            errors[self.one_of[0]] = [ErrorDetail(self.none_of, code=_NONE_OF)]
         if errors:
             raise serializers.ValidationError(errors)
         return values
@@ -96,14 +103,17 @@ def _is_blank(field: "serializers.Field[Any, Any, Any, Any]", value: Any) -> boo
 
 
 def _refusal(errors: Any) -> Refusal:
-    found = [
-        (f"{path} is required." if error.code == "required" else f"{path} {error}", error.code, path)
-        for path, error in _flatten(errors, "")
-    ]
-    missing = all(code == "required" for _, code, _ in found)
+    found = [(_in_words(path, error), error.code, path) for path, error in _flatten(errors, "")]
+    missing = all(code in {"required", _NONE_OF} for _, code, _ in found)
     details = [{"field": path, "message": message} for message, _, path in found] if len(found) > 1 else []
     kind = MissingParameter if missing else InvalidRequest
     return kind(" ".join(message for message, _, _ in found), details=details)
+
+
+def _in_words(path: str, error: ErrorDetail) -> str:
+    if error.code == "required":
+        return f"{path} is required."
+    return str(error) if error.code == _NONE_OF else f"{path} {error}"
 
 
 def _flatten(errors: Any, path: str) -> list[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 import re
 
-_FORM = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+")
+_FORM = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,*]+")
 
 
 def tidy_origin(text: str) -> str:

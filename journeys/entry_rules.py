@@ -72,7 +72,7 @@ def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
             return None
         return Decision(
             Verdict.MAX_ENTRIES_REACHED,
-            f"The customer completed the journey {history.completed} times; {rules.max_entries} entries are allowed.",
+            f"The customer has completed the journey as often as is allowed: {rules.max_entries} times.",
         )
     if history.active:
         return Decision(Verdict.ALREADY_ENROLLED, "The customer is in the journey at the moment.")

@@ -25,7 +25,7 @@ WITH asked AS MATERIALIZED (
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
-        step_began_at = NULL, awaits_event = '', attempts = 0
+        step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
     FROM asked WHERE enrollment.id = asked.id
     RETURNING enrollment.id
 ), interrupted AS (

@@ -149,7 +149,7 @@ def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
 
 _MOVE = """
 UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
-    attempts = 0
+    attempts = 0, error = ''
 FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
 WHERE journeys_enrollment.id = heard.id
 """

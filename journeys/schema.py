@@ -152,8 +152,8 @@ describe_trigger_state = ServerCall(
     operation_id="getTrigger",
     tag=_TAG,
     summary="What became of a trigger",
-    description="Counts the jobs of one trigger by their status and by their result. Jobs that were pruned because of "
-    "their age are not counted any more.",
+    description="Counts the jobs of one trigger by their status and by their result. Of a call for fewer than "
+    "10,000 customers, jobs that were pruned because of their age are not counted any more.",
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the trigger's answer.")],
     answers=[
         Answer(

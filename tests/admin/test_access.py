@@ -180,7 +180,8 @@ def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace
 @pytest.mark.parametrize(
     "origin",
     [
-        "shop.example", "https://shop.example/path", "https://a@b.example", "*", "://shop.example", "https://a.example?b",
+        "shop.example", "https://shop.example/path", "https://a@b.example", "*", "https://*.shop.example",
+        "://shop.example", "https://a.example?b",
         "https://a.example#b", "https://a.example,b.example", "https://a.example b.example",
     ],
 )  # fmt: skip

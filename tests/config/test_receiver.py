@@ -36,6 +36,10 @@ def test_one_of_several_signatures_is_enough() -> None:
     assert signed({**headers(), "webhook-signature": rotating})
 
 
+def test_a_signature_of_other_letters_does_not_hold() -> None:
+    assert not signed({**headers(), "webhook-signature": "v1,\u00e9"})
+
+
 @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
 def test_a_request_without_one_of_the_headers_does_not_hold(name: str) -> None:
     assert not signed({other: value for other, value in headers().items() if other != name})

@@ -172,7 +172,7 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
     "options",
     [
         "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
-        "sslmode=require&password=hush&bogus=1", "row_factory=dict_row",
+        "sslmode=require&password=hush&bogus=1", "row_factory=dict_row", "isolation_level=4",
     ],
 )  # fmt: skip
 def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str) -> None:

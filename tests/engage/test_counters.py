@@ -2,11 +2,13 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import redis
 import structlog
+import time_machine
 from pytest_django import Settings
 
 from engage.counters import CounterCache, CountingAlone
@@ -68,6 +70,18 @@ def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     assert not redis_availability.is_expected()
     redis_availability.reset()
     assert redis_availability.is_expected()
+
+
+def test_a_window_that_began_in_redis_is_not_shorter_without_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counters = CounterCache(settings.REDIS_URL, {})
+    counters.add("an-hour", 1, 3600)
+    monkeypatch.setattr(redis_availability, "is_expected", lambda: False)
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+        counters.incr("an-hour")
+        clock.shift(timedelta(minutes=59))
+        assert counters.incr("an-hour") == 2
 
 
 def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(settings: Settings) -> None:

@@ -168,17 +168,19 @@ def test_update_profile_needs_attributes(sdk: SdkClient, data: dict[str, Any] | 
 
 
 def test_all_that_is_missing_is_told_at_once(sdk: SdkClient) -> None:
-    answer = click(sdk, messageId=None, actionType=None)
+    answer = click(sdk, messageId=None, actionType=None, userId=None)
     refused_without_a_trace(answer, error="Missing required parameter")
     assert answer.json() == {
         "success": False,
         "error": "Missing required parameter",
-        "message": "messageId is required. actionType is required.",
+        "message": "messageId is required. actionType is required. "
+        "At least one of userId, external_id, email, phone must be present.",
         "code": "missing_required_parameter",
         "requestId": answer["X-Request-Id"],
         "details": [
             {"field": "messageId", "message": "messageId is required."},
             {"field": "actionType", "message": "actionType is required."},
+            {"field": "userId", "message": "At least one of userId, external_id, email, phone must be present."},
         ],
     }
 

@@ -37,6 +37,12 @@ def test_an_exit_ends_the_enrollment_with_its_reason(server: ServerClient, waiti
     assert (waiting.state, waiting.exit_reason, waiting.due_at) == ("exited", "The order was refunded.", None)
 
 
+def test_what_failed_before_is_not_told_of_who_has_left(server: ServerClient, waiting: Enrollment) -> None:
+    Enrollment.objects.update(error="Boom", attempts=2)
+    answered = data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    assert answered["error"] is None
+
+
 def test_no_step_follows(server: ServerClient, waiting: Enrollment) -> None:
     data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
     time_passes(days=30)

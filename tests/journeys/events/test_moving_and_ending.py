@@ -28,6 +28,13 @@ def test_who_waits_for_the_event_goes_on_at_once(server: ServerClient, ada: Cust
     assert ada.attributes == {"thanked": "7"}
 
 
+def test_who_goes_on_has_not_failed(server: ServerClient, ada: Customer, waiting: Enrollment) -> None:
+    Enrollment.objects.update(error="Boom", attempts=2)
+    report(server, ada, total=7)
+    waiting.refresh_from_db()
+    assert (waiting.attempts, waiting.error) == (0, "")
+
+
 def test_another_event_and_another_customer_s_event_move_nobody(
     acme: Workspace, server: ServerClient, ada: Customer, waiting: Enrollment
 ) -> None:
