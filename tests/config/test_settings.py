@@ -300,16 +300,16 @@ def test_in_production_the_log_says_that_the_static_files_are_missing(tmp_path: 
 
 
 def _defaults() -> Iterator[tuple[str, str]]:
-    """Each variable with its default, where the README's table gives a plain value for it."""
-    table = (ROOT / "README.md").read_text().partition("| Variable | Default |")[2].partition("\n\n")[0]
-    for row in table.splitlines()[2:]:
+    """Each variable with its default, where the tables of docs/operations.md give a plain value for it."""
+    _, *tables = (ROOT / "docs" / "operations.md").read_text().split("| Variable | Default |")
+    for row in (row for table in tables for row in table.partition("\n\n")[0].splitlines()[2:]):
         names, told, _ = (cell.strip() for cell in row.split("|")[1:-1])
         for name, default in zip(names.split(", "), told.split(", "), strict=False):
             if re.fullmatch(r"`[\w./]+`", default):
                 yield name.strip("`"), default.strip("`")
 
 
-def test_the_readme_tells_the_defaults() -> None:
+def test_the_operations_guide_tells_the_defaults() -> None:
     settings = read(PRODUCTION)
     in_procfile = dict(re.findall(r"\$\{(\w+):-([^}]+)\}", (ROOT / "Procfile").read_text()))
     kept = {**in_procfile, "DATABASE_CONN_MAX_AGE": settings["DATABASES"]["default"]["CONN_MAX_AGE"]}
