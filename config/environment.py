@@ -44,7 +44,7 @@ def required(name: str) -> str:
     value: str = env.str(name, default="")
     if not value:
         raise ImproperlyConfigured(
-            f"{name} is not set. In production every setting comes from the environment (see the README); "
+            f"{name} is not set. In production every setting comes from the environment (see docs/operations.md); "
             "for a development set-up say ENVIRONMENT=development."
         )
     return value

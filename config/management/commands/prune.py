@@ -36,7 +36,7 @@ _RETENTION: list[tuple[Prunable, str]] = [
 
 class Command(BaseCommand):
     requires_system_checks = ()  # which load all views
-    help = "Deletes what is older than its retention setting (see the README). Nothing active or waiting is touched."
+    help = "Deletes what is older than its setting (see docs/operations.md). Nothing active or waiting is touched."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="count what would go, and delete nothing")
