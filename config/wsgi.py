@@ -23,11 +23,9 @@ from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
 from engage.sizes import KIB  # noqa: E402 - as above
 
 _ = get_resolver().url_patterns  # loads the views, which otherwise the first request would wait for
-spare_the_loaded()
-
-
 _ADMIN = reverse("admin:index")
 _LONGEST_COOKIES = 8 * KIB
+spare_the_loaded()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
