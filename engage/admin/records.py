@@ -18,15 +18,29 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
+from django.forms import ModelChoiceField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.columns import Colours, Id, linked_fields, may_view, shown
 from engage.admin.edits import EditedFields
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
 from engage.admin.panels import tables_for
 from engage.object_ids import ObjectIdField, is_object_id
+
+
+class _IdOfField(ModelChoiceField[Model]):
+    """A box for the id of a record."""
+
+    def __init__(self, queryset: QuerySet[Model], **kwargs: Any) -> None:
+        kind = queryset.model._meta.verbose_name
+        super().__init__(queryset, **{**kwargs, "label": f"{kind} id".capitalize()})
+        self.error_messages["invalid_choice"] = f"There is no {kind} with this id."
+
+    def to_python(self, value: Any) -> Model | None:
+        return super().to_python(value.strip() if isinstance(value, str) else value)
 
 
 class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
@@ -99,11 +113,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return WholeForm
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """What was chosen is named by its id for who may not view it: a form that is refused shows it again."""
-        field: Any = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        if field is not None and not may_view(db_field.related_model, request=request):
-            field.label_from_instance = _bare_id
-        return field
+        """Who may not view what there is to choose writes its id: no choices are sent to them."""
+        if not may_view(db_field.related_model, request=request):
+            kwargs |= {"form_class": _IdOfField, "widget": UnfoldAdminTextInputWidget}
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
@@ -160,10 +173,6 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text, request)), False
-
-
-def _bare_id(record: Model) -> str:
-    return str(record.pk)
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:
