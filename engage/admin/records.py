@@ -157,6 +157,15 @@ class ReadOnlyAdmin(RecordAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
+    def search_hint(self, request: HttpRequest) -> str:
+        """What this member of staff may search for."""
+        return str(self.search_help_text or "")
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        found: Any = super().get_changelist_instance(request)
+        found.search_help_text = self.search_hint(request)
+        return found
+
     def matching(self, text: str, request: HttpRequest) -> Q:
         """Which records the text names, where it is not the id of one: trimmed, and not empty."""
         return Q(pk__in=[])

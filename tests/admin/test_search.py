@@ -1,5 +1,6 @@
 """Staff paste what they have, a job id, an external id, an e-mail address, and find the record."""
 
+import re
 from typing import Any
 
 import pytest
@@ -266,3 +267,16 @@ def test_the_one_box_finds_only_what_its_user_may_see(ada: Customer) -> None:
 
 def test_the_one_box_is_closed_to_strangers(ada: Customer) -> None:
     assert Client().get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "model", [Event, SegmentMembership, EnrollmentJob, Enrollment, Trigger, Interaction], ids=named
+)
+def test_the_box_says_what_its_user_may_search_for(acme: Workspace, model: type[Model]) -> None:
+    populate(acme, rows=1)
+    permission = f"view_{model._meta.model_name}"
+    for client, by_all in ((staff_with(permission), False), (staff_with(permission, "view_customer"), True)):
+        page = client.get(list_of(model)).content.decode()
+        (hint,) = re.findall(r'id="searchbar"\s+placeholder="([^"]*)"', page)
+        assert "customer&#x27;s id" in hint
+        assert ("e-mail" in hint) == by_all
