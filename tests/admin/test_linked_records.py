@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import strip_tags
 
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
@@ -92,6 +93,18 @@ def test_the_page_of_a_job_shows_the_id_of_its_enrollment() -> None:
     assert page_url(job.enrollment) not in page
     page, _ = seen(staff_with("view_enrollmentjob", "view_enrollment"), page_url(job))
     assert page_url(job.enrollment) in page
+
+
+@pytest.mark.usefixtures("customer")
+def test_the_page_of_an_enrollment_shows_the_ids_by_which_the_job_and_the_revision_are_known() -> None:
+    enrollment, job = Enrollment.objects.get(), EnrollmentJob.objects.get()
+    page, _ = seen(staff_with("view_enrollment"), page_url(enrollment))
+    for text in (job.job_id, f"revision 1 of {enrollment.journey_id}"):
+        assert re.search(rf">\s*{text}\s*<", page)
+    assert page_url(job) not in page
+    Enrollment.objects.update(job=None)
+    page, _ = seen(staff_with("view_enrollment", "view_journey"), page_url(enrollment))
+    assert "None" not in strip_tags(page)
 
 
 @pytest.mark.usefixtures("customer")
