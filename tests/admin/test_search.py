@@ -156,6 +156,17 @@ def test_an_empty_list_says_why_it_is_empty(staff: Client, onlooker: Client, db:
     assert "Create a new item" in staff.get(list_of(Journey)).content.decode()
 
 
+def test_a_page_beyond_the_last_leads_to_the_first(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=1)
+    for model in (Event, Journey):
+        assert "has no page" not in staff.get(list_of(model)).content.decode()
+        page = staff.get(list_of(model), {"workspace__id__exact": acme.id, "p": "99"}).content.decode()
+        assert "The list has no page 99." in page
+        assert f'<a class="text-link" href="?workspace__id__exact={acme.id}">Show the first one</a>' in page
+        assert "made by the service itself" not in page
+        assert "Create a new item" not in page
+
+
 def test_a_record_is_found_by_its_own_id(staff: Client, ada: Customer, subtests: pytest.Subtests) -> None:
     kinds: list[type[Model]] = [Workspace, Event, Interaction, Journey, Trigger, Enrollment]
     for model in kinds:
