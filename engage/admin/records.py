@@ -58,6 +58,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     sortable_by = ()
     actions = None
     list_filter_submit = True
+    warn_unsaved_form = True
     change_list_template = "engage/admin/change_list.html"
     change_form_template = "engage/admin/change_form.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
