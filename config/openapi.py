@@ -28,10 +28,10 @@ answer tells the limit, and what is left of it, in its headers.
 """
 
 
-def reading_last(endpoint: tuple[str, str, str, object]) -> bool:
+def reading_last(endpoint: tuple[str, str, str, object]) -> tuple[bool, bool]:
     """The order in which calls are shown: first what one comes for, then what one looks up; else as in the routes."""
-    _, _, method, _ = endpoint
-    return method in {"GET", "DELETE"}
+    path, _, method, _ = endpoint
+    return method in {"GET", "DELETE"}, not path.endswith("/trigger")
 
 
 SETTINGS = {

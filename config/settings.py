@@ -114,6 +114,7 @@ MIDDLEWARE = [
     "engage.admin.dead_ends.UnusableValueMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
+CSRF_FAILURE_VIEW = "engage.admin.dead_ends.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]

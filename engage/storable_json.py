@@ -45,7 +45,7 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InvalidJson(f"{subject} is not UTF-8: byte {error.start} does not fit.") from None
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"{subject} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise InvalidJson(f"{subject} is not JSON: {what_and_where(error)}.") from None
     except RecursionError:
         raise InvalidJson(f"{subject} is nested too deeply.") from None
     if not isinstance(value, dict):
@@ -56,6 +56,11 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
         return value
     _refuse_unstorable(value)
     return value
+
+
+def what_and_where(error: json.JSONDecodeError) -> str:
+    """What is wrong with the JSON at which place; some of Python's messages end in "at" themselves."""
+    return f"{error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Making and changing journeys: the one place where their rules, their steps and their ends are checked and saved."""
 
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
@@ -95,18 +96,25 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
 
 def check_journey(journey: Journey, *, steps: object, exit_on: object = None) -> None:
     """Raises InvalidJourney unless the journey, saved or not, could be kept as it is with these steps and ends."""
-    _check_fields(journey)
-    _check_trigger(journey)
-    _check_event_where(journey)
-    _check_entry_conditions(journey)
-    try:
-        parse_steps(steps)
-    except InvalidSteps as refusal:
-        raise InvalidJourney("steps", refusal.message) from None
-    try:
-        parse_exit_rules(exit_on)
-    except InvalidExitRules as refusal:
-        raise InvalidJourney("exit_on", refusal.message) from None
+    for refusal in refusals_of(journey, steps=steps, exit_on=exit_on):
+        raise refusal
+
+
+def refusals_of(journey: Journey, *, steps: object, exit_on: object = None) -> Iterator[InvalidJourney]:
+    """Why the journey could not be kept as it is with these steps and ends; one reason each at most."""
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: _check_fields(journey),
+        lambda: _check_trigger(journey),
+        lambda: _check_event_where(journey),
+        lambda: _check_entry_conditions(journey),
+        lambda: _check_steps(steps),
+        lambda: _check_exit_rules(exit_on),
+    )
+    for check in checks:
+        try:
+            check()
+        except InvalidJourney as refusal:
+            yield refusal
 
 
 class _Way(NamedTuple):
@@ -183,3 +191,17 @@ def _check_entry_conditions(journey: Journey) -> None:
         check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
     except InvalidCondition as refusal:
         raise InvalidJourney("entry_conditions", refusal.message) from None
+
+
+def _check_steps(steps: object) -> None:
+    try:
+        parse_steps(steps)
+    except InvalidSteps as refusal:
+        raise InvalidJourney("steps", refusal.message) from None
+
+
+def _check_exit_rules(exit_on: object) -> None:
+    try:
+        parse_exit_rules(exit_on)
+    except InvalidExitRules as refusal:
+        raise InvalidJourney("exit_on", refusal.message) from None

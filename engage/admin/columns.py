@@ -16,6 +16,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from engage.object_ids import ObjectIdField
+
 Colours = Mapping[str, Mapping[str, str]]
 
 
@@ -111,6 +113,17 @@ class BareId(_Column):
         return getattr(record, f"{self.field}_id")
 
 
+class Unlinked(_Column):
+    """The same for a record that is known by its text, such as a job id: its key is a number that nobody else knows."""
+
+    def __call__(self, record: Model) -> Any:
+        key = getattr(record, f"{self.field}_id")
+        try:
+            return key if key is None else str(getattr(record, self.field))
+        except ObjectDoesNotExist:
+            return key
+
+
 @dataclass(frozen=True)
 class LinkedBack(_Column):
     """A link to the one record that refers to this one, or its bare id for who may not view it."""
@@ -160,7 +173,9 @@ def shown(model: type[Model], name: str, colours: Colours, *, request: HttpReque
         return name
     match field:
         case ForeignKey():
-            return Linked(name) if may_view(field.related_model, request=request) else BareId(name)
+            if may_view(field.related_model, request=request):
+                return Linked(name)
+            return BareId(name) if isinstance(field.target_field, ObjectIdField) else Unlinked(name)
         case OneToOneRel():
             return LinkedBack(name, opens=may_view(field.related_model, request=request))
         case JSONField():
@@ -169,5 +184,5 @@ def shown(model: type[Model], name: str, colours: Colours, *, request: HttpReque
 
 
 def linked_fields(columns: Iterable[Any]) -> list[str]:
-    """What the columns link to, to be fetched for all rows at once."""
-    return [column.field for column in columns if isinstance(column, Linked)]
+    """What the columns link to or name, to be fetched for all rows at once."""
+    return [column.field for column in columns if isinstance(column, Linked | Unlinked)]

@@ -5,11 +5,13 @@ from http import HTTPStatus
 
 import structlog
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from engage import envelope
 from engage.errors import Unavailable
@@ -29,6 +31,22 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
         return envelope.answer_forbidden(request, exception)
     why = "Your account may not do this. An administrator can grant it."
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
+
+
+def answer_out_of_date(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """What a form is answered whose token is not the browser's: whoever it is may well be logged out by now."""
+    if not _is_in_the_admin(request):
+        return envelope.answer_forbidden(request, PermissionDenied(reason))
+    opened = request.headers.get("Referer", "")
+    context = {
+        "title": "This page is out of date",
+        "why": "Nothing was done. Since the page was opened, somebody logged in or out in this browser, or the browser "
+        "keeps no cookies. Load the page again, and enter once more what you entered.",
+        "again": opened if url_has_allowed_host_and_scheme(opened, {request.get_host()}) else request.get_full_path(),
+        "try_again": "Load it again",
+        "request_id": current_request_id(),
+    }
+    return render(request, "engage/admin/failure.html", context, status=HTTPStatus.FORBIDDEN)
 
 
 def answer_server_error(request: HttpRequest) -> HttpResponse:

@@ -38,6 +38,14 @@ class EditedFields(admin.ModelAdmin[Any]):
 
         return EditForm
 
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Above a form that was refused stands what the record is called, and not what it was to be called."""
+        record = context["original"]
+        if record is not None and context["adminform"].form.errors:
+            context["original"] = stored = self.model.objects.filter(pk=record.pk).first() or record
+            context["subtitle"] = str(stored)
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         if not change:
             super().save_model(request, obj, form, change)

@@ -11,7 +11,7 @@ from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from engage.admin.columns import json_text
-from engage.storable_json import InvalidJson, parse_object
+from engage.storable_json import InvalidJson, parse_object, what_and_where
 
 
 class _Digest(str):
@@ -53,9 +53,7 @@ class JsonField(JSONField):
             json.loads(value)
             return parse_object(f'{{"{self.named}": {value}}}'.encode())[self.named]
         except json.JSONDecodeError as error:
-            raise ValidationError(
-                f"{self.named} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
-            ) from None
+            raise ValidationError(f"{self.named} is not JSON: {what_and_where(error)}.") from None
         except RecursionError:
             raise ValidationError(f"{self.named} is nested too deeply.") from None
         except ValueError:  # Python reads no number of thousands of digits

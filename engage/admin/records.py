@@ -18,15 +18,29 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
+from django.forms import ModelChoiceField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.columns import Colours, Id, linked_fields, may_view, shown
 from engage.admin.edits import EditedFields
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
 from engage.admin.panels import tables_for
 from engage.object_ids import ObjectIdField, is_object_id
+
+
+class _IdOfField(ModelChoiceField[Model]):
+    """A box for the id of a record."""
+
+    def __init__(self, queryset: QuerySet[Model], **kwargs: Any) -> None:
+        kind = queryset.model._meta.verbose_name
+        super().__init__(queryset, **{**kwargs, "label": f"{kind} id".capitalize()})
+        self.error_messages["invalid_choice"] = f"There is no {kind} with this id."
+
+    def to_python(self, value: Any) -> Model | None:
+        return super().to_python(value.strip() if isinstance(value, str) else value)
 
 
 class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
@@ -44,6 +58,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     sortable_by = ()
     actions = None
     list_filter_submit = True
+    warn_unsaved_form = True
     change_list_template = "engage/admin/change_list.html"
     change_form_template = "engage/admin/change_form.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
@@ -99,11 +114,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return WholeForm
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """What was chosen is named by its id for who may not view it: a form that is refused shows it again."""
-        field: Any = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        if field is not None and not may_view(db_field.related_model, request=request):
-            field.label_from_instance = _bare_id
-        return field
+        """Who may not view what there is to choose writes its id: no choices are sent to them."""
+        if not may_view(db_field.related_model, request=request):
+            kwargs |= {"form_class": _IdOfField, "widget": UnfoldAdminTextInputWidget}
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
@@ -144,6 +158,15 @@ class ReadOnlyAdmin(RecordAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
+    def search_hint(self, request: HttpRequest) -> str:
+        """What this member of staff may search for."""
+        return str(self.search_help_text or "")
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        found: Any = super().get_changelist_instance(request)
+        found.search_help_text = self.search_hint(request)
+        return found
+
     def matching(self, text: str, request: HttpRequest) -> Q:
         """Which records the text names, where it is not the id of one: trimmed, and not empty."""
         return Q(pk__in=[])
@@ -160,10 +183,6 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text, request)), False
-
-
-def _bare_id(record: Model) -> str:
-    return str(record.pk)
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

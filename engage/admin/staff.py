@@ -38,6 +38,7 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 @admin.register(User)
 class StaffAdmin(SuperusersChange, UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+    warn_unsaved_form = True
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -51,3 +52,5 @@ class StaffAdmin(SuperusersChange, UserAdmin[User], ModelAdmin, EditedFields):  
 @admin.register(Group)
 class StaffGroupAdmin(SuperusersChange, GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""
+
+    warn_unsaved_form = True

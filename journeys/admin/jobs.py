@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.utils import display_for_value
 
-from customers.admin.search import BY_CUSTOMER, customers_known_as
+from customers.admin.search import by_customer, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import JOB_RESULT, JOB_STATUS
@@ -39,7 +39,6 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         ("status", ChoicesDropdownFilter),
         ("result", ChoicesDropdownFilter),
     )
-    search_help_text = f"Job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("job_id", ("status", "result"), "reason", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
@@ -60,6 +59,9 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         """One trigger's jobs run along its own index, however many there are."""
         of_one = request.GET.get("trigger__id__exact", "").strip()  # the filters' form sends the empty boxes, too
         return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
+
+    def search_hint(self, request: HttpRequest) -> str:
+        return f"Job id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

@@ -5,7 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from engage.admin.json_field import JsonField
-from journeys.design import InvalidJourney, JourneyChanges, check_journey
+from journeys.design import JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 
 _SAID = (
@@ -71,9 +71,7 @@ class JourneyForm(forms.ModelForm[Journey]):
             return
         said = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         way = {name: said.pop(name, None) for name in _SAID_OF_THE_WAY}
-        try:
-            check_journey(Journey(**said), **way)
-        except InvalidJourney as refusal:
+        for refusal in refusals_of(Journey(**said), **way):
             if refusal.field not in self.errors:
                 self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 

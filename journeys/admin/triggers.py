@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from customers.admin.search import BY_CUSTOMER, customers_known_as
+from customers.admin.search import by_customer, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import counted_results
@@ -25,12 +25,14 @@ class TriggerAdmin(ReadOnlyAdmin):
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
     )
-    search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
         (None, {"fields": (("form", "customers", "queued_at"), "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
+
+    def search_hint(self, request: HttpRequest) -> str:
+        return f"Trigger id, job id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

@@ -1,9 +1,13 @@
 """Where there is no page, or none for them, staff get a page that leads back; everybody else gets JSON."""
 
+import json
+
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.urls import get_callable
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
@@ -92,6 +96,38 @@ def test_staff_are_told_that_the_database_is_away(patient: Client, path: str) ->
         answer = patient.get(path)
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
     assert "The database does not answer at the moment." in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/engage/workspace/add/", "/admin/logout/"])
+def test_who_sends_a_page_that_is_out_of_date_is_told_to_load_it_again(db: None, path: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("root"))
+    answer = client.post(path, {"csrfmiddlewaretoken": "old"}, headers={"X-Request-Id": "call-1"})
+    assert (answer.status_code, answer["Content-Type"]) == (403, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "This page is out of date" in page
+    assert f'<a href="{path}">Load it again</a>' in page
+    assert 'href="/admin/"' in page
+    assert "<code>call-1</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("came_from", "again"),
+    [
+        ("http://testserver/admin/a/?b=1&c=2", "http://testserver/admin/a/?b=1&amp;c=2"),
+        ("http://evil.example/admin/", "/admin/logout/"),
+        ("javascript:alert(1)", "/admin/logout/"),
+    ],
+)
+def test_it_leads_to_the_page_that_was_sent_and_to_no_other_site(db: None, came_from: str, again: str) -> None:
+    answer = Client(enforce_csrf_checks=True).post("/admin/logout/", headers={"Referer": came_from})
+    assert f'<a href="{again}">Load it again</a>' in answer.content.decode()
+
+
+def test_outside_the_admin_a_form_without_a_token_gets_json(rf: RequestFactory) -> None:
+    answer = get_callable(settings.CSRF_FAILURE_VIEW)(rf.post("/admins/"), reason="CSRF cookie not set.")
+    assert (answer.status_code, answer["Content-Type"]) == (403, "application/json")
+    assert json.loads(answer.content)["code"] == "forbidden"
 
 
 def test_outside_the_admin_staff_get_json_too(staff: Client) -> None:

@@ -181,6 +181,11 @@ def test_a_group_is_joined_from_a_page_that_showed_none(staff: Client, db: None)
     assert set(bob.groups.all()) == {support, sales}
 
 
+def test_the_browser_warns_who_leaves_a_form_with_what_they_typed(staff: Client, acme: Workspace) -> None:
+    for path in ("customers/segment", "journeys/journey", "engage/app", "engage/apikey", "auth/user", "auth/group"):
+        assert 'class="warn-unsaved-form"' in staff.get(f"/admin/{path}/add/").content.decode()
+
+
 def test_a_page_does_not_bring_a_password_along(staff: Client, db: None) -> None:
     bob = User.objects.create_user("bob", password="correct horse battery staple", is_staff=True)
     page = staff.get(page_url(bob)).content.decode()

@@ -175,6 +175,14 @@ def test_the_refusal_stands_at_its_field(staff: Client, acme: Workspace) -> None
     assert list(staff.post(ADD, fields).context["adminform"].form.errors) == ["trigger_type"]
 
 
+def test_all_that_is_wrong_is_said_at_once(staff: Client, acme: Workspace) -> None:
+    wrong = {"entry_conditions": {"all": []}, "event_where": {"all": []}, "steps": [1], "exit_on": [1]}
+    fields = said(workspace=acme.id, key="welcome", trigger_type="event", **wrong)
+    errors = staff.post(ADD, fields).context["adminform"].form.errors
+    assert sorted(errors) == ["entry_conditions", "event_name", "event_where", "exit_on", "steps"]
+    assert all(len(messages) == 1 for messages in errors.values())
+
+
 @pytest.mark.parametrize("missing", ["workspace", "name", "key"])
 def test_what_else_is_missing_hides_no_refusal(staff: Client, acme: Workspace, missing: str) -> None:
     whole = said(workspace=acme.id, key="welcome", trigger_type="event")

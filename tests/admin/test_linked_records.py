@@ -1,10 +1,13 @@
 """Who may not view a record sees its bare id where another one refers to it: no link, and not what it is known as."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import strip_tags
 
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
@@ -93,6 +96,18 @@ def test_the_page_of_a_job_shows_the_id_of_its_enrollment() -> None:
 
 
 @pytest.mark.usefixtures("customer")
+def test_the_page_of_an_enrollment_shows_the_ids_by_which_the_job_and_the_revision_are_known() -> None:
+    enrollment, job = Enrollment.objects.get(), EnrollmentJob.objects.get()
+    page, _ = seen(staff_with("view_enrollment"), page_url(enrollment))
+    for text in (job.job_id, f"revision 1 of {enrollment.journey_id}"):
+        assert re.search(rf">\s*{text}\s*<", page)
+    assert page_url(job) not in page
+    Enrollment.objects.update(job=None)
+    page, _ = seen(staff_with("view_enrollment", "view_journey"), page_url(enrollment))
+    assert "None" not in strip_tags(page)
+
+
+@pytest.mark.usefixtures("customer")
 def test_the_latest_triggers_show_the_ids_of_their_journeys() -> None:
     journey = Journey.objects.get()
     page, statements = seen(staff_with("view_trigger"), "/admin/")
@@ -128,13 +143,31 @@ def test_a_filter_by_what_its_user_may_not_view_takes_an_id(rival: Workspace) ->
 @pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey"])
 def test_a_form_that_is_refused_names_what_was_chosen_by_its_id(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
-    for permissions, shown in (((), acme.id), (("view_workspace",), "hush-Workspace")):
+    for permissions, shown in (((), f' value="{acme.id}"'), (("view_workspace",), "hush-Workspace</option>")):
         client = staff_with(f"add_{model}", f"view_{model}", *permissions)
         answer = client.post(list_of(kind) + "add/", {"workspace": acme.id, "name": ""})
         page = answer.content.decode()
         assert answer.status_code == 200
-        assert f"{shown}</option>" in page
+        assert shown in page
         assert permissions or "hush-Workspace" not in page
+
+
+@pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey", "webhooksecret"])
+def test_who_may_not_view_workspaces_writes_the_id_of_one(acme: Workspace, model: str) -> None:
+    (kind,) = [one for one in MODELS if one._meta.model_name == model]
+    client, add = staff_with(f"add_{model}", f"view_{model}"), list_of(kind) + "add/"
+    page, _ = seen(client, add)
+    assert re.search(r'<input type="text" name="workspace"', page)
+    assert "/admin/autocomplete/" not in page
+    assert "Workspace id" in page
+    chooser = staff_with(f"add_{model}", f"view_{model}", "view_workspace")
+    assert "/admin/autocomplete/" in seen(chooser, add)[0]
+    known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api"}
+    for wrong in ("nothing", "0" * 24):
+        assert "There is no workspace with this id." in client.post(add, {**known, "workspace": wrong}).content.decode()
+    assert not kind._default_manager.exists()
+    client.post(add, {**known, "workspace": f" {acme.id} "})
+    assert kind._default_manager.filter(workspace=acme).count() == 1
 
 
 @pytest.mark.usefixtures("customer")

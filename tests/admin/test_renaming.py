@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils.html import strip_tags
 
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.records import list_of
-from tests.factories import ApiKeyFactory, AppFactory, SegmentFactory
+from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
 KINDS = pytest.mark.parametrize(
     ("factory", "field", "rest"),
@@ -36,6 +38,31 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(
         assert "engage-refused" not in page  # the list of what is wrong at which field would be empty
     assert set(model.objects.values_list("pk", field)) == {(taken.pk, "taken"), (record.pk, "own")}
     assert not LogEntry.objects.exists()
+
+
+def names_above(page: str) -> str:
+    """What stands above the form, in the title and in the links."""
+    return strip_tags(page[: page.index("_form")])
+
+
+def test_a_name_that_was_refused_does_not_stand_above_the_form(staff: Client, acme: Workspace) -> None:
+    group, user = Group.objects.create(name="own"), User.objects.create_user("own", is_staff=True)
+    segment, journey = (
+        SegmentFactory.create(workspace=acme, name="own"),
+        JourneyFactory.create(workspace=acme, name="own"),
+    )
+    for record, said in (
+        (segment, {"name": "renamed", "key": ""}),
+        (journey, {"name": "renamed", "steps": "[1]"}),
+        (group, {"name": "renamed" * 50}),
+        (user, {"username": "renamed "}),
+    ):
+        answer = staff.post(page_url(record), said)
+        page = answer.content.decode()
+        assert answer.context["adminform"].form.errors
+        assert "renamed" in page
+        assert "renamed" not in names_above(page)
+        assert "own" in names_above(page)
 
 
 @KINDS

@@ -1,5 +1,6 @@
 """Staff paste what they have, a job id, an external id, an e-mail address, and find the record."""
 
+import re
 from typing import Any
 
 import pytest
@@ -155,6 +156,17 @@ def test_an_empty_list_says_why_it_is_empty(staff: Client, onlooker: Client, db:
     assert "Create a new item" in staff.get(list_of(Journey)).content.decode()
 
 
+def test_a_page_beyond_the_last_leads_to_the_first(staff: Client, acme: Workspace) -> None:
+    populate(acme, rows=1)
+    for model in (Event, Journey):
+        assert "has no page" not in staff.get(list_of(model)).content.decode()
+        page = staff.get(list_of(model), {"workspace__id__exact": acme.id, "p": "99"}).content.decode()
+        assert "The list has no page 99." in page
+        assert f'<a class="text-link" href="?workspace__id__exact={acme.id}">Show the first one</a>' in page
+        assert "made by the service itself" not in page
+        assert "Create a new item" not in page
+
+
 def test_a_record_is_found_by_its_own_id(staff: Client, ada: Customer, subtests: pytest.Subtests) -> None:
     kinds: list[type[Model]] = [Workspace, Event, Interaction, Journey, Trigger, Enrollment]
     for model in kinds:
@@ -266,3 +278,16 @@ def test_the_one_box_finds_only_what_its_user_may_see(ada: Customer) -> None:
 
 def test_the_one_box_is_closed_to_strangers(ada: Customer) -> None:
     assert Client().get("/admin/search/", {"extended": "1", "s": "Shop-ada"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "model", [Event, SegmentMembership, EnrollmentJob, Enrollment, Trigger, Interaction], ids=named
+)
+def test_the_box_says_what_its_user_may_search_for(acme: Workspace, model: type[Model]) -> None:
+    populate(acme, rows=1)
+    permission = f"view_{model._meta.model_name}"
+    for client, by_all in ((staff_with(permission), False), (staff_with(permission, "view_customer"), True)):
+        page = client.get(list_of(model)).content.decode()
+        (hint,) = re.findall(r'id="searchbar"\s+placeholder="([^"]*)"', page)
+        assert "customer&#x27;s id" in hint
+        assert ("e-mail" in hint) == by_all

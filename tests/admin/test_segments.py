@@ -50,6 +50,7 @@ def test_a_segment_without_conditions_has_none(staff: Client, acme: Workspace) -
         ({"field": "api.payload.x", "op": "eq", "value": 1}, "conditions.field"),
         ("{", "conditions is not JSON: "),
         ('{\n"all": ?}', " at line 2, column 8."),
+        ('{"all', "conditions is not JSON: Unterminated string starting at line 1, column 2."),
         ("[]", "conditions must be"),
     ],
 )

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
+from config.servers import ROOT
 from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
@@ -89,6 +90,23 @@ def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerC
         assert f">{run.step_id}</strong>" in page
         assert run.type in page
         assert f"{run.began_at:%Y-%m-%d %H:%M:%S} UTC" in page
+
+
+def test_each_cell_holds_one_element_or_text_which_narrow_screens_show_beside_its_name(
+    staff: Client, failed: Enrollment
+) -> None:
+    page = page_of(staff, failed)
+    for cell, begins in (("What it came to", '<div class="engage-told">'), ("Step", '<div class="engage-step">')):
+        found = re.findall(rf'<td [^>]*data-label="{cell}">(.*?)</td>', page, re.DOTALL)
+        assert found
+        assert all(begins in inside for inside in found)
+
+
+def test_the_styles_name_the_columns_as_they_are_called(staff: Client, failed: Enrollment) -> None:
+    page = page_of(staff, failed)
+    styles = (ROOT / "engage/static/engage/admin.css").read_text()
+    for column in set(re.findall(r'data-label="([^"]+)"', styles)):
+        assert f'data-label="{column}"' in page
 
 
 def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(

@@ -61,6 +61,7 @@ def test_json_may_say_that_it_is_utf_8(sdk: SdkClient, path: str) -> None:
         (b"[]", "The body must be a JSON object, but an array came."),
         (b'"close"', "The body must be a JSON object, but a string came."),
         (b"{", "The body is not JSON: Expecting property name enclosed in double quotes at line 1, column 2."),
+        (b'{"messageId', "The body is not JSON: Unterminated string starting at line 1, column 2."),
         (b'{"messageId": "\xff"}', "The body is not UTF-8: byte 15 does not fit."),
     ],
 )

@@ -124,6 +124,12 @@ def test_it_names_every_call() -> None:
     assert named == CALLS
 
 
+def test_what_servers_come_for_stands_first() -> None:
+    paths = openapi_document()["paths"]
+    journeys = [path for path, methods in paths.items() for call in methods.values() if "Journeys" in call["tags"]]
+    assert journeys[0] == "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
+
+
 def test_every_call_is_explained() -> None:
     for place, operation in operations():
         parts = [operation, *operation["parameters"], *map(at, responses(place, operation))]
