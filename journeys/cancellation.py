@@ -12,7 +12,7 @@ from engage.errors import Refusal
 from engage.tallies import DECISIONS, tallies
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import parse_job_id
-from journeys.lookups import JobNotFound, JobState, job_state
+from journeys.job_states import JobNotFound, JobState, job_state
 from journeys.models import EnrollmentJob
 
 CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."

@@ -18,7 +18,7 @@ from journeys import answers, schema
 from journeys.cancellation import cancel_job
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
 from journeys.dry_runs import try_many, try_one
-from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
+from journeys.job_states import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
 
