@@ -10,8 +10,8 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
-from journeys.models.design import Journey, JourneyRevision
 from journeys.models.entering import EnrollmentJob
+from journeys.models.journeys import Journey, JourneyRevision
 
 
 class Enrollment(models.Model):
