@@ -65,7 +65,7 @@ CACHES = {
     # Nothing is kept: only the admin's search would, and what staff search for are people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "counters": {
-        "BACKEND": "engage.counters.CounterCache",
+        "BACKEND": "engage.limit_counters.CounterCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
     },

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from engage.tallies import DECISIONS, tallies
+from engage.metric_counters import DECISIONS, metric_counters
 from journeys.failures import pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import job_id
@@ -159,7 +159,7 @@ def give_up(chunk: ClaimedChunk) -> None:
         )
         forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
-    tallies.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
+    metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def redis_is_away(settings: Settings) -> None:
     """Nobody listens where Redis should be."""
     nowhere = "redis://127.0.0.1:1/0"
     settings.REDIS_URL = nowhere
-    counters = {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}
+    counters = {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": nowhere}
     settings.CACHES = {**settings.CACHES, "counters": counters}
 
 

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
-from engage.tallies import WEBHOOKS, tallies
+from engage.metric_counters import WEBHOOKS, metric_counters
 from journeys.webhooks.claims import LEASE_SECONDS, Claimed, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
@@ -137,7 +137,7 @@ class _Sender:
         written = write_results(self._unwritten, wait=not patient)
         self._unwritten = list(written.held)
         for fate, number in written.fates.items():
-            tallies.count(WEBHOOKS, fate.name.lower(), by=number)
+            metric_counters.count(WEBHOOKS, fate.name.lower(), by=number)
         log.info("webhooks_sent", **{fate.name.lower(): written.fates[fate] for fate in Fate})
         return Sent(attempts=written.fates.total(), somebody_walks=written.somebody_walks)
 

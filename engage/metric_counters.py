@@ -33,7 +33,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 _MICROSECONDS = 1_000_000
 
 Name = tuple[str, ...]
-_HASH = "engage:tallies"
+_HASH = "engage:metric_counters"
 _SEPARATOR = "\t"
 _SEND = "send"
 _SECONDS_BETWEEN = 2.0
@@ -41,7 +41,7 @@ _LAST_TRIES = 2
 _PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
 
 
-class Tallies:
+class MetricCounters:
     """What one process has counted and not yet sent."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ def all_counts() -> dict[Name, int]:
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
 
 
-tallies = Tallies()
-os.register_at_fork(after_in_child=tallies.begin_anew)
+metric_counters = MetricCounters()
+os.register_at_fork(after_in_child=metric_counters.begin_anew)
 # The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
-Finalize(None, tallies.send_last, exitpriority=0)
+Finalize(None, metric_counters.send_last, exitpriority=0)
