@@ -18,6 +18,7 @@ from engage.metric_counters import (
     BUCKETS,
     DECISIONS,
     LIMITS_ALONE,
+    MICROSECONDS,
     REQUESTS,
     SUM,
     WEBHOOKS,
@@ -118,5 +119,5 @@ def _request_times(counts: Mapping[Name, int]) -> Iterator[Sample]:
             labels=dict(zip(("method", "route", "status"), kind, strict=True)),
             bounds=BUCKETS,
             counts=[counts.get((REQUESTS, *kind, str(place)), 0) for place in range(len(BUCKETS) + 1)],
-            total=counts.get((REQUESTS, *kind, SUM), 0) / 1_000_000,
+            total=counts.get((REQUESTS, *kind, SUM), 0) / MICROSECONDS,
         )

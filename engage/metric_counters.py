@@ -30,7 +30,7 @@ REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 SUM = "sum"
 # Seconds; an observation counts in the first bucket that is not smaller, and in one more beyond the last.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_MICROSECONDS = 1_000_000
+MICROSECONDS = 1_000_000  # in a second: what SUM is counted in
 
 Name = tuple[str, ...]
 _HASH = "engage:metric_counters"
@@ -64,7 +64,7 @@ class MetricCounters:
         bucket, took = (*name, str(bisect_left(BUCKETS, seconds))), (*name, SUM)
         with self._lock:
             self._sums[bucket] += 1
-            self._sums[took] += int(seconds * _MICROSECONDS)
+            self._sums[took] += int(seconds * MICROSECONDS)
         self._errand.ask(_SEND)
 
     def _send_and_ask_again(self, _: str) -> None:
