@@ -1,7 +1,7 @@
 """Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
 
-Each process adds up in memory. An errand sends the sums to one hash in Redis every two seconds, where there are any:
-to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
+Each process adds up in memory. A background call sends the sums to one hash in Redis every two seconds, where there are
+any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
 processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
 wait. Only a process that is killed takes its last two seconds along.
 """
@@ -18,7 +18,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from engage.errands import Errand
+from engage.background import BackgroundCall
 from engage.redis_availability import REDIS_FAILURES
 
 # What is counted: the first part of a name. The labels follow it; each has few values.
@@ -45,7 +45,7 @@ class MetricCounters:
     """What one process has counted and not yet sent."""
 
     def __init__(self) -> None:
-        self._errand = Errand[str](self._send_and_ask_again, rest_seconds=_SECONDS_BETWEEN)
+        self._background_send = BackgroundCall[str](self._send_and_ask_again, rest_seconds=_SECONDS_BETWEEN)
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -57,7 +57,7 @@ class MetricCounters:
         """Adds to the count of this name: what is counted, and its labels."""
         with self._lock:
             self._sums[name] += by
-        self._errand.ask(_SEND)
+        self._background_send.ask(_SEND)
 
     def observe(self, *name: str, seconds: float) -> None:
         """Counts something that took so long in its bucket, and adds up how long."""
@@ -65,12 +65,12 @@ class MetricCounters:
         with self._lock:
             self._sums[bucket] += 1
             self._sums[took] += int(seconds * MICROSECONDS)
-        self._errand.ask(_SEND)
+        self._background_send.ask(_SEND)
 
     def _send_and_ask_again(self, _: str) -> None:
         self.send()
         if self._sums:
-            self._errand.ask(_SEND)
+            self._background_send.ask(_SEND)
 
     def send(self) -> None:
         """Sends what was counted, and comes back once it is there. While Redis is away it is kept.
