@@ -13,8 +13,8 @@ from engage.times import Instant, iso_utc
 from journeys.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
 from journeys.redaction import url_without_secrets, without_secrets
-from journeys.steps.outcomes import Footprint, WebhookRequest
 from journeys.steps.rehearsal import Rehearsal
+from journeys.steps.results import Footprint, WebhookRequest
 
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
 

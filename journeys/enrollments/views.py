@@ -9,8 +9,8 @@ from engage.views import ServerView, WorkspaceView
 from journeys.enrollments import answers, schema
 from journeys.enrollments.by_customer import customer_triggers_page
 from journeys.enrollments.exiting import exit_enrollment
-from journeys.enrollments.lookup import EnrollmentNotFound, enrollment_state, history_page
 from journeys.enrollments.serializers import read_exit, read_history_query, read_triggers_query
+from journeys.enrollments.states import EnrollmentNotFound, enrollment_state, history_page
 
 
 class EnrollmentView(ServerView):

@@ -10,7 +10,7 @@ from typing import ClassVar
 from customers.conditions import Condition, Root, evaluate
 from engage.documents import Part
 from journeys.steps.events import read_condition
-from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
+from journeys.steps.results import GoTo, StepResult, footprint, going_on
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 

@@ -10,7 +10,7 @@ from time import thread_time
 
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
-from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
+from journeys.steps.results import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
 from journeys.steps.scene import Scene
 
 MAX_STEPS_IN_ONE_GO = 100

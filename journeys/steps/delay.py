@@ -13,7 +13,7 @@ from customers.conditions.instants import parse_instant
 from engage.documents import Part
 from journeys.rendering import Rendering
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
-from journeys.steps.outcomes import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
+from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
 from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone

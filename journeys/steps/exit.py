@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from journeys.steps.outcomes import Ended, StepResult, footprint
+from journeys.steps.results import Ended, StepResult, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from time import thread_time
 
 from journeys.steps.course import Course, walk_on
-from journeys.steps.outcomes import (
+from journeys.steps.results import (
     Ahead,
     Answered,
     Arrival,

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from engage.documents import Part
-from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
+from journeys.steps.results import GoTo, StepResult, footprint, going_on
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 

@@ -18,7 +18,7 @@ from journeys.rendering import (
     is_template,
     parse_template,
 )
-from journeys.steps.outcomes import StepFailed
+from journeys.steps.results import StepFailed
 from journeys.steps.written import WrittenStep
 
 

@@ -12,7 +12,7 @@ from engage.documents import Part
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import GoTo, StepFailed, StepResult, TrackedEvent, footprint
+from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from engage.errors import InvalidRequest
 from engage.storable_json import STORED_DEPTH
-from journeys.steps.outcomes import GoTo, StepFailed, StepResult, footprint
+from journeys.steps.results import GoTo, StepFailed, StepResult, footprint
 from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from journeys.steps.delay import LEAST_WAIT, read_duration
 from journeys.steps.events import EventPattern, read_pattern
-from journeys.steps.outcomes import (
+from journeys.steps.results import (
     AwaitEvent,
     GoTo,
     Heard,

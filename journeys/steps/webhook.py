@@ -12,7 +12,7 @@ from engage.compact_json import unicode_json
 from engage.documents import Part
 from engage.sizes import KIB
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import (
+from journeys.steps.results import (
     Answered,
     Ended,
     GoTo,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engage.documents import Part
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import StepFailed
+from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.written import WrittenStep
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from engage.documents import Part
 from journeys.rendering import Rendering, parse_url_template
-from journeys.steps.outcomes import StepFailed
+from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.written import WrittenStep
 from journeys.webhook_targets import RefusedRequest, Target, parse_target

@@ -13,7 +13,7 @@ from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
-from journeys.steps.outcomes import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
+from journeys.steps.results import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
 from journeys.walking.scenes import Standing
 
 

@@ -13,7 +13,7 @@ from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
 from journeys.steps.course import walk_on
-from journeys.steps.outcomes import Ended, Footprint, Walk
+from journeys.steps.results import Ended, Footprint, Walk
 from journeys.walking.claims import (
     ClaimedEnrollment,
     FailedAttempt,

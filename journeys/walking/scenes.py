@@ -16,7 +16,7 @@ from django.db import connection
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
 from journeys.steps.course import Course
-from journeys.steps.outcomes import Ahead, Answered, Arrival, Heard, TimeUp
+from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp
 from journeys.steps.scene import Occurrence, Scene
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.claims import ClaimedEnrollment

@@ -4,7 +4,7 @@ from typing import get_args
 
 from journeys.entry_rules import Verdict
 from journeys.models import EnrollmentJob, StepRun, WebhookDelivery
-from journeys.steps.outcomes import State
+from journeys.steps.results import State
 from journeys.webhooks.schedule import Fate
 
 

@@ -5,7 +5,7 @@ import resource
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
-from journeys.steps.outcomes import StepResult
+from journeys.steps.results import StepResult
 from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 

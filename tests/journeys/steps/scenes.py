@@ -9,7 +9,7 @@ import pytest
 from customers.conditions import CustomerFacts
 from journeys.steps.course import Course, parse_course, walk_on
 from journeys.steps.definition import parse_steps
-from journeys.steps.outcomes import Ahead, Arrival, Walk
+from journeys.steps.results import Ahead, Arrival, Walk
 from journeys.steps.scene import Occurrence, Scene
 from journeys.steps.written import InvalidSteps
 

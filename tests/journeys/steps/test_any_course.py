@@ -7,8 +7,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
-from journeys.steps.outcomes import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.rehearsal import rehearse
+from journeys.steps.results import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.written import InvalidSteps
 from tests.journeys.steps.scenes import NOW, scene
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended
+from journeys.steps.results import Ended
 from journeys.steps.scene import Occurrence
 from tests.journeys.steps.scenes import course, refusal_of, scene, walk
 

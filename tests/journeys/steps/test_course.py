@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, Footprint, Pause, TimeUp, Wait
+from journeys.steps.results import Ended, Footprint, Pause, TimeUp, Wait
 from tests.journeys.steps.scenes import NOW, course, scene, walk
 
 DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}

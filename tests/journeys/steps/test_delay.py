@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, TimeUp, Wait
+from journeys.steps.results import Ended, TimeUp, Wait
 from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}

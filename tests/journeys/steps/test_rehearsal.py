@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended
 from journeys.steps.rehearsal import MAX_FOOTPRINTS, Rehearsal, rehearse
+from journeys.steps.results import Ended
 from tests.journeys.steps.scenes import ADA, NOW, course, scene
 
 HOOK: dict[str, Any] = {"id": "tell", "type": "webhook", "url": "https://example.com/{{ customer.plan }}"}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, Footprint, TrackedEvent
+from journeys.steps.results import Ended, Footprint, TrackedEvent
 from tests.journeys.steps.scenes import course, refusal_of, scene, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from customers.conditions import CustomerFacts
-from journeys.steps.outcomes import Ended, Footprint
+from journeys.steps.results import Ended, Footprint
 from tests.journeys.steps.scenes import ADA, course, refusal_of, scene, walk
 
 

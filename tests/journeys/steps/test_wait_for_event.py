@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Answered, AwaitEvent, Ended, Heard, TimeUp
+from journeys.steps.results import Answered, AwaitEvent, Ended, Heard, TimeUp
 from journeys.steps.scene import Occurrence
 from journeys.steps.wait_for_event import WaitForEvent
 from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
-from journeys.steps.outcomes import Answered, Ended, Footprint, Send, TimeUp, WebhookRequest
+from journeys.steps.results import Answered, Ended, Footprint, Send, TimeUp, WebhookRequest
 from journeys.steps.scene import Occurrence, Scene
 from journeys.steps.written import InvalidSteps
 from journeys.webhook_targets import parse_target
