@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from customers.conditions import Condition, Root, evaluate
 from engage.documents import Part
+from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
 from journeys.steps.results import GoTo, StepResult, footprint, going_on
-from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
 MAX_CASES = 20
@@ -40,8 +40,8 @@ class Branch:
     def targets(self) -> tuple[str | None, ...]:
         return (*(case.next for case in self.cases), self.next)
 
-    def begin(self, scene: Scene) -> StepResult:
-        facts = scene.facts()
+    def begin(self, context: StepContext) -> StepResult:
+        facts = context.facts()
         for number, case in enumerate(self.cases, start=1):
             if evaluate(case.condition, facts):
                 return self._go(case.next, f"Case {number} of {len(self.cases)} holds")

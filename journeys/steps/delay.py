@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 from customers.conditions.instants import parse_instant
 from engage.documents import Part
 from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
 from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
-from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
 from journeys.steps.written import WrittenStep
@@ -89,20 +89,20 @@ class Delay:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
-            due_at = self.length.end(scene.now, rendering)
+            due_at = self.length.end(context.now, rendering)
         except StepFailed as failed:
             return self._go_on("failed", failed.detail, rendering)
-        if due_at <= scene.now:
+        if due_at <= context.now:
             return self._go_on("done", "Does not wait: the time is past.", rendering)
         return StepResult(
             footprint=footprint(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
             then=Wait(step_id=self.id, due_at=due_at),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         return StepResult(
             footprint=footprint(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import thread_time
 
+from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
 from journeys.steps.results import (
     Ahead,
@@ -18,7 +19,6 @@ from journeys.steps.results import (
     TimeUp,
     Wait,
 )
-from journeys.steps.scene import Scene
 
 MAX_FOOTPRINTS = 200
 MAX_SECONDS = 2.0  # on the processor
@@ -42,18 +42,20 @@ class Rehearsal:
     ending: str
 
 
-def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS) -> Rehearsal:
+def rehearse(
+    course: Course, context: StepContext, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS
+) -> Rehearsal:
     """Walks from this step, or from the first one, to the end: at most `at_most` footprints, or MAX_SECONDS.
 
     A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
-    say so. The scene stays as it is.
+    say so. The context stays as it is.
     """
     start = step_id or course.first
     if start is None:
         return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
     steps: list[Rehearsed] = []
     until = thread_time() + MAX_SECONDS
-    for found in _walk(course, replace(scene), start):
+    for found in _walk(course, replace(context), start):
         if isinstance(found, Ended):
             return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
         if len(steps) == at_most or thread_time() > until:
@@ -62,26 +64,26 @@ def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_mos
     return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {len(steps)} steps.")
 
 
-def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | Ended]:
+def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehearsed | Ended]:
     """The footprints with their times, for ever where the journey has no end; then how it ended."""
     arrival: Arrival = Ahead()
     stop: Stop | None = None
     while True:
         try:
-            walk = walk_on(course, scene, step_id=step_id, arrival=arrival)
+            walk = walk_on(course, context, step_id=step_id, arrival=arrival)
         except Exception as error:  # noqa: BLE001 - whatever a step raises, this is what comes of it
             yield _given_up(step_id, error)
             return
         for footprint in walk.footprints:
             unheard = isinstance(stop, AwaitEvent) and footprint.resumed
-            yield Rehearsed(at=scene.now, footprint=_marked(footprint) if unheard else footprint)
+            yield Rehearsed(at=context.now, footprint=_marked(footprint) if unheard else footprint)
         if isinstance(walk.stop, Ended):
             yield walk.stop
             return
         stop = walk.stop
         step_id, arrival = stop.step_id, _assumed(stop)
         if isinstance(stop, Wait | AwaitEvent):
-            scene.now = stop.due_at
+            context.now = stop.due_at
 
 
 def _given_up(step_id: str, error: Exception) -> Ended:

@@ -169,7 +169,7 @@ class TimeUp:
 
 @dataclass(frozen=True)
 class Heard:
-    """The event that the step awaits has come; it is the scene's."""
+    """The event that the step awaits has come; it is the context's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from engage.documents import Part
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, footprint
-from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
@@ -38,21 +38,21 @@ class TrackEvent:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
-            tracked = self._tracked(scene, rendering)
+            tracked = self._tracked(context, rendering)
         except StepFailed as failed:
             left = footprint(self, "failed", failed.detail, missing=rendering.missing)
         else:
             left = footprint(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
         return StepResult(footprint=left, then=GoTo(step_id=self.next))
 
-    def _tracked(self, scene: Scene, rendering: Rendering) -> TrackedEvent:
+    def _tracked(self, context: StepContext, rendering: Rendering) -> TrackedEvent:
         properties = self.properties.render(rendering)
         if not self.properties.constant:
             _require_small(properties)
-        return TrackedEvent(name=self.event_name, properties=properties, reacts=scene.chain < MAX_LINKS)
+        return TrackedEvent(name=self.event_name, properties=properties, reacts=context.chain < MAX_LINKS)
 
 
 def _require_small(properties: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+from journeys.steps.context import StepContext
 from journeys.steps.delay import LEAST_WAIT, read_duration
 from journeys.steps.events import EventPattern, read_pattern
 from journeys.steps.results import (
@@ -21,7 +22,6 @@ from journeys.steps.results import (
     going_on,
     in_words,
 )
-from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
 
@@ -42,8 +42,8 @@ class WaitForEvent:
     def targets(self) -> tuple[str | None, ...]:
         return (self.on_event, self.on_timeout)
 
-    def begin(self, scene: Scene) -> StepResult:
-        due_at = scene.now + self.timeout
+    def begin(self, context: StepContext) -> StepResult:
+        due_at = context.now + self.timeout
         return StepResult(
             footprint=footprint(
                 self, "waiting", f"Waits for the event {self.pattern.name!r} until {in_words(due_at)}."
@@ -51,7 +51,7 @@ class WaitForEvent:
             then=AwaitEvent(step_id=self.id, event_name=self.pattern.name, due_at=due_at),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         match arrival:
             case Heard():
                 return self._go_on(self.on_event, "The event came")

@@ -12,6 +12,7 @@ from engage.compact_json import unicode_json
 from engage.documents import Part
 from engage.sizes import KIB
 from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
 from journeys.steps.results import (
     Answered,
     Ended,
@@ -23,7 +24,6 @@ from journeys.steps.results import (
     WebhookRequest,
     footprint,
 )
-from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.webhook_headers import Headers, read_headers
 from journeys.steps.webhook_url import Url, read_url
@@ -55,8 +55,8 @@ class Webhook:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
             request = self._request(rendering)
         except StepFailed as failed:
@@ -68,7 +68,7 @@ class Webhook:
             then=Send(step_id=self.id),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         if not isinstance(arrival, Answered):
             raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # its type is a legal one
         left = footprint(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)

@@ -14,7 +14,7 @@ from customers.profile import ProfileChange, merge_attributes
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
 from journeys.steps.results import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
-from journeys.walking.scenes import Standing
+from journeys.walking.standings import Standing
 
 
 @dataclass(frozen=True, kw_only=True)

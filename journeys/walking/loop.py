@@ -26,7 +26,7 @@ from journeys.walking.claims import (
     put_off,
 )
 from journeys.walking.history import Walked, WrittenWalks, write_walks
-from journeys.walking.scenes import Standing, read_standings
+from journeys.walking.standings import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
@@ -140,7 +140,7 @@ def _walk(standing: Standing, courses: Courses) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
     course = courses.of(standing.revision_id)
-    return walk_on(course, standing.scene(), step_id=standing.step_id, arrival=standing.arrival(course))
+    return walk_on(course, standing.context(), step_id=standing.step_id, arrival=standing.arrival(course))
 
 
 def _given_up(standing: Standing) -> Walk:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from journeys.steps.context import Occurrence
 from journeys.steps.results import Ended
-from journeys.steps.scene import Occurrence
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
@@ -38,7 +38,7 @@ def branch(*cases: tuple[object, str | None], **fields: Any) -> dict[str, Any]:
 )
 def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail: str) -> None:
     ordered = Occurrence(name="order", properties={})
-    walked = walk(course(step, *exits("a", "b")), scene(payload={"paid": True}, event=ordered))
+    walked = walk(course(step, *exits("a", "b")), context(payload={"paid": True}, event=ordered))
     assert isinstance(walked.stop, Ended)
     assert walked.stop.step_id == at
     first = walked.footprints[0]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from journeys.steps.results import Ended, Footprint, Pause, TimeUp, Wait
-from tests.journeys.steps.scenes import NOW, course, scene, walk
+from tests.journeys.steps.contexts import NOW, context, course, walk
 
 DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
@@ -70,7 +70,7 @@ def test_a_walk_pauses_after_a_hundred_steps_and_goes_on_from_there() -> None:
 
 def test_what_cannot_be_resumed_says_so() -> None:
     with pytest.raises(ValueError, match="A step of type exit is over when it has begun"):
-        walk(course(OUT), scene(), arrival=TimeUp())
+        walk(course(OUT), context(), arrival=TimeUp())
 
 
 def test_after_a_while_a_walk_pauses(monkeypatch: pytest.MonkeyPatch) -> None:

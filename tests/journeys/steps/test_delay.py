@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from journeys.steps.results import Ended, TimeUp, Wait
-from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 GONE_ON = Ended(step_id="out", exited=True, reason="Enough.")
@@ -30,7 +30,7 @@ def delay(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime) -> None:
-    walked = walk(course(delay(**fields), OUT), scene(payload={"at": "2026-11-20T19:30:00+02:00"}))
+    walked = walk(course(delay(**fields), OUT), context(payload={"at": "2026-11-20T19:30:00+02:00"}))
     assert walked.footprints[0].state == "waiting"
     assert walked.stop == Wait(step_id="wait", due_at=due_at)
 
@@ -44,7 +44,7 @@ def test_a_name_without_a_value_is_noted_also_where_the_delay_waits() -> None:
     "at", ["2026-11-20T12:00:00Z", "2026-11-20", "0001-01-01T00:00:00+14:00", "2026-11-20T13:59+02:00"]
 )
 def test_what_is_past_does_not_wait(at: str) -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
     first = walked.footprints[0]
     assert (first.state, first.resumed, first.detail) == ("done", False, "Does not wait: the time is past.")
     assert walked.stop == GONE_ON
@@ -67,7 +67,7 @@ def test_no_time_at_all_does_not_wait() -> None:
     ],
 )
 def test_a_moment_that_is_none_fails_the_step_and_the_walk_goes_on(at: object, detail: str) -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
     first = walked.footprints[0]
     assert (first.state, first.detail) == ("failed", detail)
     assert first.missing == (("api.payload.at",) if at is None else ())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from journeys.steps.results import Ended, Footprint, TrackedEvent
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
@@ -38,7 +38,7 @@ def test_an_event_may_have_no_properties(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("chain", "reacts"), [(0, True), (19, True), (20, False), (21, False)])
 def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> None:
-    footprint = walk(course(track()), scene(chain=chain)).footprints[0]
+    footprint = walk(course(track()), context(chain=chain)).footprints[0]
     assert footprint.tracked is not None
     assert footprint.tracked.reacts is reacts
     effect = "" if reacts else ", without effect: 20 events led to it one by another"
@@ -62,7 +62,7 @@ def test_its_own_event_may_end_the_enrollment_right_there(rule: dict[str, Any], 
 
 
 def test_an_event_without_effect_ends_nothing() -> None:
-    walked = walk(course(track(), OUT, exit_on=[{"event": "order"}]), scene(chain=20))
+    walked = walk(course(track(), OUT, exit_on=[{"event": "order"}]), context(chain=20))
     assert walked.stop.step_id == "out"
 
 
@@ -73,7 +73,7 @@ def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -
             "b": "{{ api.payload.big }}",
             "c": "{{ api.payload.big }}",
         }
-        walked = walk(course(track(eventProperties=properties), OUT), scene(payload={"big": "x" * 30_000}))
+        walked = walk(course(track(eventProperties=properties), OUT), context(payload={"big": "x" * 30_000}))
         first = walked.footprints[0]
         assert (first.state, first.tracked, first.missing) == ("failed", None, ("customer.nobody",))
         assert walked.stop.step_id == "out"
@@ -85,7 +85,7 @@ def test_properties_may_be_64_kib() -> None:
     rendered = {"a": "{{ api.payload.a }}", "b": "{{ api.payload.b }}"}
     payload = {"a": "x" * 30_000, "b": "x" * (35_536 - len('{"a":"","b":""}'))}
     for properties, expected in ((written, written), (rendered, payload)):
-        tracked = walk(course(track(eventProperties=properties)), scene(payload=payload)).footprints[0].tracked
+        tracked = walk(course(track(eventProperties=properties)), context(payload=payload)).footprints[0].tracked
         assert tracked == TrackedEvent(name="order", properties=expected, reacts=True)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from customers.conditions import CustomerFacts
 from journeys.steps.results import Ended, Footprint
-from tests.journeys.steps.scenes import ADA, course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import ADA, context, course, refusal_of, walk
 
 
 def update(attributes: object, **fields: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def test_attributes_are_rendered_and_written() -> None:
 
 def test_later_steps_and_conditions_see_what_was_written_and_the_customer_before_does_not_change() -> None:
     again = {"id": "again", "type": "update_profile", "attributes": {"note": "{{ customer.plan }}{{ customer.seats }}"}}
-    given = scene()
+    given = context()
     walked = walk(course(update({"plan": "max", "seats": None}), again), given)
     assert walked.footprints[1].writes == {"note": "max"}
     assert walked.footprints[1].missing == ("customer.seats",)
@@ -49,7 +49,7 @@ def test_a_condition_that_comes_true_with_a_write_ends_before_the_next_step() ->
 
 
 def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
-    given = scene()
+    given = context()
     walked = walk(course(update({"plan": "max", "x": "{{ customer.nobody }}{{ 1 | divided_by: 0 }}"})), given)
     footprint = walked.footprints[0]
     assert (footprint.state, footprint.writes, footprint.missing) == ("failed", None, ("customer.nobody",))
@@ -61,7 +61,7 @@ def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
 
 def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
     full = CustomerFacts(id="c1", attributes={"big": "x" * 200_000})
-    given = scene(customer=full)
+    given = context(customer=full)
     attributes = {"more": "{{ customer.big | slice: 0, 60000 }}", "most": "{{ customer.big | slice: 0, 10000 }}"}
     footprint = walk(course(update(attributes)), given).footprints[0]
     assert (footprint.state, footprint.writes) == ("failed", None)

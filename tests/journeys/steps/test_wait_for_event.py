@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from journeys.steps.context import Occurrence
 from journeys.steps.results import Answered, AwaitEvent, Ended, Heard, TimeUp
-from journeys.steps.scene import Occurrence
 from journeys.steps.wait_for_event import WaitForEvent
-from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 THANKS: dict[str, Any] = {"id": "thanks", "type": "exit", "reason": "Thanks."}
@@ -60,7 +60,7 @@ def test_later_steps_see_the_event_that_came() -> None:
         "url": "https://example.com",
         "body": "{{ event.name }} {{ event.properties }}",
     }
-    heard = scene(event=Occurrence(name="order", properties={"price": 12}))
+    heard = context(event=Occurrence(name="order", properties={"price": 12}))
     request = walk(course(wait(), tell), heard, arrival=Heard()).footprints[1].request
     assert request is not None
     assert request.body == '"order {\\"price\\":12}"'
