@@ -81,7 +81,7 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "config.pages.PagesConfig",  # django.contrib.admin
+    "config.admin_app.AdminAppConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -111,7 +111,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.content_security.ContentSecurityMiddleware",
-    "engage.admin.dead_ends.UnusableValueMiddleware",
+    "engage.admin.error_pages.UnusableValueMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -172,7 +172,7 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
-    "COMMAND": {"search_callback": "engage.admin.anywhere.find_anywhere"},
+    "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
 }
 
