@@ -11,7 +11,7 @@ from customers.conditions import Condition, Root, evaluate
 from engage.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
-from journeys.steps.results import GoTo, StepResult, footprint, going_on
+from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
 MAX_CASES = 20
@@ -49,7 +49,7 @@ class Branch:
 
     def _go(self, step_id: str | None, why: str) -> StepResult:
         detail = f"{why}: {going_on(step_id)}."
-        return StepResult(footprint=footprint(self, "done", detail), then=GoTo(step_id=step_id))
+        return StepResult(step_record=step_record(self, "done", detail), then=GoTo(step_id=step_id))
 
 
 def parse_branch(step: WrittenStep) -> Branch:

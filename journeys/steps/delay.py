@@ -14,7 +14,7 @@ from engage.documents import Part
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
-from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
+from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
 from journeys.steps.templated import TemplatedText, read_text, written
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
 from journeys.steps.written import WrittenStep
@@ -98,18 +98,18 @@ class Delay:
         if due_at <= context.now:
             return self._go_on("done", "Does not wait: the time is past.", rendering)
         return StepResult(
-            footprint=footprint(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
+            step_record=step_record(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
             then=Wait(step_id=self.id, due_at=due_at),
         )
 
     def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         return StepResult(
-            footprint=footprint(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
+            step_record=step_record(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
         )
 
     def _go_on(self, state: State, detail: str, rendering: Rendering) -> StepResult:
         return StepResult(
-            footprint=footprint(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
+            step_record=step_record(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
         )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from journeys.steps.context import StepContext
-from journeys.steps.results import Ended, StepResult, footprint
+from journeys.steps.results import Ended, StepResult, step_record
 from journeys.steps.written import WrittenStep
 
 LONGEST_REASON = 500
@@ -24,7 +24,7 @@ class Exit:
 
     def begin(self, context: StepContext) -> StepResult:
         return StepResult(
-            footprint=footprint(self, "done", self.reason),
+            step_record=step_record(self, "done", self.reason),
             then=Ended(step_id=self.id, exited=True, reason=self.reason),
         )
 

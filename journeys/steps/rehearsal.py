@@ -13,14 +13,14 @@ from journeys.steps.results import (
     Arrival,
     AwaitEvent,
     Ended,
-    Footprint,
     Send,
+    StepRecord,
     Stop,
     TimeUp,
     Wait,
 )
 
-MAX_FOOTPRINTS = 200
+MAX_STEP_RECORDS = 200
 MAX_SECONDS = 2.0  # on the processor
 _SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
@@ -30,12 +30,12 @@ class Rehearsed:
     """What would happen in a step, and when."""
 
     at: datetime
-    footprint: Footprint
+    step_record: StepRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The footprints in their order; how it `ended` (None: it was stopped), and that in words."""
+    """The step records in their order; how it `ended` (None: it was stopped), and that in words."""
 
     steps: tuple[Rehearsed, ...]
     ended: Ended | None
@@ -43,9 +43,9 @@ class Rehearsal:
 
 
 def rehearse(
-    course: Course, context: StepContext, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS
+    course: Course, context: StepContext, *, step_id: str | None = None, at_most: int = MAX_STEP_RECORDS
 ) -> Rehearsal:
-    """Walks from this step, or from the first one, to the end: at most `at_most` footprints, or MAX_SECONDS.
+    """Walks from this step, or from the first one, to the end: at most `at_most` step records, or MAX_SECONDS.
 
     A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
     say so. The context stays as it is.
@@ -65,7 +65,7 @@ def rehearse(
 
 
 def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehearsed | Ended]:
-    """The footprints with their times, for ever where the journey has no end; then how it ended."""
+    """The step records with their times, for ever where the journey has no end; then how it ended."""
     arrival: Arrival = Ahead()
     stop: Stop | None = None
     while True:
@@ -74,9 +74,9 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehear
         except Exception as error:  # noqa: BLE001 - whatever a step raises, this is what comes of it
             yield _given_up(step_id, error)
             return
-        for footprint in walk.footprints:
-            unheard = isinstance(stop, AwaitEvent) and footprint.resumed
-            yield Rehearsed(at=context.now, footprint=_marked(footprint) if unheard else footprint)
+        for step_record in walk.step_records:
+            unheard = isinstance(stop, AwaitEvent) and step_record.resumed
+            yield Rehearsed(at=context.now, step_record=_marked(step_record) if unheard else step_record)
         if isinstance(walk.stop, Ended):
             yield walk.stop
             return
@@ -92,8 +92,8 @@ def _given_up(step_id: str, error: Exception) -> Ended:
     return Ended(step_id=step_id, exited=True, reason=reason)
 
 
-def _marked(footprint: Footprint) -> Footprint:
-    return replace(footprint, detail=f"{footprint.detail.removesuffix('.')} (assumed).")
+def _marked(step_record: StepRecord) -> StepRecord:
+    return replace(step_record, detail=f"{step_record.detail.removesuffix('.')} (assumed).")
 
 
 def _assumed(stop: Stop) -> Arrival:

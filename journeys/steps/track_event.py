@@ -13,7 +13,7 @@ from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, footprint
+from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
@@ -43,10 +43,10 @@ class TrackEvent:
         try:
             tracked = self._tracked(context, rendering)
         except StepFailed as failed:
-            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = footprint(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
-        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+            left = step_record(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
+        return StepResult(step_record=left, then=GoTo(step_id=self.next))
 
     def _tracked(self, context: StepContext, rendering: Rendering) -> TrackedEvent:
         properties = self.properties.render(rendering)

@@ -11,7 +11,7 @@ from customers.attribute_rules import check_attribute_names, check_attributes_si
 from engage.errors import InvalidRequest
 from engage.storable_json import STORED_DEPTH
 from journeys.steps.context import StepContext
-from journeys.steps.results import GoTo, StepFailed, StepResult, footprint
+from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
@@ -39,10 +39,10 @@ class UpdateProfile:
             writes = self.attributes.render(rendering)
             context.customer = replace(context.customer, attributes=_merged(context.customer.attributes, writes))
         except StepFailed as failed:
-            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = footprint(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
-        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+            left = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
+        return StepResult(step_record=left, then=GoTo(step_id=self.next))
 
 
 def _merged(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from journeys.steps.results import (
     Resumption,
     StepResult,
     TimeUp,
-    footprint,
     going_on,
     in_words,
+    step_record,
 )
 from journeys.steps.written import WrittenStep
 
@@ -45,7 +45,7 @@ class WaitForEvent:
     def begin(self, context: StepContext) -> StepResult:
         due_at = context.now + self.timeout
         return StepResult(
-            footprint=footprint(
+            step_record=step_record(
                 self, "waiting", f"Waits for the event {self.pattern.name!r} until {in_words(due_at)}."
             ),
             then=AwaitEvent(step_id=self.id, event_name=self.pattern.name, due_at=due_at),
@@ -61,7 +61,7 @@ class WaitForEvent:
 
     def _go_on(self, step_id: str | None, why: str) -> StepResult:
         detail = f"{why}: {going_on(step_id)}."
-        return StepResult(footprint=footprint(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
+        return StepResult(step_record=step_record(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
 
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:

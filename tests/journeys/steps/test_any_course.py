@@ -80,9 +80,9 @@ def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.Dat
     arrival: Arrival = Ahead()
     for _ in range(20):
         walk = walk_on(course, at, step_id=walked, arrival=arrival)
-        assert len(walk.footprints) <= MAX_STEPS_IN_ONE_GO
-        assert [step.resumed for step in walk.footprints] == [
-            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.footprints))
+        assert len(walk.step_records) <= MAX_STEPS_IN_ONE_GO
+        assert [step.resumed for step in walk.step_records] == [
+            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.step_records))
         ]
         if isinstance(walk.stop, Ended):
             return

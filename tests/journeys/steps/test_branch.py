@@ -41,13 +41,13 @@ def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail
     walked = walk(course(step, *exits("a", "b")), context(payload={"paid": True}, event=ordered))
     assert isinstance(walked.stop, Ended)
     assert walked.stop.step_id == at
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", False, detail)
 
 
 def test_a_branch_may_have_20_cases() -> None:
     walked = walk(course(branch(*[(FREE, None)] * 19, (PRO, "b")), *exits("a", "b")))
-    assert walked.footprints[0].detail == "Case 20 of 20 holds: goes on to 'b'."
+    assert walked.step_records[0].detail == "Case 20 of 20 holds: goes on to 'b'."
 
 
 def test_without_an_event_no_test_of_it_holds() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.rehearsal import MAX_FOOTPRINTS, Rehearsal, rehearse
+from journeys.steps.rehearsal import MAX_STEP_RECORDS, Rehearsal, rehearse
 from journeys.steps.results import Ended
 from tests.journeys.steps.contexts import ADA, NOW, context, course
 
@@ -18,7 +18,7 @@ OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 
 def told(rehearsal: Rehearsal) -> list[tuple[int, str, str]]:
     """Days since the start, step and detail."""
-    return [((step.at - NOW).days, step.footprint.step_id, step.footprint.detail) for step in rehearsal.steps]
+    return [((step.at - NOW).days, step.step_record.step_id, step.step_record.detail) for step in rehearsal.steps]
 
 
 def test_a_rehearsal_goes_the_whole_way_with_the_clock_moved_on() -> None:
@@ -39,7 +39,7 @@ def test_a_rehearsal_goes_the_whole_way_with_the_clock_moved_on() -> None:
 
 def test_later_steps_see_what_earlier_ones_wrote_and_the_context_stays_as_it_is() -> None:
     given = context()
-    request = rehearse(course(GRADE, HOOK), given).steps[1].footprint.request
+    request = rehearse(course(GRADE, HOOK), given).steps[1].step_record.request
     assert request is not None
     assert request.url == "https://example.com/pro%2B"
     assert (given.customer, given.now) == (ADA, NOW)
@@ -47,7 +47,7 @@ def test_later_steps_see_what_earlier_ones_wrote_and_the_context_stays_as_it_is(
 
 def test_a_rehearsal_of_an_endless_journey_is_stopped() -> None:
     rehearsal = rehearse(course({**DAY, "next": "day"}), context())
-    assert len(rehearsal.steps) == MAX_FOOTPRINTS
+    assert len(rehearsal.steps) == MAX_STEP_RECORDS
     assert rehearsal.steps[-1].at == NOW + timedelta(days=99) + timedelta(days=1)
     assert (rehearsal.ended, rehearsal.ending) == (None, "Stopped after 200 steps.")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
-from journeys.steps.results import Answered, Ended, Footprint, Send, TimeUp, WebhookRequest
+from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
 from journeys.steps.written import InvalidSteps
 from journeys.webhook_targets import parse_target
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
@@ -23,8 +23,8 @@ def webhook(url: str = "https://example.com/hook", **fields: Any) -> dict[str, A
     return {"id": "tell", "type": "webhook", "url": url, **fields}
 
 
-def begun(step: dict[str, Any], in_context: StepContext | None = None) -> Footprint:
-    return walk(course(step), in_context).footprints[0]
+def begun(step: dict[str, Any], in_context: StepContext | None = None) -> StepRecord:
+    return walk(course(step), in_context).step_records[0]
 
 
 def request_of(step: dict[str, Any], in_context: StepContext | None = None) -> WebhookRequest:
@@ -34,9 +34,9 @@ def request_of(step: dict[str, Any], in_context: StepContext | None = None) -> W
 
 
 def failure_of(step: dict[str, Any], in_context: StepContext | None = None) -> str:
-    footprint = begun(step, in_context)
-    assert (footprint.state, footprint.request) == ("failed", None)
-    return footprint.detail
+    step_record = begun(step, in_context)
+    assert (step_record.state, step_record.request) == ("failed", None)
+    return step_record.detail
 
 
 def named(name: str) -> StepContext:
@@ -64,8 +64,8 @@ def test_a_webhook_is_rendered_and_waits_for_its_result() -> None:
     )
     walked = walk(course(step))
     assert walked.stop == Send(step_id="tell")
-    assert walked.footprints == (
-        Footprint(
+    assert walked.step_records == (
+        StepRecord(
             step_id="tell",
             type="webhook",
             resumed=False,
@@ -205,7 +205,7 @@ def test_what_is_just_as_large_as_may_be_is_sent() -> None:
 def test_a_template_that_fails_names_its_place_and_the_walk_goes_on() -> None:
     step = webhook(body={"user": [{"name": "{{ customer.name | divided_by: 0 }}"}]})
     walked = walk(course(step, OUT))
-    assert walked.footprints[0].detail == (
+    assert walked.step_records[0].detail == (
         "The template of body.user[0].name failed: the filter divided_by cannot work with what it was given."
     )
     assert walked.stop == Ended(step_id="out", exited=True, reason="Enough.")
@@ -232,7 +232,7 @@ def test_a_webhook_that_cannot_be_rendered_ends_the_enrollment_where_failures_do
 )
 def test_the_final_result_decides_where_the_walk_goes_on(on_failure: str, ok: bool, state: str, stop: Ended) -> None:
     walked = walk(course(webhook(onFailure=on_failure), OUT), arrival=Answered(ok=ok, reason="It said 500."))
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == (state, True, "It said 500.")
     assert walked.stop == stop
 
