@@ -233,7 +233,7 @@ try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
-WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in the air at once
+WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in flight at once
 
 # How many days `manage.py prune` keeps what is over; 0: for ever.
 RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)

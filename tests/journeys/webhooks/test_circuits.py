@@ -153,7 +153,7 @@ def test_what_waits_for_an_open_circuit_is_not_overdue_until_a_probe_may_be_sent
     assert anything_overdue()
 
 
-def test_what_was_in_the_air_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
+def test_what_was_in_flight_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
     note(acme, "----------")
     let_time_pass(20)
     before = WebhookHost.objects.get().open_until

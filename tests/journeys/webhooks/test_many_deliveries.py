@@ -50,20 +50,20 @@ def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
         send(limits=Limits(), threads=8, seconds=1.4)
         assert len(fast.arrived) == 100
         assert max(request.at for request in fast.arrived) - began < 1.5  # before the slow one said a word
-        assert len(slow.arrived) == slow.most_in_the_air == 4  # of 8 threads
+        assert len(slow.arrived) == slow.most_in_flight == 4  # of 8 threads
 
 
 def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
     room = Room(32)
-    room.took_off("slow")
-    room.took_off("slow")
-    room.took_off("fast")
+    room.started("slow")
+    room.started("slow")
+    room.started("fast")
     assert list(room.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
-    room.landed("slow", seconds=1.1)
-    room.landed("fast", seconds=0.9)
+    room.finished("slow", seconds=1.1)
+    room.finished("fast", seconds=0.9)
     assert list(room.of_known_hosts()) == [("slow", 1, 3)]
-    assert (room.in_the_air, room.free) == (1, 31)
-    room.landed("slow", seconds=0.5)
+    assert (room.in_flight, room.free) == (1, 31)
+    room.finished("slow", seconds=0.5)
     assert list(room.of_known_hosts()) == []
 
 
@@ -87,12 +87,12 @@ def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Wo
     assert Counter(one.workspace_id for one in claimed) == {acme.id: 4, rival.id: 4}
 
 
-def test_hosts_with_nothing_in_the_air_come_first(acme: Workspace) -> None:
+def test_hosts_with_nothing_in_flight_come_first(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=50)
     standing(acme, "http://two.example/", number=1)
     room = Room(4)
     for _ in range(3):
-        room.took_off("one.example:80")
+        room.started("one.example:80")
     assert [one.host for one in claim_due(room)] == ["two.example:80"]
 
 
@@ -181,7 +181,7 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
     acme: Workspace, receiver: Receiver, settings: Settings
 ) -> None:
     [held, *others] = standing(acme, receiver.url(), number=5)
-    standing(acme, receiver.url("/slow/0.5"))  # keeps something in the air
+    standing(acme, receiver.url("/slow/0.5"))  # keeps something in flight
     locked, over = Event(), Event()
 
     def hold() -> None:
