@@ -22,7 +22,7 @@ from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import Fate, judge
+from journeys.webhooks.schedule import NextState, judge
 from journeys.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
@@ -136,10 +136,12 @@ class _Sender:
         patient = self._room.in_flight and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
         written = write_results(self._unwritten, wait=not patient)
         self._unwritten = list(written.held)
-        for fate, number in written.fates.items():
-            metric_counters.count(WEBHOOKS, fate.name.lower(), by=number)
-        log.info("webhooks_sent", **{fate.name.lower(): written.fates[fate] for fate in Fate})
-        return Sent(attempts=written.fates.total(), somebody_walks=written.somebody_walks)
+        for next_state, number in written.next_states.items():
+            metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)
+        log.info(
+            "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
+        )
+        return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
 
 
 def _signed(claimed: Claimed, *, now: datetime) -> Request:

@@ -15,7 +15,7 @@ from journeys.webhooks.claims import anything_overdue, claim_due
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import DeliveryVerdict, Fate
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
 from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
@@ -181,10 +181,10 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     [probe] = claim_due(Room(32))
     enrollment = WebhookDelivery.objects.get(id=probe.id).enrollment
     Customer.objects.filter(id=enrollment.customer_id).delete()
-    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     written = write_results([Result(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
-    assert written.fates.total() == len(written.held) == 0
+    assert written.next_states.total() == len(written.held) == 0
     assert not WebhookHost.objects.exists()
     assert len(claim_due(Room(32))) == 2
 

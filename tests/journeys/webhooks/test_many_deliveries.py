@@ -21,7 +21,7 @@ from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import DeliveryVerdict, Fate
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
@@ -136,11 +136,13 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
     WebhookDelivery.objects.filter(id=claimed[0].id).update(due_at=timezone.now() - timedelta(seconds=1))
     claimed += claim_due(Room(8))
     assert claimed[0].id == claimed[2].id
-    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     first, other, second = (Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed)
-    second = replace(second, outcome=replace(outcome, status=500), verdict=replace(verdict, fate=Fate.FAILED))
-    assert write_results([first, other, second], wait=True).fates == {Fate.DELIVERED: 2}
+    second = replace(
+        second, outcome=replace(outcome, status=500), verdict=replace(verdict, next_state=NextState.FAILED)
+    )
+    assert write_results([first, other, second], wait=True).next_states == {NextState.DELIVERED: 2}
     assert list(WebhookDelivery.objects.values_list("state", "attempts")) == [("delivered", 1)] * 2
     assert WebhookAttempt.objects.count() == 2
 
@@ -148,8 +150,8 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
 def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=11)
     claimed = [*claim_due(Room(32))]
-    well = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
-    ill = DeliveryVerdict(fate=Fate.FAILED, reason="Answered 500.")
+    well = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
+    ill = DeliveryVerdict(next_state=NextState.FAILED, reason="Answered 500.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     first = Result(claimed=claimed[0], outcome=outcome, verdict=well)
     failed = [Result(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
@@ -212,14 +214,14 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     with CaptureQueriesContext(connection) as captured:
         claimed = claim_due(Room(2 * number))
     assert (len(claimed), len(captured)) == (number, 1)
-    fates = [(200, Fate.DELIVERED), (500, Fate.RETRIED)]
+    next_states = [(200, NextState.DELIVERED), (500, NextState.RETRIED)]
     results = [
         Result(
             claimed=one,
             outcome=Outcome(at=timezone.now(), milliseconds=1, status=status),
-            verdict=DeliveryVerdict(fate=fate, reason="As told.", seconds=5.0),
+            verdict=DeliveryVerdict(next_state=next_state, reason="As told.", seconds=5.0),
         )
-        for one, (status, fate) in zip(claimed, cycle(fates), strict=False)
+        for one, (status, next_state) in zip(claimed, cycle(next_states), strict=False)
     ]
     with CaptureQueriesContext(connection) as captured:
         write_results(results, wait=False)
