@@ -15,7 +15,7 @@ from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
 from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
-from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
 from journeys.steps.written import WrittenStep
 
@@ -60,7 +60,7 @@ class Moment:
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
         """Raises StepFailed where the text gives no moment, or one in more than ten years."""
-        text = written(self.text, rendering).strip()
+        text = render_text(self.text, rendering).strip()
         moment = parse_instant(text)
         if moment is None:
             given = "no time in ISO 8601" if text else "nothing"

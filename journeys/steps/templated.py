@@ -90,7 +90,7 @@ def _read(step: WrittenStep, part: Part) -> Any:
     return part.value
 
 
-def written(text: str | TemplatedText, rendering: Rendering) -> str:
+def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
     """The text, rendered where it is to be. Raises StepFailed."""
     return text if isinstance(text, str) else text.render(rendering)
 
