@@ -60,6 +60,25 @@ FROM trigger, clock
 """
 
 
+# The end of a statement that queues customers one by one: a trigger, its one job and its chunk for each row of `entry`.
+QUEUE_EACH = """
+jobs AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM entry ORDER BY place
+), triggers AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id,
+           to_timestamp(queued_ms / 1000.0)
+    FROM entry
+), chunks AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM entry ORDER BY place
+)
+"""
+
+
 def queue_jobs(
     *,
     workspace_id: str,
