@@ -14,7 +14,7 @@ from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
 from journeys.models import EnrollmentJob
-from journeys.queueing import QUEUE_EACH
+from journeys.queueing.inserts import QUEUE_EACH
 from journeys.steps.events import EventPattern
 
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.queueing import QUEUE_EACH, QueuedTrigger, past_taken_ids
+from journeys.queueing.inserts import QUEUE_EACH, QueuedTrigger, past_taken_ids
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
 
@@ -22,7 +22,7 @@ class QueueingOutcome:
     trigger: QueuedTrigger | None
 
 
-# As in `queueing`, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
+# As in audience.py, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
 # there, or the customer is on the call's list of exclusions.
 _QUEUE = """
 WITH clock AS (
