@@ -6,10 +6,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from engage.compact_json import json_bytes
 from engage.documents import Part
-from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
@@ -18,7 +17,6 @@ from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
 MAX_LINKS = 20
-MAX_PROPERTIES_BYTES = 64 * KIB
 _NO_PROPERTIES = TemplatedJson({}, constant=True)
 
 
@@ -57,8 +55,10 @@ class TrackEvent:
 
 def _require_small(properties: Any) -> None:
     size = json_bytes(properties)
-    if size > MAX_PROPERTIES_BYTES:
-        raise StepFailed(f"The event's properties are {size} bytes of JSON; the maximum is {MAX_PROPERTIES_BYTES}.")
+    if size > MAX_EVENT_PROPERTIES_BYTES:
+        raise StepFailed(
+            f"The event's properties are {size} bytes of JSON; the maximum is {MAX_EVENT_PROPERTIES_BYTES}."
+        )
 
 
 def _in_words(tracked: TrackedEvent) -> str:
@@ -84,6 +84,6 @@ def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
     part.members()
     properties = read_json(step, part, deepest=STORED_DEPTH)
     size = json_bytes(part.value)
-    if size > MAX_PROPERTIES_BYTES:
-        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_PROPERTIES_BYTES}.")
+    if size > MAX_EVENT_PROPERTIES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_EVENT_PROPERTIES_BYTES}.")
     return properties
