@@ -18,6 +18,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F, Func, IntegerField, QuerySet
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
+from customers.identifier_rules import SPELLINGS
 from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
@@ -31,7 +32,7 @@ _ATTEMPTS = 20
 _LARGE_BYTES = 2048 * KIB
 _FEW = 20
 _PROFILE_SIZE = Func(F("attributes"), function="pg_column_size", output_field=IntegerField())
-_IDENTIFIERS = ("external_id", "email", "phone", "user_id")
+_IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field.
 _UPDATE = """
     UPDATE customers_customer AS customer
