@@ -13,7 +13,7 @@ from customers.audience import Audience
 from engage.envelope import success
 from engage.long_answers import long_answer
 from engage.replays import once_per_key
-from engage.views import ServerView
+from engage.views import LookupView, ServerView
 from journeys import answers, schema
 from journeys.cancellation import cancel_job
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
@@ -110,11 +110,8 @@ class TriggerView(ServerView):
         return long_answer(dry_run_pieces(run))
 
 
-class JobView(ServerView):
+class JobView(LookupView):
     """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
-
-    policy = "lookup"
-    limit_factor = 10
 
     @schema.describe_job
     def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
@@ -129,11 +126,8 @@ class JobView(ServerView):
         return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
 
-class TriggerStateView(ServerView):
+class TriggerStateView(LookupView):
     """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}`"""
-
-    policy = "lookup"
-    limit_factor = 10
 
     @schema.describe_trigger_state
     def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
