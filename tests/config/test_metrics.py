@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from engage.metric_counters import metric_counters
 from engage.models import Workspace
-from journeys.models import Chunk, Enrollment, WebhookDelivery, WebhookHost
+from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.factories import ApiKeyFactory, CustomerFactory
 from tests.one_of_everything import one_of_everything
 
 pytestmark = pytest.mark.django_db
@@ -126,10 +126,9 @@ def test_a_scrape_costs_three_statements_whatever_waits(acme: Workspace, django_
 # What was counted ----------------------------------------------------------------------------------------------------
 
 
-def test_decisions_by_result(server: ServerClient, acme: Workspace) -> None:
+def test_decisions_by_result(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     CustomerFactory.create(workspace=acme, external_id="bob")
-    journey = JourneyFactory.create(workspace=acme)
     for names in (["ada", "bob"], ["ada"]):
         data(trigger(server, journey, {"external_ids": names}))
         let_workers_decide()

@@ -13,7 +13,7 @@ from engage.models import Workspace
 from engage.parsing import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.factories import JourneyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,11 +24,6 @@ def in_chunks(server: ServerClient, path: str, body: bytes) -> tuple[int, Any]:
     statuses: list[str] = []
     answer = b"".join(application(environ, lambda status, _headers: statuses.append(status)))
     return int(statuses[0].split()[0]), json.loads(answer)
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada")
 
 
 def test_a_trigger_in_chunks_is_queued(server: ServerClient, acme: Workspace, ada: Customer) -> None:

@@ -14,7 +14,7 @@ from journeys.progress import count_by_result, count_jobs
 from journeys.queueing import audience
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.factories import CustomerFactory, crowd
 
 NUMBER = 1_000  # two chunks
 
@@ -27,11 +27,6 @@ def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def names(acme: Workspace) -> list[str]:
     return crowd(acme, NUMBER)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 @pytest.fixture
