@@ -8,13 +8,13 @@ from typing import Any
 
 from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
+from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
 from customers.models import Event
 from engage.compact_json import json_bytes_of_members
 from engage.errors import InvalidRequest, Refusal
 from engage.models import App
-from engage.sizes import KIB
 
-MAX_MAPPED_BYTES = 64 * KIB
+MAX_MAPPED_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also where the map makes attributes
 
 
 class SubmitType(StrEnum):

@@ -99,7 +99,7 @@ describe_action = SdkCall(
     },
     answers=[
         Answer(
-            data=ClosedData | EventData | ProfileData | LinkData,
+            data=answers.ActionData,
             description="It is done and recorded.",
             examples={
                 "Close": (answers.CLOSED_MESSAGE, ClosedData(closed=True)),

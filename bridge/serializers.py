@@ -8,7 +8,7 @@ from bridge.actions import Action, action_type
 from bridge.capture import SubmitAction, SubmitType, submit_type
 from bridge.interactions import Call
 from bridge.models import Interaction
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
 from engage.fields import BodySerializer, ObjectField, TextField
@@ -48,7 +48,9 @@ class ActionDataBody(BodySerializer):
     """What the button does; nothing for `close` and `link`."""
 
     eventName = _event_name()
-    eventProperties = ObjectField(required=False, help_text="`track_event`: property name to value.")
+    eventProperties = ObjectField(
+        required=False, max_bytes=MAX_EVENT_PROPERTIES_BYTES, help_text="`track_event`: property name to value."
+    )
     profileAttributes = ObjectField(
         required=False, help_text="`update_profile`: attribute name to value, null to delete one; required for that."
     )

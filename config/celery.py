@@ -23,8 +23,8 @@ from django.db import close_old_connections
 
 from config.loaded_code import spare_the_loaded
 from config.reconnecting import PauseBeforeConnecting
+from engage.metric_counters import metric_counters
 from engage.request_log import configure_logging
-from engage.tallies import tallies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
@@ -56,7 +56,7 @@ def _share_memory_with_the_child(**_: Any) -> None:
 @worker_process_shutdown.connect
 def _send_last_counts(**_: Any) -> None:
     """A child of the worker ends without Python's own farewells."""
-    tallies.send_last()
+    metric_counters.send_last()
 
 
 @task_prerun.connect

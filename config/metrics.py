@@ -14,8 +14,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
 from engage.authentication import Unauthorized
 from engage.envelope import plain_failure
+from engage.metric_counters import (
+    BUCKETS,
+    DECISIONS,
+    LIMITS_ALONE,
+    MICROSECONDS,
+    REQUESTS,
+    SUM,
+    WEBHOOKS,
+    Name,
+    all_counts,
+    metric_counters,
+)
 from engage.redis_availability import REDIS_FAILURES
-from engage.tallies import BUCKETS, DECISIONS, LIMITS_ALONE, REQUESTS, SUM, WEBHOOKS, Name, all_counts, tallies
 from journeys.backlog import COUNTED_AT_MOST, Backlog, backlog
 
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"
@@ -55,7 +66,7 @@ def _backlog() -> Backlog | None:
 
 
 def _counts() -> Mapping[Name, int] | None:
-    tallies.send()
+    metric_counters.send()
     try:
         return all_counts()
     except REDIS_FAILURES:
@@ -108,5 +119,5 @@ def _request_times(counts: Mapping[Name, int]) -> Iterator[Sample]:
             labels=dict(zip(("method", "route", "status"), kind, strict=True)),
             bounds=BUCKETS,
             counts=[counts.get((REQUESTS, *kind, str(place)), 0) for place in range(len(BUCKETS) + 1)],
-            total=counts.get((REQUESTS, *kind, SUM), 0) / 1_000_000,
+            total=counts.get((REQUESTS, *kind, SUM), 0) / MICROSECONDS,
         )

@@ -65,7 +65,7 @@ CACHES = {
     # Nothing is kept: only the admin's search would, and what staff search for are people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "counters": {
-        "BACKEND": "engage.counters.CounterCache",
+        "BACKEND": "engage.limit_counters.CounterCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
     },
@@ -81,7 +81,7 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "config.pages.PagesConfig",  # django.contrib.admin
+    "config.admin_app.AdminAppConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -111,10 +111,10 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.content_security.ContentSecurityMiddleware",
-    "engage.admin.dead_ends.UnusableValueMiddleware",
+    "engage.admin.error_pages.UnusableValueMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
-CSRF_FAILURE_VIEW = "engage.admin.dead_ends.answer_out_of_date"
+CSRF_FAILURE_VIEW = "engage.admin.error_pages.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]
@@ -179,7 +179,7 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
-    "COMMAND": {"search_callback": "engage.admin.anywhere.find_anywhere"},
+    "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
 }
 
@@ -247,7 +247,7 @@ try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
-WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in the air at once
+WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in flight at once
 
 # How many days `manage.py prune` keeps what is over; 0: for ever.
 RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)

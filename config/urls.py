@@ -5,8 +5,8 @@ from django.urls import include, path
 
 from config.documentation import DocumentationView, SchemaView
 from config.health import livez, readyz
+from config.landing import ElsewhereView, LandingView
 from config.metrics import metrics
-from config.signposts import ElsewhereView, FrontDoorView
 
 admin.autodiscover()
 
@@ -16,7 +16,7 @@ urlpatterns = [
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
-    path("", FrontDoorView.as_view()),
+    path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),
     path("api/v1/docs/", ElsewhereView.as_view(address="/api/v1/docs")),
@@ -28,6 +28,6 @@ urlpatterns = [
 ]
 
 handler400 = "engage.envelope.answer_bad_request"
-handler403 = "engage.admin.dead_ends.answer_forbidden"
-handler404 = "engage.admin.dead_ends.answer_not_found"
-handler500 = "engage.admin.dead_ends.answer_server_error"
+handler403 = "engage.admin.error_pages.answer_forbidden"
+handler404 = "engage.admin.error_pages.answer_not_found"
+handler500 = "engage.admin.error_pages.answer_server_error"

@@ -1,3 +1,6 @@
-"""What an event may be called. The same rule for whoever records events or waits for them."""
+"""What an event may be called and hold. The same rules for whoever records events, keeps them or waits for them."""
+
+from engage.sizes import KIB
 
 MAX_EVENT_NAME_LENGTH = 255
+MAX_EVENT_PROPERTIES_BYTES = 64 * KIB  # of JSON

@@ -1,7 +1,9 @@
-"""How long an identifier may be, and what it is, by its column: the same for whoever reads, keeps or describes one."""
+"""How identifiers are spelled, how long they may be and what they are, by their columns: the same for everybody."""
 
 from typing import Final
 
+# In the interface and in files; in the order in which a server's call trusts them.
+SPELLINGS: Final = {"external_id": "external_id", "email": "email", "phone": "phone", "user_id": "userId"}
 LONGEST: Final = {"external_id": 255, "email": 254, "phone": 64, "user_id": 255}
 DESCRIPTIONS: Final = {
     "external_id": "The customer's id in your own system.",

@@ -6,19 +6,15 @@ from typing import Final
 
 from django.db.models import Q, QuerySet
 
+from customers.identifier_rules import SPELLINGS
 from customers.identity import Identifiers
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 
 # A customer's field to its name in the interface; in the order in which a server's call trusts them.
-IDENTIFIER_NAMES: Final = {
-    "id": "customerId",
-    "external_id": "external_id",
-    "email": "email",
-    "phone": "phone",
-    "user_id": "userId",
-}
+IDENTIFIER_NAMES: Final = {"id": "customerId", **SPELLINGS}
+NOBODY_NAMED = f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}."
 
 
 class CustomerNotFound(Refusal):

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.identifier_rules import LONGEST
 from engage.models import Workspace, key_validator
 from engage.object_ids import ObjectIdField
@@ -106,7 +107,7 @@ class Event(models.Model):
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=MAX_EVENT_NAME_LENGTH)
     properties = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     source = models.CharField(max_length=20, choices=Source.choices)
     chain = models.PositiveSmallIntegerField(

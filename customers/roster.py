@@ -7,7 +7,7 @@ from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from customers.identity import Identifiers
-from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
+from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.models import Customer
 from engage.compact_json import same_json
 from engage.errors import MissingParameter, Refusal
@@ -81,7 +81,7 @@ class Roster:
     def _meant_by(self, data: CustomerData) -> Customer | None:
         sent = data.sent()
         if not sent:
-            raise MissingParameter(f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}.")
+            raise MissingParameter(NOBODY_NAMED)
         found = {field: known for field, value in sent.items() if (known := self._by_identifier.get((field, value)))}
         if "id" in sent and "id" not in found:
             raise CustomerNotFound(

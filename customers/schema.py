@@ -3,7 +3,7 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers import answers, examples
-from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
+from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.membership import SegmentNotFound
 from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, CustomerBody, IdentifiersBody, MembersBody
 from customers.upsert import TooManyAtOnce
@@ -51,7 +51,7 @@ of trust is `customerId`, `external_id`, `email`, `phone`, `userId`.
         ),
     ],
     refusals=[
-        MissingParameter(f"Send at least one of {', '.join(_NAMES)}."),
+        MissingParameter(NOBODY_NAMED),
         WorkspaceNotFound(),
         _NOT_FOUND,
         examples.CONFLICT,

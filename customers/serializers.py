@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from customers.identifier_rules import DESCRIPTIONS, LONGEST
 from customers.identity import Identifiers, identifiers_of
-from customers.lookup import IDENTIFIER_NAMES, Reference
+from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
@@ -93,7 +93,7 @@ def read_reference(values: Mapping[str, Any]) -> Reference:
     """
     named = CustomerData(customer_id=values.get("customerId"), known_by=identifiers_of(values), attributes={}).sent()
     if not named:
-        raise MissingParameter(f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}.")
+        raise MissingParameter(NOBODY_NAMED)
     field, value = next(iter(named.items()))
     return Reference(field, value)
 

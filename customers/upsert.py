@@ -19,6 +19,7 @@ from django.db.models import Func, IntegerField, QuerySet, TextField
 from django.db.models.functions import Cast
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
+from customers.identifier_rules import SPELLINGS
 from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
@@ -32,7 +33,7 @@ _ATTEMPTS = 20
 _LARGE_BYTES = 2048 * KIB
 _FEW = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
-_IDENTIFIERS = ("external_id", "email", "phone", "user_id")
+_IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field.
 _UPDATE = """
     UPDATE customers_customer AS customer

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from engage.tallies import REQUESTS, tallies
+from engage.metric_counters import REQUESTS, metric_counters
 
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})
 
@@ -24,7 +24,7 @@ class RequestTimesMiddleware:
         started = time.perf_counter()
         response = self.get_response(request)
         match = request.resolver_match
-        tallies.observe(
+        metric_counters.observe(
             REQUESTS,
             request.method if request.method in _METHODS else "other",
             match.route if match else "none",

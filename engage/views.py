@@ -19,6 +19,8 @@ from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTE
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
 
+_READS_PER_CALL = 10  # how many calls that read there may be for one that writes
+
 
 class WorkspaceNotFound(Refusal):
     """There is no such workspace, or it is another one than the key's: nobody learns which."""
@@ -109,10 +111,17 @@ class ServerView(_LimitedView):
         return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
 
 
+class LookupView(ServerView):
+    """Tells what became of something: whoever waits for it asks more than once."""
+
+    policy = "lookup"
+    limit_factor = _READS_PER_CALL
+
+
 class WorkspaceView(ServerView):
     """A call about one workspace, by a key of that workspace. All else is looked at after that."""
 
-    limit_factor = 10
+    limit_factor = _READS_PER_CALL
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

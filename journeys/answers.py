@@ -8,7 +8,7 @@ from engage.envelope import Success
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.times import Instant, iso_utc, iso_utc_or_none
-from journeys.lookups import JobState, TriggerState
+from journeys.job_states import JobState, TriggerState
 from journeys.models import EnrollmentJob
 from journeys.trigger import Excluded, QueuedMany, QueuedOne
 

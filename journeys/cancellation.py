@@ -9,10 +9,10 @@ from django.db.models.functions import Now
 
 from customers.models import Customer
 from engage.errors import Refusal
-from engage.tallies import DECISIONS, tallies
+from engage.metric_counters import DECISIONS, metric_counters
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import parse_job_id
-from journeys.lookups import JobNotFound, JobState, job_state
+from journeys.job_states import JobNotFound, JobState, job_state
 from journeys.models import EnrollmentJob
 
 CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."
@@ -49,7 +49,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
             forget_payloads_of_erased(jobs.values_list("trigger_id", flat=True))
         job = job_state(workspace_id=workspace_id, job_id=job_id)
     if cancelled:
-        tallies.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)
+        metric_counters.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)
     if job.status != EnrollmentJob.Status.CANCELLED:
         raise JobAlreadyDecided(f"The job is not queued any more: its result is {job.result!r}. {job.reason}")
     return job

@@ -16,8 +16,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from engage.tallies import DECISIONS, tallies
-from journeys.failures import pause_after, why_given_up
+from engage.metric_counters import DECISIONS, metric_counters
+from journeys.failures import PUT_OFF, pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import job_id
 from journeys.models import Chunk, EnrollmentJob
@@ -132,9 +132,8 @@ def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
 
 
 _PUT_OFF = """
-UPDATE journeys_chunk SET error = %s, attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'
-WHERE id = %s
-"""
+UPDATE journeys_chunk SET error = %s, {put_off} WHERE id = %s
+""".replace("{put_off}", PUT_OFF)
 
 
 def put_off(chunk: ClaimedChunk, *, error: str) -> None:
@@ -159,7 +158,7 @@ def give_up(chunk: ClaimedChunk) -> None:
         )
         forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
-    tallies.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
+    metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 
 
 @dataclass(frozen=True, kw_only=True)

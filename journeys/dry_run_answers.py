@@ -13,8 +13,8 @@ from engage.times import Instant, iso_utc
 from journeys.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
 from journeys.redaction import url_without_secrets, without_secrets
-from journeys.steps.outcomes import Footprint, WebhookRequest
 from journeys.steps.rehearsal import Rehearsal
+from journeys.steps.results import StepRecord, WebhookRequest
 
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
 
@@ -156,7 +156,7 @@ def tried_data(one: Tried) -> TriedData:
 
 def rehearsal_data(rehearsal: Rehearsal) -> RehearsalData:
     return {
-        "steps": [_step(step.at, step.footprint) for step in rehearsal.steps],
+        "steps": [_step(step.at, step.step_record) for step in rehearsal.steps],
         "end": {"state": _end_state(rehearsal), "reason": rehearsal.ending},
     }
 
@@ -167,17 +167,17 @@ def _end_state(rehearsal: Rehearsal) -> Literal["completed", "exited", "unfinish
     return "exited" if rehearsal.ended.exited else "completed"
 
 
-def _step(at: datetime, footprint: Footprint) -> RehearsedStepData:
-    request, tracked = footprint.request, footprint.tracked
+def _step(at: datetime, step_record: StepRecord) -> RehearsedStepData:
+    request, tracked = step_record.request, step_record.tracked
     return {
         "at": iso_utc(at),
-        "stepId": footprint.step_id,
-        "type": footprint.type,
-        "state": footprint.state,
-        "detail": footprint.detail,
-        "missing": list(footprint.missing),
+        "stepId": step_record.step_id,
+        "type": step_record.type,
+        "state": step_record.state,
+        "detail": step_record.detail,
+        "missing": list(step_record.missing),
         "request": _request(request) if request else None,
-        "writes": footprint.writes,
+        "writes": step_record.writes,
         "event": RehearsedEventData(eventName=tracked.name, eventProperties=tracked.properties) if tracked else None,
     }
 

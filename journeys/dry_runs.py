@@ -17,8 +17,8 @@ from journeys.entry_decisions import decide_jobs
 from journeys.entry_rules import Decision
 from journeys.models import Journey, JourneyRevision
 from journeys.revisions import courses_of
+from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.rehearsal import Rehearsal, rehearse
-from journeys.steps.scene import Occurrence, Scene
 from journeys.trigger import JourneyNotFound, Recipient, require_api_trigger
 from journeys.waiting_jobs import supposed_jobs
 
@@ -108,7 +108,7 @@ def rehearse_journey(
     There is no enrollment, so its id is made of zeros.
     """
     revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
-    scene = Scene(
+    context = StepContext(
         journey_id=journey.id,
         journey_name=journey.name,
         enrollment_id=_NO_ENROLLMENT,
@@ -125,7 +125,7 @@ def rehearse_journey(
         chain=0,
         now=now,
     )
-    return rehearse(courses_of([revision_id]).of(revision_id), scene)
+    return rehearse(courses_of([revision_id]).of(revision_id), context)
 
 
 def _journey(workspace_id: str, journey_id: str) -> Journey:

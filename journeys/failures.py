@@ -23,6 +23,11 @@ def pause_after(attempts: str) -> str:
     return f"CASE WHEN {attempts} < {MAX_ATTEMPTS} THEN interval '1 second' * power(2, {attempts} - 1) ELSE '0' END"
 
 
+# SQL for what failed alone, where that may be no fault of it: the attempt does not count, but one is kept, so that it
+# goes on to be tried alone.
+PUT_OFF = "attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'"
+
+
 def why_given_up(error: str, *, at: str) -> str:
     """Why something that was tried MAX_ATTEMPTS times has failed for good.
 

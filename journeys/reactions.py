@@ -13,8 +13,8 @@ from django.db import connection
 from customers.events import NewEvent, record_events
 from customers.fragment import Fragment, compose
 from engage.errors import Refusal
-from journeys.event_entries import QueuedEntry, queue_entries, starts_nothing
 from journeys.exits import EnrollmentExit, exit_enrollments
+from journeys.queueing.by_event import QueuedEntry, queue_entries, starts_nothing
 from journeys.revisions import Courses, courses_of
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS

@@ -17,9 +17,7 @@ EXISTS (
 )
 """
 
-STEP_RUNS = Prunable(
-    what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED
-)  # fmt: skip
+STEP_RUNS = Prunable(what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED)
 
 # Their attempts go with them. Staff may have asked to send one again.
 DELIVERIES = Prunable(

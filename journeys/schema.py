@@ -12,7 +12,7 @@ from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.cancellation import JobAlreadyDecided
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
-from journeys.lookups import JobNotFound, TriggerNotFound
+from journeys.job_states import JobNotFound, TriggerNotFound
 from journeys.serializers import BULK, DRY_RUN, NOBODY_NAMED, SINGLE, TriggerBody
 from journeys.trigger import InvalidJourneyType, JourneyNotFound, Recipient
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 from django.db import connection, transaction
 
-from engage.tallies import DECISIONS, tallies
+from engage.metric_counters import DECISIONS, metric_counters
 from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entry_rules import Decision, Verdict
@@ -51,7 +51,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
             forget_payloads_of_erased(gone)
         remove_chunks(chunks)
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
-        tallies.count(DECISIONS, verdict.value, by=number)
+        metric_counters.count(DECISIONS, verdict.value, by=number)
     _log_decisions(outcome)
     return Settled(
         decided=len(outcome.decisions),

@@ -21,8 +21,9 @@ from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id, job_ids
 from journeys.models import Journey
-from journeys.queueing import QueuedTrigger, pages_of_customer_ids, queue_jobs, queued_customer_ids
-from journeys.queueing_one import IdentifyingColumn, queue_one
+from journeys.queueing.audience import pages_of_customer_ids, queue_jobs, queued_customer_ids
+from journeys.queueing.inserts import QueuedTrigger
+from journeys.queueing.single import IdentifyingColumn, queue_one
 
 # Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
 _MOST_WAKEUPS = 16

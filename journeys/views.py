@@ -13,12 +13,12 @@ from customers.audience import Audience
 from engage.envelope import success
 from engage.long_answers import long_answer
 from engage.replays import once_per_key
-from engage.views import ServerView
+from engage.views import LookupView, ServerView
 from journeys import answers, schema
 from journeys.cancellation import cancel_job
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
 from journeys.dry_runs import try_many, try_one
-from journeys.lookups import JobNotFound, TriggerNotFound, job_state, trigger_state
+from journeys.job_states import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
 
@@ -110,11 +110,8 @@ class TriggerView(ServerView):
         return long_answer(dry_run_pieces(run))
 
 
-class JobView(ServerView):
+class JobView(LookupView):
     """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
-
-    policy = "lookup"
-    limit_factor = 10
 
     @schema.describe_job
     def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
@@ -129,11 +126,8 @@ class JobView(ServerView):
         return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
 
-class TriggerStateView(ServerView):
+class TriggerStateView(LookupView):
     """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}`"""
-
-    policy = "lookup"
-    limit_factor = 10
 
     @schema.describe_trigger_state
     def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:

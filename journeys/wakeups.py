@@ -14,7 +14,7 @@ import structlog
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from engage.errands import Errand
+from engage.background import BackgroundCall
 from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
 from engage.request_log import beginning_request_id, current_request_id
 from journeys.reactions import Reaction
@@ -67,7 +67,7 @@ def _wake_single_lane(first: _FirstOfBurst) -> None:
         redis_availability.note_failure(purpose="wake-ups", error=error)
 
 
-_single_lane = Errand(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SECONDS)
+_single_lane = BackgroundCall(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SECONDS)
 
 
 def wake_now() -> None:

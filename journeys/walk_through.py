@@ -16,9 +16,9 @@ from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from journeys.dry_runs import Tried, rehearse_journey, try_customers
 from journeys.models import Journey
+from journeys.steps.context import Occurrence
 from journeys.steps.events import EventPattern
 from journeys.steps.rehearsal import Rehearsal
-from journeys.steps.scene import Occurrence
 
 
 class UnknownJourney(Refusal):

@@ -69,10 +69,8 @@ def _host(parts: SplitResult) -> str:
             return str(IPv6Address("scoped" if "%" in host else host))
         except AddressValueError:
             raise RefusedRequest("The URL's host is no IPv6 address.") from None
-    try:
-        name = host.encode("idna").decode("ascii").lower().removesuffix(".")
-    except UnicodeError:
-        name = ""
-    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+    name = host.removesuffix(".")
+    # To lower some letters beyond ASCII makes ASCII of them.
+    if not parts.netloc.isascii() or len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise RefusedRequest("The URL's host is no name and no address.")
     return name

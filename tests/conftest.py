@@ -1,4 +1,4 @@
-"""What every test may ask for: two workspaces, their keys and apps, and clients that speak HTTP as they do."""
+"""What every test may ask for: two workspaces with keys and apps, clients that speak HTTP as they do, what Acme has."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,13 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
 from config.loaded_code import load_without_collecting, spare_the_loaded
+from customers.models import Customer
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from journeys import wakeups
+from journeys.models import Journey
 from tests.clients import SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, AppFactory, WorkspaceFactory
+from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
 
 
 def pytest_sessionstart() -> None:
@@ -56,7 +58,7 @@ def redis_is_away(settings: Settings) -> None:
     """Nobody listens where Redis should be."""
     nowhere = "redis://127.0.0.1:1/0"
     settings.REDIS_URL = nowhere
-    counters = {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}
+    counters = {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": nowhere}
     settings.CACHES = {**settings.CACHES, "counters": counters}
 
 
@@ -69,6 +71,17 @@ def acme(db: None) -> Workspace:
 def rival(db: None) -> Workspace:
     """The second tenant, whose things nobody of Acme may see or touch."""
     return WorkspaceFactory.create(key="rival", name="Rival")
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    """Entered by API, without steps."""
+    return JourneyFactory.create(workspace=acme)
+
+
+@pytest.fixture
+def ada(acme: Workspace) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id="ada")
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ class Receiver:
 
     def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         self.arrived: list[Arrived] = []
-        self.in_the_air = self.most_in_the_air = 0
+        self.in_flight = self.most_in_flight = 0
         self.closing = False
         self._lock = Lock()
         self.address = address
@@ -80,8 +80,8 @@ class Receiver:
 
     def count(self, change: int) -> None:
         with self._lock:
-            self.in_the_air += change
-            self.most_in_the_air = max(self.most_in_the_air, self.in_the_air)
+            self.in_flight += change
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
 
 
 class _Server(ThreadingHTTPServer):

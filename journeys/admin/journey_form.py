@@ -5,10 +5,10 @@ from typing import Any, cast
 from django import forms
 
 from engage.admin.json_field import JsonField
-from journeys.design import JourneyChanges, refusals_of
+from journeys.authoring import JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 
-_SAID = (
+_JOURNEY_FIELDS = (
     "name",
     "trigger_type",
     "event_name",
@@ -18,7 +18,7 @@ _SAID = (
     "allow_reenrollment",
     "entry_conditions",
 )
-_SAID_OF_THE_WAY = ("steps", "exit_on")
+_REVISION_FIELDS = ("steps", "exit_on")
 # For what was refused at its own field, so that the other fields are checked all the same.
 _STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
 
@@ -53,13 +53,13 @@ class JourneyForm(forms.ModelForm[Journey]):
 
     class Meta:
         model = Journey
-        fields = ("workspace", "key", *_SAID)
+        fields = ("workspace", "key", *_JOURNEY_FIELDS)
         help_texts = {"active": "Switched off, it takes nobody in any more; customers who are inside go on."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision)
-        self.initial.update(current.values(*_SAID_OF_THE_WAY).first() or {})
+        self.initial.update(current.values(*_REVISION_FIELDS).first() or {})
 
     def clean_steps(self) -> Any:
         steps = self.cleaned_data["steps"]
@@ -69,19 +69,21 @@ class JourneyForm(forms.ModelForm[Journey]):
         super().clean()
         if "trigger_type" in self.errors:
             return
-        said = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
-        way = {name: said.pop(name, None) for name in _SAID_OF_THE_WAY}
-        for refusal in refusals_of(Journey(**said), **way):
+        values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
+        content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
+        for refusal in refusals_of(Journey(**values), **content):
             if refusal.field not in self.errors:
                 self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 
     def changes(self) -> JourneyChanges:
         """What the form says of the journey; of one that is there, what was edited."""
-        said = {name: self.cleaned_data[name] for name in (*_SAID, *_SAID_OF_THE_WAY)}
-        return cast("JourneyChanges", {name: said[name] for name in said.keys() - self._left_alone().keys()})
+        values = {name: self.cleaned_data[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
+        return cast("JourneyChanges", {name: values[name] for name in values.keys() - self._left_alone().keys()})
 
     def _left_alone(self) -> dict[str, Any]:
         """What nobody edited of a journey that is there, as it is now."""
         if "key" in self.fields:  # which only a new one is given
             return {}
-        return {name: self.initial[name] for name in (*_SAID, *_SAID_OF_THE_WAY) if name not in self.changed_data}
+        return {
+            name: self.initial[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS) if name not in self.changed_data
+        }

@@ -12,7 +12,7 @@ from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, C
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
-from journeys.design import save_journey
+from journeys.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
 

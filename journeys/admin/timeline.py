@@ -14,7 +14,7 @@ from unfold.utils import display_for_value
 
 from engage.admin.columns import badge, linked_fields, shown
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
-from journeys.enrollments.lookup import RecordedStep, history_page
+from journeys.enrollments.states import RecordedStep, history_page
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 

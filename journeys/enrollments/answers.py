@@ -8,7 +8,7 @@ from engage.object_ids import ObjectId
 from engage.paging import written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
-from journeys.enrollments.lookup import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
+from journeys.enrollments.states import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
 from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 

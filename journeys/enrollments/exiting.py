@@ -9,7 +9,7 @@ from django.db import transaction
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
-from journeys.enrollments.lookup import EnrollmentNotFound, EnrollmentState, enrollment_state
+from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, enrollment_state
 from journeys.exits import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment
 

@@ -11,8 +11,8 @@ from engage.schema.responses import Answer
 from engage.views import WorkspaceNotFound
 from journeys.enrollments import answers, examples
 from journeys.enrollments.exiting import EnrollmentAlreadyEnded
-from journeys.enrollments.lookup import EnrollmentNotFound
 from journeys.enrollments.serializers import MOST_STEPS, MOST_TRIGGERS, STEPS, TRIGGERS, ExitBody
+from journeys.enrollments.states import EnrollmentNotFound
 
 _TAG = "Journeys"
 _ENROLLMENT_ID = path_id("enrollment_id", "The enrollment's id, as the look-up of its job tells it.")

@@ -5,19 +5,16 @@ from rest_framework.response import Response
 
 from customers.lookup import customer_by_id
 from engage.envelope import success
-from engage.views import ServerView, WorkspaceView
+from engage.views import LookupView, ServerView, WorkspaceView
 from journeys.enrollments import answers, schema
 from journeys.enrollments.by_customer import customer_triggers_page
 from journeys.enrollments.exiting import exit_enrollment
-from journeys.enrollments.lookup import EnrollmentNotFound, enrollment_state, history_page
 from journeys.enrollments.serializers import read_exit, read_history_query, read_triggers_query
+from journeys.enrollments.states import EnrollmentNotFound, enrollment_state, history_page
 
 
-class EnrollmentView(ServerView):
+class EnrollmentView(LookupView):
     """`GET /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}`"""
-
-    policy = "lookup"
-    limit_factor = 10
 
     @schema.describe_history
     def get(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:

@@ -1,7 +1,7 @@
 """Journeys, the calls that trigger them, the jobs that these make, and the enrollments that come of the jobs."""
 
-from journeys.models.design import Journey, JourneyRevision
 from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress
+from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 

@@ -13,7 +13,7 @@ from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id
-from journeys.models.design import Journey
+from journeys.models.journeys import Journey
 
 
 class Trigger(models.Model):

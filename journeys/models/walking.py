@@ -6,12 +6,13 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer, Event
 from engage.models import Workspace
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
-from journeys.models.design import Journey, JourneyRevision
 from journeys.models.entering import EnrollmentJob
+from journeys.models.journeys import Journey, JourneyRevision
 
 
 class Enrollment(models.Model):
@@ -40,7 +41,11 @@ class Enrollment(models.Model):
     )
     due_at = models.DateTimeField(null=True, help_text="Unset while a webhook is being sent, and after the end.")
     awaits_event = models.CharField(
-        max_length=255, blank=True, default="", db_default="", help_text="Emptied by the event that it waits for."
+        max_length=MAX_EVENT_NAME_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Emptied by the event that it waits for.",
     )
     # The event that last started or moved it, and how many links of events led to that one.
     event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
 from engage.fields import ArrayField, ObjectField, TextField
@@ -31,6 +31,7 @@ class _EventFields(ReferenceBody):
 
     eventProperties = ObjectField(
         required=False,
+        max_bytes=MAX_EVENT_PROPERTIES_BYTES,
         help_text="Property name to value, there for templates as `event.properties.<key>`.",
     )
     occurredAt = TextField(

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.identifier_rules import SPELLINGS
 from customers.identity import identifiers
 from customers.models import Customer
 from engage.compact_json import same_json
@@ -17,11 +18,7 @@ from engage.models import Workspace
 from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
-# The spelling of an identifier in the file, and its column; a customer goes by the first one that it has.
-_COLUMNS = {"external_id": "external_id", "email": "email", "phone": "phone", "userId": "user_id"}
-_SPELLINGS = {column: spelling for spelling, column in _COLUMNS.items()}
-
-# = ANY has one parameter for all the values; IN has one for each, and PostgreSQL takes 65,535.
+# In the order of SPELLINGS. = ANY has one parameter for all the values; IN one for each, and PostgreSQL takes 65,535.
 _HAVING_ANY = """
     SELECT * FROM customers_customer
     WHERE workspace_id = %s
@@ -36,7 +33,7 @@ _RELEASE = """
 
 @dataclass(frozen=True, kw_only=True)
 class SeedCustomer:
-    """A customer as described at `place`. It goes by `column`, whose value as written is `name`.
+    """A customer as described at `place`. It goes by `column`, its first, whose value as written is `name`.
 
     `identifiers` holds column to stored form, None where it shall have none; of `attributes` None takes one away.
     """
@@ -54,20 +51,20 @@ def read_customers(part: Part) -> list[SeedCustomer]:
     places: dict[str, str] = {}
     for one in customers:
         if places.setdefault(one.name, one.place) != one.place:
-            raise InvalidSeed(f"{one.place}.{_SPELLINGS[one.column]} is what {places[one.name]} goes by already.")
+            raise InvalidSeed(f"{one.place}.{SPELLINGS[one.column]} is what {places[one.name]} goes by already.")
     return customers
 
 
 def _read(part: Part) -> SeedCustomer:
-    fields = part.fields(optional=[*_COLUMNS, "attributes"])
+    fields = part.fields(optional=[*SPELLINGS.values(), "attributes"])
     written = {
         column: None if fields[spelling].is_null else text_for(fields[spelling], Customer, column)
-        for spelling, column in _COLUMNS.items()
+        for column, spelling in SPELLINGS.items()
         if spelling in fields
     }
     column = next((column for column, text in written.items() if text is not None), None)
     if column is None:
-        part.refuse(f"needs an identifier: {', '.join(_COLUMNS)}.")
+        part.refuse(f"needs an identifier: {', '.join(SPELLINGS.values())}.")
     try:
         stored = identifiers(**written)
     except InvalidRequest as refusal:
@@ -98,7 +95,7 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
     Attributes are set one by one, and others kept. Raises InvalidSeed where two would share an identifier.
     """
     stored = _lock_all_who_share(workspace, customers)
-    owners = {column: {getattr(one, column): one for one in stored} for column in _SPELLINGS}
+    owners = {column: {getattr(one, column): one for one in stored} for column in SPELLINGS}
     targets = [
         owners[one.column].get(one.identifiers[one.column]) or Customer(workspace=workspace, created_at=now)
         for one in customers
@@ -111,14 +108,14 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
         batch_size=_ROWS_IN_ONE_STATEMENT,
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=[*_SPELLINGS, "attributes", "updated_at"],
+        update_fields=[*SPELLINGS, "attributes", "updated_at"],
     )
     return {one.name: target.id for one, target in zip(customers, targets, strict=True)}
 
 
 def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer]) -> list[Customer]:
     """Who has any of the identifiers, locked in the order in which everybody locks customers."""
-    mentioned = [[value for one in customers if (value := one.identifiers.get(column))] for column in _SPELLINGS]
+    mentioned = [[value for one in customers if (value := one.identifiers.get(column))] for column in SPELLINGS]
     return list(Customer.objects.raw(_HAVING_ANY, [workspace.id, *mentioned]))
 
 
@@ -150,15 +147,15 @@ def _refuse_shared_identifiers(
         (column, value): "another customer of the workspace"
         for other in stored
         if other.id not in described
-        for column in _SPELLINGS
+        for column in SPELLINGS
         if (value := getattr(other, column)) is not None
     }
     for one, target in zip(customers, targets, strict=True):
-        for column in (one.column, *_SPELLINGS):
+        for column in (one.column, *SPELLINGS):
             value = getattr(target, column)
             holder = one.place if value is None else holders.setdefault((column, value), one.place)
             if holder != one.place:
-                raise InvalidSeed(f"{one.place}.{_SPELLINGS[column]} is already that of {holder}.")
+                raise InvalidSeed(f"{one.place}.{SPELLINGS[column]} is already that of {holder}.")
 
 
 def _release_identifiers(owners: Mapping[str, Mapping[str, Customer]]) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 
 from engage.documents import Part
 from engage.models import Workspace
-from journeys.design import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
+from journeys.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
 from journeys.seeding.reading import InvalidSeed, refuse_twins
 
 # Types only: what the values may be is checked where journeys are made.

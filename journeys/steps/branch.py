@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from customers.conditions import Condition, Root, evaluate
 from engage.documents import Part
+from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
-from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
-from journeys.steps.scene import Scene
+from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
 MAX_CASES = 20
@@ -40,8 +40,8 @@ class Branch:
     def targets(self) -> tuple[str | None, ...]:
         return (*(case.next for case in self.cases), self.next)
 
-    def begin(self, scene: Scene) -> StepResult:
-        facts = scene.facts()
+    def begin(self, context: StepContext) -> StepResult:
+        facts = context.facts()
         for number, case in enumerate(self.cases, start=1):
             if evaluate(case.condition, facts):
                 return self._go(case.next, f"Case {number} of {len(self.cases)} holds")
@@ -49,7 +49,7 @@ class Branch:
 
     def _go(self, step_id: str | None, why: str) -> StepResult:
         detail = f"{why}: {going_on(step_id)}."
-        return StepResult(footprint=footprint(self, "done", detail), then=GoTo(step_id=step_id))
+        return StepResult(step_record=step_record(self, "done", detail), then=GoTo(step_id=step_id))
 
 
 def parse_branch(step: WrittenStep) -> Branch:

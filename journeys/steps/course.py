@@ -1,6 +1,6 @@
 """Walking the steps of a journey: the one engine for real enrollments, for dry runs and for rehearsals.
 
-Pure: the scene's time is the only clock, and what is to be written, recorded or sent comes back as a value. An
+Pure: the context's time is the only clock, and what is to be written, recorded or sent comes back as a value. An
 exception out of a step's code is not caught here: it concerns one enrollment, which only the caller knows.
 """
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import thread_time
 
+from journeys.steps.context import StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
-from journeys.steps.outcomes import Ahead, Arrival, Ended, Footprint, GoTo, Pause, StepResult, Stop, Walk
-from journeys.steps.scene import Scene
+from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # on the processor
@@ -36,44 +36,44 @@ def parse_course(steps: object, exit_on: object) -> Course:
     return Course(steps={step.id: step for step in parse_steps(steps)}, exit_rules=parse_exit_rules(exit_on))
 
 
-def walk_on(course: Course, scene: Scene, *, step_id: str, arrival: Arrival) -> Walk:
+def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival) -> Walk:
     """Goes on from this step until a stop, at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
 
-    Before every step that has not begun the exit conditions are looked at. Writes to `scene.customer` what the steps
+    Before every step that has not begun the exit conditions are looked at. Writes to `context.customer` what the steps
     write. Raises ValueError where the arrival fits no such step.
     """
-    footprints: list[Footprint] = []
+    step_records: list[StepRecord] = []
     until = thread_time() + SECONDS_IN_ONE_GO
     for _ in range(MAX_STEPS_IN_ONE_GO):
-        result = _take(course, scene, course.steps[step_id], arrival)
+        result = _take(course, context, course.steps[step_id], arrival)
         if isinstance(result, Ended):
-            return Walk(footprints=tuple(footprints), stop=result)
-        footprints.append(result.footprint)
+            return Walk(step_records=tuple(step_records), stop=result)
+        step_records.append(result.step_record)
         then = _exit_by_its_event(course, result) or result.then
         if not isinstance(then, GoTo):
-            return Walk(footprints=tuple(footprints), stop=then)
+            return Walk(step_records=tuple(step_records), stop=then)
         if then.step_id is None:
-            return Walk(footprints=tuple(footprints), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
+            return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, arrival = then.step_id, Ahead()
         if thread_time() > until:
             break
-    return Walk(footprints=tuple(footprints), stop=Pause(step_id=step_id))
+    return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
 
 
-def _take(course: Course, scene: Scene, step: Step, arrival: Arrival) -> StepResult | Ended:
+def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:
     """The step's result; Ended where an exit condition holds before it."""
     if isinstance(arrival, Ahead):
-        reason = course.exit_rules.conditions and course.exit_rules.holding(scene.facts())
-        return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(scene)
+        reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
+        return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(context)
     if isinstance(step, ResumableStep):
-        return step.resume(scene, arrival)
+        return step.resume(context, arrival)
     raise ValueError(f"A step of type {step.type} is over when it has begun: nothing can resume it.")
 
 
 def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
     """The end, where the step tracked an event that ends the enrollment itself."""
-    tracked = result.footprint.tracked
+    tracked = result.step_record.tracked
     if tracked is None or not tracked.reacts:
         return None
     reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties)
-    return Ended(step_id=result.footprint.step_id, exited=True, reason=reason) if reason else None
+    return Ended(step_id=result.step_record.step_id, exited=True, reason=reason) if reason else None

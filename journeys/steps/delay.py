@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 from customers.conditions.instants import parse_instant
 from engage.documents import Part
 from journeys.rendering import Rendering
+from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
-from journeys.steps.outcomes import GoTo, Resumption, State, StepFailed, StepResult, Wait, footprint, in_words
-from journeys.steps.scene import Scene
-from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
+from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
 from journeys.steps.written import WrittenStep
 
@@ -60,7 +60,7 @@ class Moment:
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
         """Raises StepFailed where the text gives no moment, or one in more than ten years."""
-        text = written(self.text, rendering).strip()
+        text = render_text(self.text, rendering).strip()
         moment = parse_instant(text)
         if moment is None:
             given = "no time in ISO 8601" if text else "nothing"
@@ -89,27 +89,27 @@ class Delay:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
-            due_at = self.length.end(scene.now, rendering)
+            due_at = self.length.end(context.now, rendering)
         except StepFailed as failed:
             return self._go_on("failed", failed.detail, rendering)
-        if due_at <= scene.now:
+        if due_at <= context.now:
             return self._go_on("done", "Does not wait: the time is past.", rendering)
         return StepResult(
-            footprint=footprint(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
+            step_record=step_record(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
             then=Wait(step_id=self.id, due_at=due_at),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         return StepResult(
-            footprint=footprint(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
+            step_record=step_record(self, "done", "The wait is over.", resumed=True), then=GoTo(step_id=self.next)
         )
 
     def _go_on(self, state: State, detail: str, rendering: Rendering) -> StepResult:
         return StepResult(
-            footprint=footprint(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
+            step_record=step_record(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
         )
 
 

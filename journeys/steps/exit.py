@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from journeys.steps.outcomes import Ended, StepResult, footprint
-from journeys.steps.scene import Scene
+from journeys.steps.context import StepContext
+from journeys.steps.results import Ended, StepResult, step_record
 from journeys.steps.written import WrittenStep
 
 LONGEST_REASON = 500
@@ -22,9 +22,9 @@ class Exit:
     reason: str
     next: None = None
 
-    def begin(self, scene: Scene) -> StepResult:
+    def begin(self, context: StepContext) -> StepResult:
         return StepResult(
-            footprint=footprint(self, "done", self.reason),
+            step_record=step_record(self, "done", self.reason),
             then=Ended(step_id=self.id, exited=True, reason=self.reason),
         )
 

@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import thread_time
 
+from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
-from journeys.steps.outcomes import (
+from journeys.steps.results import (
     Ahead,
     Answered,
     Arrival,
     AwaitEvent,
     Ended,
-    Footprint,
     Send,
+    StepRecord,
     Stop,
     TimeUp,
     Wait,
 )
-from journeys.steps.scene import Scene
 
-MAX_FOOTPRINTS = 200
+MAX_STEP_RECORDS = 200
 MAX_SECONDS = 2.0  # on the processor
 _SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
@@ -30,30 +30,32 @@ class Rehearsed:
     """What would happen in a step, and when."""
 
     at: datetime
-    footprint: Footprint
+    step_record: StepRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The footprints in their order; how it `ended` (None: it was stopped), and that in words."""
+    """The step records in their order; how it `ended` (None: it was stopped), and that in words."""
 
     steps: tuple[Rehearsed, ...]
     ended: Ended | None
     ending: str
 
 
-def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_most: int = MAX_FOOTPRINTS) -> Rehearsal:
-    """Walks from this step, or from the first one, to the end: at most `at_most` footprints, or MAX_SECONDS.
+def rehearse(
+    course: Course, context: StepContext, *, step_id: str | None = None, at_most: int = MAX_STEP_RECORDS
+) -> Rehearsal:
+    """Walks from this step, or from the first one, to the end: at most `at_most` step records, or MAX_SECONDS.
 
     A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
-    say so. The scene stays as it is.
+    say so. The context stays as it is.
     """
     start = step_id or course.first
     if start is None:
         return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
     steps: list[Rehearsed] = []
     until = thread_time() + MAX_SECONDS
-    for found in _walk(course, replace(scene), start):
+    for found in _walk(course, replace(context), start):
         if isinstance(found, Ended):
             return Rehearsal(steps=tuple(steps), ended=found, ending=found.reason)
         if len(steps) == at_most or thread_time() > until:
@@ -62,26 +64,26 @@ def rehearse(course: Course, scene: Scene, *, step_id: str | None = None, at_mos
     return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {len(steps)} steps.")
 
 
-def _walk(course: Course, scene: Scene, step_id: str) -> Iterator[Rehearsed | Ended]:
-    """The footprints with their times, for ever where the journey has no end; then how it ended."""
+def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehearsed | Ended]:
+    """The step records with their times, for ever where the journey has no end; then how it ended."""
     arrival: Arrival = Ahead()
     stop: Stop | None = None
     while True:
         try:
-            walk = walk_on(course, scene, step_id=step_id, arrival=arrival)
+            walk = walk_on(course, context, step_id=step_id, arrival=arrival)
         except Exception as error:  # noqa: BLE001 - whatever a step raises, this is what comes of it
             yield _given_up(step_id, error)
             return
-        for footprint in walk.footprints:
-            unheard = isinstance(stop, AwaitEvent) and footprint.resumed
-            yield Rehearsed(at=scene.now, footprint=_marked(footprint) if unheard else footprint)
+        for step_record in walk.step_records:
+            unheard = isinstance(stop, AwaitEvent) and step_record.resumed
+            yield Rehearsed(at=context.now, step_record=_marked(step_record) if unheard else step_record)
         if isinstance(walk.stop, Ended):
             yield walk.stop
             return
         stop = walk.stop
         step_id, arrival = stop.step_id, _assumed(stop)
         if isinstance(stop, Wait | AwaitEvent):
-            scene.now = stop.due_at
+            context.now = stop.due_at
 
 
 def _given_up(step_id: str, error: Exception) -> Ended:
@@ -90,8 +92,8 @@ def _given_up(step_id: str, error: Exception) -> Ended:
     return Ended(step_id=step_id, exited=True, reason=reason)
 
 
-def _marked(footprint: Footprint) -> Footprint:
-    return replace(footprint, detail=f"{footprint.detail.removesuffix('.')} (assumed).")
+def _marked(step_record: StepRecord) -> StepRecord:
+    return replace(step_record, detail=f"{step_record.detail.removesuffix('.')} (assumed).")
 
 
 def _assumed(stop: Stop) -> Arrival:

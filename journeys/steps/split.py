@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import ClassVar
 
 from engage.documents import Part
-from journeys.steps.outcomes import GoTo, StepResult, footprint, going_on
-from journeys.steps.scene import Scene
+from journeys.steps.context import StepContext
+from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
 MAX_PATHS = 20
@@ -40,11 +40,11 @@ class Split:
     def targets(self) -> tuple[str | None, ...]:
         return tuple(path.next for path in self.paths)
 
-    def begin(self, scene: Scene) -> StepResult:
-        number = self.path_of(journey_id=scene.journey_id, customer_id=scene.customer.id)
+    def begin(self, context: StepContext) -> StepResult:
+        number = self.path_of(journey_id=context.journey_id, customer_id=context.customer.id)
         step_id = self.paths[number].next
         detail = f"Path {number + 1} of {len(self.paths)}: {going_on(step_id)}."
-        return StepResult(footprint=footprint(self, "done", detail), then=GoTo(step_id=step_id))
+        return StepResult(step_record=step_record(self, "done", detail), then=GoTo(step_id=step_id))
 
     def path_of(self, *, journey_id: str, customer_id: str) -> int:
         """The index of the customer's path."""

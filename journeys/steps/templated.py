@@ -18,7 +18,7 @@ from journeys.rendering import (
     is_template,
     parse_template,
 )
-from journeys.steps.outcomes import StepFailed
+from journeys.steps.results import StepFailed
 from journeys.steps.written import WrittenStep
 
 
@@ -90,7 +90,7 @@ def _read(step: WrittenStep, part: Part) -> Any:
     return part.value
 
 
-def written(text: str | TemplatedText, rendering: Rendering) -> str:
+def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
     """The text, rendered where it is to be. Raises StepFailed."""
     return text if isinstance(text, str) else text.render(rendering)
 

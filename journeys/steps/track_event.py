@@ -6,19 +6,17 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from engage.compact_json import json_bytes
 from engage.documents import Part
-from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import GoTo, StepFailed, StepResult, TrackedEvent, footprint
-from journeys.steps.scene import Scene
+from journeys.steps.context import StepContext
+from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
 MAX_LINKS = 20
-MAX_PROPERTIES_BYTES = 64 * KIB
 _NO_PROPERTIES = TemplatedJson({}, constant=True)
 
 
@@ -38,27 +36,29 @@ class TrackEvent:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
-            tracked = self._tracked(scene, rendering)
+            tracked = self._tracked(context, rendering)
         except StepFailed as failed:
-            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = footprint(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
-        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+            left = step_record(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
+        return StepResult(step_record=left, then=GoTo(step_id=self.next))
 
-    def _tracked(self, scene: Scene, rendering: Rendering) -> TrackedEvent:
+    def _tracked(self, context: StepContext, rendering: Rendering) -> TrackedEvent:
         properties = self.properties.render(rendering)
         if not self.properties.constant:
             _require_small(properties)
-        return TrackedEvent(name=self.event_name, properties=properties, reacts=scene.chain < MAX_LINKS)
+        return TrackedEvent(name=self.event_name, properties=properties, reacts=context.chain < MAX_LINKS)
 
 
 def _require_small(properties: Any) -> None:
     size = json_bytes(properties)
-    if size > MAX_PROPERTIES_BYTES:
-        raise StepFailed(f"The event's properties are {size} bytes of JSON; the maximum is {MAX_PROPERTIES_BYTES}.")
+    if size > MAX_EVENT_PROPERTIES_BYTES:
+        raise StepFailed(
+            f"The event's properties are {size} bytes of JSON; the maximum is {MAX_EVENT_PROPERTIES_BYTES}."
+        )
 
 
 def _in_words(tracked: TrackedEvent) -> str:
@@ -84,6 +84,6 @@ def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:
     part.members()
     properties = read_json(step, part, deepest=STORED_DEPTH)
     size = json_bytes(part.value)
-    if size > MAX_PROPERTIES_BYTES:
-        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_PROPERTIES_BYTES}.")
+    if size > MAX_EVENT_PROPERTIES_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_EVENT_PROPERTIES_BYTES}.")
     return properties

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from engage.errors import InvalidRequest
 from engage.storable_json import STORED_DEPTH
-from journeys.steps.outcomes import GoTo, StepFailed, StepResult, footprint
-from journeys.steps.scene import Scene
+from journeys.steps.context import StepContext
+from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
@@ -33,16 +33,16 @@ class UpdateProfile:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
             writes = self.attributes.render(rendering)
-            scene.customer = replace(scene.customer, attributes=_merged(scene.customer.attributes, writes))
+            context.customer = replace(context.customer, attributes=_merged(context.customer.attributes, writes))
         except StepFailed as failed:
-            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
+            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = footprint(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
-        return StepResult(footprint=left, then=GoTo(step_id=self.next))
+            left = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
+        return StepResult(step_record=left, then=GoTo(step_id=self.next))
 
 
 def _merged(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:

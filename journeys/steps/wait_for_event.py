@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+from journeys.steps.context import StepContext
 from journeys.steps.delay import LEAST_WAIT, read_duration
 from journeys.steps.events import EventPattern, read_pattern
-from journeys.steps.outcomes import (
+from journeys.steps.results import (
     AwaitEvent,
     GoTo,
     Heard,
     Resumption,
     StepResult,
     TimeUp,
-    footprint,
     going_on,
     in_words,
+    step_record,
 )
-from journeys.steps.scene import Scene
 from journeys.steps.written import WrittenStep
 
 
@@ -42,16 +42,16 @@ class WaitForEvent:
     def targets(self) -> tuple[str | None, ...]:
         return (self.on_event, self.on_timeout)
 
-    def begin(self, scene: Scene) -> StepResult:
-        due_at = scene.now + self.timeout
+    def begin(self, context: StepContext) -> StepResult:
+        due_at = context.now + self.timeout
         return StepResult(
-            footprint=footprint(
+            step_record=step_record(
                 self, "waiting", f"Waits for the event {self.pattern.name!r} until {in_words(due_at)}."
             ),
             then=AwaitEvent(step_id=self.id, event_name=self.pattern.name, due_at=due_at),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         match arrival:
             case Heard():
                 return self._go_on(self.on_event, "The event came")
@@ -61,7 +61,7 @@ class WaitForEvent:
 
     def _go_on(self, step_id: str | None, why: str) -> StepResult:
         detail = f"{why}: {going_on(step_id)}."
-        return StepResult(footprint=footprint(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
+        return StepResult(step_record=step_record(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
 
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:

@@ -12,7 +12,8 @@ from engage.compact_json import unicode_json
 from engage.documents import Part
 from engage.sizes import KIB
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import (
+from journeys.steps.context import StepContext
+from journeys.steps.results import (
     Answered,
     Ended,
     GoTo,
@@ -21,9 +22,8 @@ from journeys.steps.outcomes import (
     StepFailed,
     StepResult,
     WebhookRequest,
-    footprint,
+    step_record,
 )
-from journeys.steps.scene import Scene
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.webhook_headers import Headers, read_headers
 from journeys.steps.webhook_url import Url, read_url
@@ -55,25 +55,25 @@ class Webhook:
     def targets(self) -> tuple[str | None, ...]:
         return (self.next,)
 
-    def begin(self, scene: Scene) -> StepResult:
-        rendering = scene.rendering()
+    def begin(self, context: StepContext) -> StepResult:
+        rendering = context.rendering()
         try:
             request = self._request(rendering)
         except StepFailed as failed:
-            left = footprint(self, "failed", failed.detail, missing=rendering.missing)
-            return StepResult(footprint=left, then=self._after_failure(failed.detail))
+            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            return StepResult(step_record=left, then=self._after_failure(failed.detail))
         detail = f"Sends {self.method} to {self.url.authority}."
         return StepResult(
-            footprint=footprint(self, "waiting", detail, missing=rendering.missing, request=request),
+            step_record=step_record(self, "waiting", detail, missing=rendering.missing, request=request),
             then=Send(step_id=self.id),
         )
 
-    def resume(self, scene: Scene, arrival: Resumption) -> StepResult:
+    def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         if not isinstance(arrival, Answered):
             raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # its type is a legal one
-        left = footprint(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
+        left = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
         then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
-        return StepResult(footprint=left, then=then)
+        return StepResult(step_record=left, then=then)
 
     def _request(self, rendering: Rendering) -> WebhookRequest:
         return WebhookRequest(

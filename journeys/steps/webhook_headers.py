@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engage.documents import Part
 from journeys.rendering import Rendering
-from journeys.steps.outcomes import StepFailed
-from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.results import StepFailed
+from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.written import WrittenStep
 
 MAX_HEADERS = 30
@@ -48,7 +48,7 @@ class Headers:
 
     def render(self, rendering: Rendering) -> dict[str, str]:
         """Raises StepFailed where a value is none for a header."""
-        return {name: _checked(name, written(value, rendering)) for name, value in self.values.items()}
+        return {name: _checked(name, render_text(value, rendering)) for name, value in self.values.items()}
 
 
 def _checked(name: str, value: str) -> str:

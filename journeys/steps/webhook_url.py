@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from engage.documents import Part
 from journeys.rendering import Rendering, parse_url_template
-from journeys.steps.outcomes import StepFailed
-from journeys.steps.templated import TemplatedText, read_text, written
+from journeys.steps.results import StepFailed
+from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.written import WrittenStep
 from journeys.webhook_targets import RefusedRequest, Target, parse_target
 
@@ -37,7 +37,7 @@ class Url:
 
     def render(self, rendering: Rendering) -> str:
         """Raises StepFailed where it becomes too long, or where a value leads to another path."""
-        url = self.origin + quote(written(self.rest, rendering), safe=_LITERAL)
+        url = self.origin + quote(render_text(self.rest, rendering), safe=_LITERAL)
         if len(url) > MAX_LENGTH:
             raise StepFailed(f"The url is {len(url)} characters long; the maximum is {MAX_LENGTH}.")
         if _has_dots(url):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models.functions import Now
 
-from journeys.failures import pause_after
+from journeys.failures import PUT_OFF, pause_after
 from journeys.models import Enrollment
 
 BATCH = 500
@@ -116,9 +116,9 @@ def hold_back(failures: Sequence[FailedAttempt]) -> None:
 
 _PUT_OFF = """
 UPDATE journeys_enrollment
-SET error = %s, attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'
+SET error = %s, {put_off}
 WHERE id = %s AND attempts = %s AND state = 'active'
-"""
+""".replace("{put_off}", PUT_OFF)
 
 
 def put_off(failure: FailedAttempt) -> None:

@@ -13,8 +13,8 @@ from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
-from journeys.steps.outcomes import AwaitEvent, Ended, Footprint, Pause, Send, Stop, Wait, Walk, WebhookRequest
-from journeys.walking.scenes import Standing
+from journeys.steps.results import AwaitEvent, Ended, Pause, Send, StepRecord, Stop, Wait, Walk, WebhookRequest
+from journeys.walking.standings import Standing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,11 @@ class Walked:
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """One footprint with its place in the enrollment's history, and the event that it recorded."""
+    """One step record with its place in the enrollment's history, and the event that it recorded."""
 
     standing: Standing
     ordinal: int
-    footprint: Footprint
+    step_record: StepRecord
     event: NewEvent | None
 
 
@@ -51,9 +51,9 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     reaction = Reaction()
     if events:
         reaction = record_and_react(events, beside={walked.standing.claimed.id for walked in walks})
-    _end_waiting(entry for entry in entries if entry.footprint.resumed)
-    _insert_runs([entry for entry in entries if not entry.footprint.resumed])
-    requests = [(entry, entry.footprint.request) for entry in entries if entry.footprint.request]
+    _end_waiting(entry for entry in entries if entry.step_record.resumed)
+    _insert_runs([entry for entry in entries if not entry.step_record.resumed])
+    requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
     _move(walks)
     return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
@@ -61,18 +61,21 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
 
 def _entries(walked: Walked) -> Iterable[_Entry]:
     ordinal = walked.standing.steps_begun
-    for footprint in walked.walk.footprints:
-        if footprint.resumed:
-            yield _Entry(standing=walked.standing, ordinal=ordinal - 1, footprint=footprint, event=None)
+    for step_record in walked.walk.step_records:
+        if step_record.resumed:
+            yield _Entry(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
             continue
         yield _Entry(
-            standing=walked.standing, ordinal=ordinal, footprint=footprint, event=_event(walked.standing, footprint)
+            standing=walked.standing,
+            ordinal=ordinal,
+            step_record=step_record,
+            event=_event(walked.standing, step_record),
         )
         ordinal += 1
 
 
-def _event(standing: Standing, footprint: Footprint) -> NewEvent | None:
-    tracked = footprint.tracked
+def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
+    tracked = step_record.tracked
     if tracked is None:
         return None
     return NewEvent(
@@ -90,8 +93,8 @@ def _profile_changes(entries: Iterable[_Entry]) -> list[ProfileChange]:
     changes: dict[str, dict[str, Any]] = {}
     workspaces: dict[str, str] = {}
     for entry in entries:
-        if entry.footprint.writes:
-            changes.setdefault(entry.standing.customer_id, {}).update(entry.footprint.writes)
+        if entry.step_record.writes:
+            changes.setdefault(entry.standing.customer_id, {}).update(entry.step_record.writes)
             workspaces[entry.standing.customer_id] = entry.standing.workspace_id
     return [
         ProfileChange(workspace_id=workspaces[customer_id], customer_id=customer_id, attributes=attributes)
@@ -115,8 +118,8 @@ def _end_waiting(entries: Iterable[_Entry]) -> None:
                 [
                     [entry.standing.claimed.id for entry in ended],
                     [entry.ordinal for entry in ended],
-                    [entry.footprint.state for entry in ended],
-                    [entry.footprint.detail for entry in ended],
+                    [entry.step_record.state for entry in ended],
+                    [entry.step_record.detail for entry in ended],
                 ],
             )
 
@@ -141,11 +144,11 @@ def _insert_runs(entries: Sequence[_Entry]) -> None:
                 [entry.standing.workspace_id for entry in entries],
                 [entry.standing.claimed.id for entry in entries],
                 [entry.ordinal for entry in entries],
-                [entry.footprint.step_id for entry in entries],
-                [entry.footprint.type for entry in entries],
-                [entry.footprint.state for entry in entries],
-                [entry.footprint.detail for entry in entries],
-                [json.dumps(entry.footprint.missing) for entry in entries],
+                [entry.step_record.step_id for entry in entries],
+                [entry.step_record.type for entry in entries],
+                [entry.step_record.state for entry in entries],
+                [entry.step_record.detail for entry in entries],
+                [json.dumps(entry.step_record.missing) for entry in entries],
                 [entry.event.id if entry.event else None for entry in entries],
             ],
         )
@@ -221,7 +224,7 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
 
 def _move(walks: Sequence[Walked]) -> None:
     places = [_place(walked.walk.stop, walked.standing.now) for walked in walks]
-    begun = [sum(not footprint.resumed for footprint in walked.walk.footprints) for walked in walks]
+    begun = [sum(not step_record.resumed for step_record in walked.walk.step_records) for walked in walks]
     parameters: list[Any] = [
         [walked.standing.claimed.id for walked in walks],
         [place.state.value for place in places],

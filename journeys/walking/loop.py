@@ -13,7 +13,7 @@ from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
 from journeys.steps.course import walk_on
-from journeys.steps.outcomes import Ended, Footprint, Walk
+from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.walking.claims import (
     ClaimedEnrollment,
     FailedAttempt,
@@ -26,7 +26,7 @@ from journeys.walking.claims import (
     put_off,
 )
 from journeys.walking.history import Walked, WrittenWalks, write_walks
-from journeys.walking.scenes import Standing, read_standings
+from journeys.walking.standings import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
@@ -129,7 +129,7 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedA
         try:
             walk = _walk(standing, courses)
             walks.append(Walked(standing=standing, walk=walk))
-            length += sum(len(left.request.body or "") for left in walk.footprints if left.request)
+            length += sum(len(left.request.body or "") for left in walk.step_records if left.request)
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
@@ -140,11 +140,11 @@ def _walk(standing: Standing, courses: Courses) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
     course = courses.of(standing.revision_id)
-    return walk_on(course, standing.scene(), step_id=standing.step_id, arrival=standing.arrival(course))
+    return walk_on(course, standing.context(), step_id=standing.step_id, arrival=standing.arrival(course))
 
 
 def _given_up(standing: Standing) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
     reason = why_given_up(standing.error, at="walking")
-    footprint = Footprint(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
-    return Walk(footprints=(footprint,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))
+    step_record = StepRecord(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
+    return Walk(step_records=(step_record,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))

@@ -4,7 +4,7 @@
    sender that dies leaves it to be claimed anew, and no other sends it meanwhile.
 2. The hosts with deliveries that wait are found by skipping through the index from one to the next, whatever waits
    at each.
-3. Hosts with the fewest requests in the air come first. Each gets an equal share, the earliest due first.
+3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first.
 4. A host whose circuit is open is passed over. Once its time is over one sender may let one delivery through: it opens
    the circuit again as it claims.
 """

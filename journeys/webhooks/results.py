@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import Claimed
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import DeliveryVerdict, Fate, is_transient
+from journeys.webhooks.schedule import DeliveryVerdict, NextState, is_transient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Result:
 class WrittenResults:
     """What the attempts that are down came to, and whether somebody may walk on; `held` were left for later."""
 
-    fates: Counter[Fate]
+    next_states: Counter[NextState]
     somebody_walks: bool
     held: Sequence[Result]
 
@@ -70,8 +70,8 @@ def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
         telling = settled.ids.union(missing if wait else ())
         note_attempts([one.attempted for one in results if one.claimed.id in telling and not one.outcome.refused])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
-    fates = Counter(result.verdict.fate for result in written)
-    return WrittenResults(fates=fates, somebody_walks=settled.moved > 0, held=held)
+    next_states = Counter(result.verdict.next_state for result in written)
+    return WrittenResults(next_states=next_states, somebody_walks=settled.moved > 0, held=held)
 
 
 # Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
@@ -153,7 +153,7 @@ def _settle(results: Sequence[Result]) -> _Settled:
     columns: list[Any] = [
         [result.claimed.id for result in results],
         [result.claimed.number for result in results],
-        [verdict.fate.value for verdict in verdicts],
+        [verdict.next_state.value for verdict in verdicts],
         [verdict.seconds for verdict in verdicts],
         [verdict.reason for verdict in verdicts],
         [outcome.at for outcome in outcomes],

@@ -1,4 +1,4 @@
-"""How many requests each host may have in the air at once, so that a slow one leaves room for the others."""
+"""How many requests each host may have in flight at once, so that a slow one leaves room for the others."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ _SLOW_SECONDS = 1.0
 
 
 class Room:
-    """Counts the requests in the air: half of all threads for one host, an eighth once it has shown to be slow."""
+    """Counts the requests in flight: half of all threads for one host, an eighth once it has shown to be slow."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -17,17 +17,17 @@ class Room:
         self._slow: set[str] = set()
 
     @property
-    def in_the_air(self) -> int:
+    def in_flight(self) -> int:
         return self._requests.total()
 
     @property
     def free(self) -> int:
-        return self.threads - self.in_the_air
+        return self.threads - self.in_flight
 
-    def took_off(self, host: str) -> None:
+    def started(self, host: str) -> None:
         self._requests[host] += 1
 
-    def landed(self, host: str, *, seconds: float) -> None:
+    def finished(self, host: str, *, seconds: float) -> None:
         self._requests[host] -= 1
         if not self._requests[host]:
             del self._requests[host]
@@ -37,7 +37,7 @@ class Room:
             self._slow.discard(host)
 
     def of_known_hosts(self) -> Iterator[tuple[str, int, int]]:
-        """Each host that has requests in the air or is slow: how many, and how many more it may have."""
+        """Each host that has requests in flight or is slow: how many, and how many more it may have."""
         for host in sorted(self._requests.keys() | self._slow):
             most = self._of_a_slow_host if host in self._slow else self.of_a_host
             yield host, self._requests[host], max(0, most - self._requests[host])

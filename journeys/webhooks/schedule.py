@@ -19,7 +19,7 @@ _RETRIED = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MAN
 _SECONDS = re.compile(r"\d{1,9}", re.ASCII)
 
 
-class Fate(Enum):
+class NextState(Enum):
     DELIVERED = "delivered"
     RETRIED = "waiting"
     FAILED = "failed"
@@ -29,7 +29,7 @@ class Fate(Enum):
 class DeliveryVerdict:
     """`reason` says in words what the delivery came to; `seconds` is the wait before the next attempt."""
 
-    fate: Fate
+    next_state: NextState
     reason: str = ""
     seconds: float = 0.0
 
@@ -41,17 +41,17 @@ def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> Delive
     a day) being the least wait; everything else is final.
     """
     if outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES:
-        return DeliveryVerdict(fate=Fate.DELIVERED, reason=f"Answered {outcome.status}.")
+        return DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {outcome.status}.")
     if not is_transient(outcome):
-        return DeliveryVerdict(fate=Fate.FAILED, reason=_in_words(outcome))
+        return DeliveryVerdict(next_state=NextState.FAILED, reason=_in_words(outcome))
     if once:
-        return DeliveryVerdict(fate=Fate.FAILED, reason=f"{_in_words(outcome)} It was sent again once.")
+        return DeliveryVerdict(next_state=NextState.FAILED, reason=f"{_in_words(outcome)} It was sent again once.")
     if number >= MAX_ATTEMPTS:
         return DeliveryVerdict(
-            fate=Fate.FAILED, reason=f"Given up after {number} attempts. The last one: {_in_words(outcome)}"
+            next_state=NextState.FAILED, reason=f"Given up after {number} attempts. The last one: {_in_words(outcome)}"
         )
     wait = WAITS[number - 1] * (1 + JITTER * chance)
-    return DeliveryVerdict(fate=Fate.RETRIED, seconds=max(wait, _retry_after(outcome)))
+    return DeliveryVerdict(next_state=NextState.RETRIED, seconds=max(wait, _retry_after(outcome)))
 
 
 def is_transient(outcome: Outcome) -> bool:

@@ -2,7 +2,7 @@
 
 A turn goes: claim as many deliveries as there is room for, hand each to a thread at once, gather what has come of
 earlier ones for a moment, write that down together. Threads never touch the database, and no transaction is open
-while a request is in the air.
+while a request is in flight.
 """
 
 import random
@@ -16,23 +16,23 @@ from queue import Empty, SimpleQueue
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
-from engage.tallies import WEBHOOKS, tallies
+from engage.metric_counters import WEBHOOKS, metric_counters
 from journeys.webhooks.claims import LEASE_SECONDS, Claimed, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import Fate, judge
+from journeys.webhooks.schedule import NextState, judge
 from journeys.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.1  # between looks at what is due, while nothing comes back
 _GATHER_SECONDS = 0.01
-# While requests are in the air, results are written together: those of so many seconds, or so many.
+# While requests are in flight, results are written together: those of so many seconds, or so many.
 _WRITE_SECONDS = 0.04
 _WRITE_NUMBER = 200
 _AWAY_SECONDS = 0.2  # between attempts to write, where the database is away
-_KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in the air
+_KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in flight
 _HOLD_SECONDS = 1.0  # then a result waits for its customer's row, whoever holds it
 
 
@@ -51,7 +51,7 @@ def _never() -> bool:
 def send_due(*, threads: int, client: Client, seconds: float, stopping: Callable[[], bool] = _never) -> Iterator[Sent]:
     """Sends what is due until nothing is, and yields after each set of results that was written.
 
-    After `seconds`, or once `stopping()`, nothing more is claimed; what is in the air comes to its end.
+    After `seconds`, or once `stopping()`, nothing more is claimed; what is in flight comes to its end.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="webhook") as pool:
         yield from _Sender(pool, Room(threads), client, until=time.monotonic() + seconds, stopping=stopping).turns()
@@ -62,13 +62,13 @@ class _Sender:
         self, pool: ThreadPoolExecutor, room: Room, client: Client, *, until: float, stopping: Callable[[], bool]
     ) -> None:
         self._pool, self._room, self._client, self._until, self._stopping = pool, room, client, until, stopping
-        self._landed: SimpleQueue[tuple[Result, float]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Result, float]] = SimpleQueue()
         self._unwritten: list[Result] = []
         self._unwritten_since = 0.0
 
     def turns(self) -> Iterator[Sent]:
         self._claim()
-        while self._room.in_the_air or self._unwritten:
+        while self._room.in_flight or self._unwritten:
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
             try:
                 if not circuits_change:  # while this is written, the threads already send the next ones
@@ -94,10 +94,10 @@ class _Sender:
         if not self._room.free or time.monotonic() >= self._until or self._stopping():
             return
         for claimed in claim_due(self._room):
-            self._room.took_off(claimed.host)
-            self._pool.submit(self._fly, claimed)
+            self._room.started(claimed.host)
+            self._pool.submit(self._send, claimed)
 
-    def _fly(self, claimed: Claimed) -> None:
+    def _send(self, claimed: Claimed) -> None:
         """In a thread of the pool."""
         started = time.monotonic()
         try:
@@ -106,20 +106,20 @@ class _Sender:
             log.exception("webhook_error")
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
         verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
-        self._landed.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
+        self._finished.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
 
     def _gather(self) -> list[Result]:
-        """What has landed since; waits for the first a while, and for company a moment."""
+        """What has finished since; waits for the first a while, and for company a moment."""
         fresh: list[Result] = []
         until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
-        while self._room.in_the_air and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
+        while self._room.in_flight and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
             try:
-                result, seconds = self._landed.get(timeout=wait)
+                result, seconds = self._finished.get(timeout=wait)
             except Empty:
                 break
             if not fresh:
                 until = time.monotonic() + _GATHER_SECONDS
-            self._room.landed(result.claimed.host, seconds=seconds)
+            self._room.finished(result.claimed.host, seconds=seconds)
             fresh.append(result)
         if fresh and not self._unwritten:
             self._unwritten_since = time.monotonic()
@@ -130,16 +130,18 @@ class _Sender:
         if not self._unwritten:
             return False
         age = time.monotonic() - self._unwritten_since
-        return not self._room.in_the_air or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
+        return not self._room.in_flight or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
 
     def _write(self) -> Sent:
-        patient = self._room.in_the_air and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
+        patient = self._room.in_flight and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
         written = write_results(self._unwritten, wait=not patient)
         self._unwritten = list(written.held)
-        for fate, number in written.fates.items():
-            tallies.count(WEBHOOKS, fate.name.lower(), by=number)
-        log.info("webhooks_sent", **{fate.name.lower(): written.fates[fate] for fate in Fate})
-        return Sent(attempts=written.fates.total(), somebody_walks=written.somebody_walks)
+        for next_state, number in written.next_states.items():
+            metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)
+        log.info(
+            "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
+        )
+        return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
 
 
 def _signed(claimed: Claimed, *, now: datetime) -> Request:

@@ -11,7 +11,7 @@ from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, WebhookSecret
 from tests.admin.test_edits_at_once import edit, form_of
-from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory
+from tests.factories import ApiKeyFactory, AppFactory
 
 
 @pytest.fixture
@@ -90,10 +90,9 @@ def test_what_is_changed_together_with_revoking_is_noted_too(staff: Client, acme
     assert entries() == [("root", key.pk, "Revoked."), ("root", key.pk, "Changed Name.")]
 
 
-def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, acme: Workspace, app: App) -> None:
+def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, journey: Journey, app: App) -> None:
     for enabled in ({}, {"enabled": "on"}):
         staff.post(page_url(app), {"name": app.name, "allowed_origins": "", **enabled})
-    journey = JourneyFactory.create(workspace=acme)
     said = {"name": "Renamed", "trigger_type": "api", "steps": "[]", "exit_on": "[]"}
     staff.post(page_url(journey), said)
     assert Journey.objects.get().active is False
@@ -134,6 +133,5 @@ def test_what_is_changed_of_a_colleague_is_noted_as_it_is_elsewhere(staff: Clien
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_journeys_history_takes_no_lock(staff: Client, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme)
+def test_a_journeys_history_takes_no_lock(staff: Client, journey: Journey) -> None:
     assert staff.post(page_url(journey).replace("/change/", "/history/")).status_code == 200

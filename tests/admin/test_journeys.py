@@ -245,8 +245,7 @@ def test_a_journey_keeps_its_workspace_and_key(staff: Client, acme: Workspace, r
     assert Journey.objects.count() == 1
 
 
-def test_a_journey_is_switched_off_but_not_deleted(staff: Client, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme)
+def test_a_journey_is_switched_off_but_not_deleted(staff: Client, journey: Journey) -> None:
     edit(staff, journey, active="")
     journey.refresh_from_db()
     assert journey.active is False

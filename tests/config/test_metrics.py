@@ -10,12 +10,12 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
+from engage.metric_counters import metric_counters
 from engage.models import Workspace
-from engage.tallies import tallies
-from journeys.models import Chunk, Enrollment, WebhookDelivery, WebhookHost
+from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.factories import ApiKeyFactory, CustomerFactory
 from tests.one_of_everything import one_of_everything
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +24,9 @@ _SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')
 
 @pytest.fixture(autouse=True)
 def _nothing_was_counted(settings: Any) -> None:
-    tallies.send()  # what the tests before this one counted
+    metric_counters.send()  # what the tests before this one counted
     with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.delete("engage:tallies")
+        client.delete("engage:metric_counters")
 
 
 def scrape(**headers: str) -> Answer:
@@ -126,10 +126,9 @@ def test_a_scrape_costs_three_statements_whatever_waits(acme: Workspace, django_
 # What was counted ----------------------------------------------------------------------------------------------------
 
 
-def test_decisions_by_result(server: ServerClient, acme: Workspace) -> None:
+def test_decisions_by_result(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     CustomerFactory.create(workspace=acme, external_id="bob")
-    journey = JourneyFactory.create(workspace=acme)
     for names in (["ada", "bob"], ["ada"]):
         data(trigger(server, journey, {"external_ids": names}))
         let_workers_decide()
@@ -184,7 +183,7 @@ def test_without_postgresql_the_counts_are_still_told() -> None:
 def test_limits_that_a_process_counts_alone_are_told_once_redis_is_back(acme: Workspace, settings: Any) -> None:
     server = ServerClient(ApiKeyFactory.create(workspace=acme))
     caches, nowhere = settings.CACHES, "redis://127.0.0.1:1/0"
-    settings.CACHES = {**caches, "counters": {"BACKEND": "engage.counters.CounterCache", "LOCATION": nowhere}}
+    settings.CACHES = {**caches, "counters": {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": nowhere}}
     for _ in range(3):
         server.get(f"/api/v1/customers/{acme.id}/{'f' * 24}")
     settings.CACHES = caches

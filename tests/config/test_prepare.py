@@ -100,7 +100,7 @@ def test_the_tour_shows_every_type_of_step_and_calls_the_receiver(monkeypatch: p
         )
         for name in ("grace", "alan")
     )
-    steps = [step.footprint for step in grace.rehearsal.steps]
+    steps = [step.step_record for step in grace.rehearsal.steps]
     assert {step.type for step in steps} == set(STEP_TYPES)
     assert [step.missing for step in steps if step.missing] == []
     hello = next(step.request for step in steps if step.request)

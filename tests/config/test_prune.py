@@ -120,9 +120,8 @@ def test_zero_days_keep_for_ever(acme: Workspace, settings: Any) -> None:
     assert set(after(3660)) == {"events", "interactions", "retired webhook secrets", "idempotency records"}
 
 
-def test_pages_follow_one_another(acme: Workspace, server: ServerClient) -> None:
+def test_pages_follow_one_another(acme: Workspace, journey: Journey, server: ServerClient) -> None:
     crowd(acme, 25)
-    journey = JourneyFactory.create(workspace=acme)
     for names in ([f"user-{n}" for n in range(20)], ["user-20"], [f"user-{n}" for n in range(21, 25)]):
         data(trigger(server, journey, {"external_ids": names}))
         let_workers_decide()

@@ -15,7 +15,7 @@ from engage.models import Workspace
 from engage.parsing import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.factories import JourneyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,11 +40,6 @@ class NeverEnding(BytesIO):
 
     def read(self, _size: int | None = -1) -> bytes:
         raise AssertionError("Somebody waits for it.")
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada")
 
 
 def test_a_trigger_in_chunks_is_queued(server: ServerClient, acme: Workspace, ada: Customer) -> None:

@@ -17,11 +17,6 @@ PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
 @pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
-
-
-@pytest.fixture
 def ada(acme: Workspace, rival: Workspace) -> Customer:
     """Rival has an Ada, too, with the same attributes."""
     CustomerFactory.create(workspace=rival, external_id="ada", attributes={"plan": "pro"})

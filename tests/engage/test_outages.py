@@ -81,7 +81,7 @@ def test_it_is_there(error: Exception) -> None:
     ("error", "message"),
     [
         (raised(InternalError(), errors.ReadOnlySqlTransaction()), "The database cannot be reached at the moment."),
-        (raised(OperationalError(), errors.QueryCanceled()), "The database did not come to an end with it."),
+        (raised(OperationalError(), errors.QueryCanceled()), "The database could not finish the call."),
     ],
 )
 def test_a_caller_is_told_what_is_known(error: Exception, message: str) -> None:

@@ -19,11 +19,6 @@ DAY = {"id": "day", "type": "delay", "for": "P1D"}
 
 
 @pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada")
-
-
-@pytest.fixture
 def journey(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme, name="Follow-up", steps=[DAY])
 

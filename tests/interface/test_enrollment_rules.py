@@ -14,11 +14,6 @@ from tests.factories import CustomerFactory, JourneyFactory
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
 
 
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada")
-
-
 def entered(server: ServerClient, journey: Journey) -> dict[str, Any]:
     """Triggers the journey for Ada and lets the workers decide; the job's look-up."""
     answered = data(trigger(server, journey, {"external_id": "ada"}))
@@ -42,8 +37,7 @@ def test_nothing_is_enrolled_before_a_worker_decides(server: ServerClient, acme:
     assert not Enrollment.objects.exists()
 
 
-def test_a_journey_without_steps_completes_at_once(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    journey = JourneyFactory.create(workspace=acme)
+def test_a_journey_without_steps_completes_at_once(server: ServerClient, journey: Journey, ada: Customer) -> None:
     entered(server, journey)
     enrollment = Enrollment.objects.get()
     assert (enrollment.state, enrollment.ended_at, enrollment.due_at) == ("completed", enrollment.entered_at, None)
@@ -120,8 +114,9 @@ def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_befor
     assert reason == "The customer has completed the journey as often as is allowed: 2 times."
 
 
-def test_a_journey_switched_off_in_between_enrolls_nobody(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    journey = JourneyFactory.create(workspace=acme)
+def test_a_journey_switched_off_in_between_enrolls_nobody(
+    server: ServerClient, acme: Workspace, journey: Journey, ada: Customer
+) -> None:
     answered = data(trigger(server, journey, {"external_id": "ada"}))
     Journey.objects.update(active=False)
     let_workers_decide()
@@ -137,9 +132,8 @@ def test_a_customer_erased_in_between_is_told(server: ServerClient, acme: Worksp
 
 
 def test_a_payload_that_came_just_after_its_customer_was_erased_is_forgotten(
-    server: ServerClient, acme: Workspace, ada: Customer
+    server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
-    journey = JourneyFactory.create(workspace=acme)
     data(trigger(server, journey, {"external_id": "ada", "payload": {"secret": 1}}))
     Customer.objects.all().delete()
     Trigger.objects.update(payload={"secret": 1})  # as a call does that read the customer before the erasure
@@ -147,8 +141,9 @@ def test_a_payload_that_came_just_after_its_customer_was_erased_is_forgotten(
     assert Trigger.objects.get().payload == {}
 
 
-def test_each_customer_has_a_history_of_their_own(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    journey = JourneyFactory.create(workspace=acme)
+def test_each_customer_has_a_history_of_their_own(
+    server: ServerClient, acme: Workspace, journey: Journey, ada: Customer
+) -> None:
     entered(server, journey)
     CustomerFactory.create(workspace=acme, external_id="grace")
     answered = data(trigger(server, journey, {"external_ids": ["ada", "grace"]}))

@@ -15,11 +15,6 @@ Cast = dict[str, Customer]
 
 
 @pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
-
-
-@pytest.fixture
 def cast(acme: Workspace, rival: Workspace) -> Cast:
     """Ada, Grace, Alan and Edsger of Acme; Rival has people of the same names."""
     for name in ("ada", "grace", "alan", "edsger"):

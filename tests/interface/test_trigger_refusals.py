@@ -14,11 +14,6 @@ from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
-
-
 @pytest.fixture(autouse=True)
 def ada(acme: Workspace) -> Customer:
     return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")

@@ -14,11 +14,6 @@ from tests.factories import CustomerFactory, JourneyFactory
 
 
 @pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
-
-
-@pytest.fixture
 def ada(acme: Workspace) -> Customer:
     return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
 

@@ -53,9 +53,8 @@ def entries(journey: Journey) -> Counter[str | None]:
 
 
 def test_one_entry_allowed_and_completing_at_once_is_one_entry(
-    server: ServerClient, acme: Workspace, people: list[Customer]
+    server: ServerClient, journey: Journey, people: list[Customer]
 ) -> None:
-    journey = JourneyFactory.create(workspace=acme)
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
     assert entries(journey) == dict.fromkeys(NAMES, 1)
@@ -104,9 +103,8 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(
 
 
 def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
-    server: ServerClient, acme: Workspace, people: list[Customer]
+    server: ServerClient, journey: Journey, people: list[Customer]
 ) -> None:
-    journey = JourneyFactory.create(workspace=acme)
     first, second = [data(trigger(server, journey, {"external_id": NAMES[0]}))["triggerId"] for _ in range(2)]
     with transaction.atomic():
         assert settle(claim_chunk(trigger_id=first, start=0)).decided == 1  # and not committed yet
@@ -116,9 +114,8 @@ def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
 
 
 def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(
-    server: ServerClient, acme: Workspace, people: list[Customer]
+    server: ServerClient, journey: Journey, people: list[Customer]
 ) -> None:
-    journey = JourneyFactory.create(workspace=acme)
     for _ in range(3):
         data(trigger(server, journey, {"external_id": NAMES[0]}))
     claimed = sorted(claim_next_chunks(lane=Chunk.Lane.SINGLE), key=lambda chunk: chunk.id)
@@ -128,9 +125,8 @@ def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_c
 
 
 def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(
-    server: ServerClient, acme: Workspace, people: list[Customer]
+    server: ServerClient, journey: Journey, people: list[Customer]
 ) -> None:
-    journey = JourneyFactory.create(workspace=acme)
     answers = all_at_once([lambda: data(trigger(server, journey, {"external_ids": NAMES}))] * 12)
     job_ids = [job_id for answer in answers for job_id in answer["jobIds"]]
     assert len(set(job_ids)) == len(job_ids) == 12 * len(NAMES)

@@ -2,21 +2,15 @@
 
 import pytest
 
-from engage.models import Workspace
 from journeys.chunks import claim_next_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from tests.calls import data, trigger
 from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
+from tests.factories import crowd
 from tests.journeys.standstill import standing_still_while
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 def serve_once() -> None:

@@ -17,7 +17,7 @@ from journeys.webhooks.claims import claim_due
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import DeliveryVerdict, Fate
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
@@ -78,9 +78,12 @@ def a_day_passes() -> None:
 def webhooks_are_answered() -> None:
     claimed = claim_due(Room(2 * CALL))
     assert len(claimed) == CALL
-    outcome, verdict = Outcome(at=timezone.now(), milliseconds=1, status=200), DeliveryVerdict(fate=Fate.DELIVERED)
+    outcome, verdict = (
+        Outcome(at=timezone.now(), milliseconds=1, status=200),
+        DeliveryVerdict(next_state=NextState.DELIVERED),
+    )
     results = [Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
-    assert write_results(results, wait=False).fates == {Fate.DELIVERED: CALL}
+    assert write_results(results, wait=False).next_states == {NextState.DELIVERED: CALL}
 
 
 def note_statistics() -> None:

@@ -8,30 +8,25 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys import queueing
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
 from journeys.progress import count_by_result, count_jobs
+from journeys.queueing import audience
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.factories import CustomerFactory, crowd
 
 NUMBER = 1_000  # two chunks
 
 
 @pytest.fixture(autouse=True)
 def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queueing, "LARGE", NUMBER)
+    monkeypatch.setattr(audience, "LARGE", NUMBER)
 
 
 @pytest.fixture
 def names(acme: Workspace) -> list[str]:
     return crowd(acme, NUMBER)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from typing import get_args
 
 from journeys.entry_rules import Verdict
 from journeys.models import EnrollmentJob, StepRun, WebhookDelivery
-from journeys.steps.outcomes import State
-from journeys.webhooks.schedule import Fate
+from journeys.steps.results import State
+from journeys.webhooks.schedule import NextState
 
 
 def test_every_verdict_is_a_result_of_a_job_and_the_others_say_that_there_was_none() -> None:
@@ -13,8 +13,8 @@ def test_every_verdict_is_a_result_of_a_job_and_the_others_say_that_there_was_no
     assert {verdict.value for verdict in Verdict} < set(EnrollmentJob.Result.values)
 
 
-def test_every_fate_of_a_webhook_is_a_state_of_its_delivery() -> None:
-    assert {fate.value for fate in Fate} < set(WebhookDelivery.State.values)
+def test_every_next_state_of_a_webhook_is_a_state_of_its_delivery() -> None:
+    assert {next_state.value for next_state in NextState} < set(WebhookDelivery.State.values)
 
 
 def test_every_state_of_a_step_is_one_of_its_run() -> None:

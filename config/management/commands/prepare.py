@@ -17,7 +17,7 @@ from config.demo import ADMIN, Demo, PrintedWorkspace, read_demo, write_demo
 from config.tour import TOUR, tour_steps
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
-from journeys.design import save_journey
+from journeys.authoring import save_journey
 from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
 

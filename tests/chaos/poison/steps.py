@@ -5,8 +5,8 @@ import resource
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
-from journeys.steps.outcomes import StepResult
-from journeys.steps.scene import Scene
+from journeys.steps.context import StepContext
+from journeys.steps.results import StepResult
 from journeys.steps.written import WrittenStep
 
 _MOST_MEMORY = 1_500_000_000  # bytes of address space, as a container's limit would be
@@ -24,7 +24,7 @@ class ExitsChild:
     id: str
     next: None = None
 
-    def begin(self, scene: Scene) -> NoReturn:
+    def begin(self, context: StepContext) -> NoReturn:
         os._exit(3)
 
 
@@ -39,7 +39,7 @@ class EatsMemory:
     id: str
     next: None = None
 
-    def begin(self, scene: Scene) -> StepResult:
+    def begin(self, context: StepContext) -> StepResult:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, hard))
         eaten = []

@@ -7,10 +7,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
-from journeys.steps.outcomes import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.rehearsal import rehearse
+from journeys.steps.results import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.written import InvalidSteps
-from tests.journeys.steps.scenes import NOW, scene
+from tests.journeys.steps.contexts import NOW, context
 
 IDS = ["a", "b", "c", "d"]
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -76,13 +76,13 @@ ARRIVALS: dict[type[Stop], list[Arrival]] = {
 
 @given(course=courses(), data=st.data())
 def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.DataObject) -> None:
-    at, walked = scene(), "a"
+    at, walked = context(), "a"
     arrival: Arrival = Ahead()
     for _ in range(20):
         walk = walk_on(course, at, step_id=walked, arrival=arrival)
-        assert len(walk.footprints) <= MAX_STEPS_IN_ONE_GO
-        assert [step.resumed for step in walk.footprints] == [
-            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.footprints))
+        assert len(walk.step_records) <= MAX_STEPS_IN_ONE_GO
+        assert [step.resumed for step in walk.step_records] == [
+            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.step_records))
         ]
         if isinstance(walk.stop, Ended):
             return
@@ -95,7 +95,7 @@ def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.Dat
 
 @given(course=courses())
 def test_every_rehearsal_ends_or_is_stopped_and_its_clock_never_goes_back(course: Course) -> None:
-    rehearsal = rehearse(course, scene(), at_most=60)
+    rehearsal = rehearse(course, context(), at_most=60)
     times = [step.at for step in rehearsal.steps]
     assert times == sorted(times)
     assert all(time >= NOW for time in times)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended
-from journeys.steps.scene import Occurrence
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from journeys.steps.context import Occurrence
+from journeys.steps.results import Ended
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
@@ -38,16 +38,16 @@ def branch(*cases: tuple[object, str | None], **fields: Any) -> dict[str, Any]:
 )
 def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail: str) -> None:
     ordered = Occurrence(name="order", properties={})
-    walked = walk(course(step, *exits("a", "b")), scene(payload={"paid": True}, event=ordered))
+    walked = walk(course(step, *exits("a", "b")), context(payload={"paid": True}, event=ordered))
     assert isinstance(walked.stop, Ended)
     assert walked.stop.step_id == at
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", False, detail)
 
 
 def test_a_branch_may_have_20_cases() -> None:
     walked = walk(course(branch(*[(FREE, None)] * 19, (PRO, "b")), *exits("a", "b")))
-    assert walked.footprints[0].detail == "Case 20 of 20 holds: goes on to 'b'."
+    assert walked.step_records[0].detail == "Case 20 of 20 holds: goes on to 'b'."
 
 
 def test_without_an_event_no_test_of_it_holds() -> None:

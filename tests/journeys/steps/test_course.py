@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, Footprint, Pause, TimeUp, Wait
-from tests.journeys.steps.scenes import NOW, course, scene, walk
+from journeys.steps.results import Ended, Pause, StepRecord, TimeUp, Wait
+from tests.journeys.steps.contexts import NOW, context, course, walk
 
 DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
@@ -19,8 +19,8 @@ def branch(step_id: str, **fields: Any) -> dict[str, Any]:
 
 def test_a_delay_that_is_ahead_waits() -> None:
     assert walk(course(DAY)).stop == Wait(step_id="day", due_at=NOW + timedelta(days=1))
-    assert walk(course(DAY)).footprints == (
-        Footprint(
+    assert walk(course(DAY)).step_records == (
+        StepRecord(
             step_id="day", type="delay", resumed=False, state="waiting", detail="Waits until 2026-11-21T12:00:00Z."
         ),
     )
@@ -29,7 +29,7 @@ def test_a_delay_that_is_ahead_waits() -> None:
 def test_a_delay_that_is_over_goes_on_with_the_next_step() -> None:
     walked = walk(course(DAY, branch("a"), OUT), arrival=TimeUp())
     assert walked.stop == Ended(step_id="out", exited=True, reason="Enough.")
-    assert [(step.step_id, step.resumed, step.detail) for step in walked.footprints] == [
+    assert [(step.step_id, step.resumed, step.detail) for step in walked.step_records] == [
         ("day", True, "The wait is over."),
         ("a", False, "No case holds: goes on to 'out'."),
         ("out", False, "Enough."),
@@ -48,33 +48,33 @@ def test_a_course_without_steps_has_no_first_one() -> None:
 
 def test_an_exit_condition_ends_before_the_step_begins() -> None:
     walked = walk(course(DAY, exit_on=[{"if": {"not": PRO}}, {"if": PRO}]))
-    assert walked.footprints == ()
+    assert walked.step_records == ()
     assert walked.stop == Ended(step_id="day", exited=True, reason="Exit condition 2 of 2 holds.")
 
 
 def test_an_exit_condition_is_not_asked_before_the_end_of_a_begun_step() -> None:
     walked = walk(course(DAY, OUT, exit_on=[{"if": PRO}]), arrival=TimeUp())
-    assert [step.step_id for step in walked.footprints] == ["day"]
+    assert [step.step_id for step in walked.step_records] == ["day"]
     assert walked.stop == Ended(step_id="out", exited=True, reason="Exit condition 1 of 1 holds.")
 
 
 def test_a_walk_pauses_after_a_hundred_steps_and_goes_on_from_there() -> None:
     long = course(*(branch(f"s{number}") for number in range(150)))
     walked = walk(long)
-    assert len(walked.footprints) == 100
+    assert len(walked.step_records) == 100
     assert walked.stop == Pause(step_id="s100")
     rest = walk(long, step_id="s100")
-    assert len(rest.footprints) == 50
+    assert len(rest.step_records) == 50
     assert rest.stop == Ended(step_id="s149", exited=False, reason="The last step is done.")
 
 
 def test_what_cannot_be_resumed_says_so() -> None:
     with pytest.raises(ValueError, match="A step of type exit is over when it has begun"):
-        walk(course(OUT), scene(), arrival=TimeUp())
+        walk(course(OUT), context(), arrival=TimeUp())
 
 
 def test_after_a_while_a_walk_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journeys.steps.course.SECONDS_IN_ONE_GO", 0.0)
     steps = [{"id": f"s{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(3)]
     walked = walk(course(*steps))
-    assert ([left.step_id for left in walked.footprints], walked.stop) == (["s0"], Pause(step_id="s1"))
+    assert ([left.step_id for left in walked.step_records], walked.stop) == (["s0"], Pause(step_id="s1"))

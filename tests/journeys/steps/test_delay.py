@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, TimeUp, Wait
-from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+from journeys.steps.results import Ended, TimeUp, Wait
+from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 GONE_ON = Ended(step_id="out", exited=True, reason="Enough.")
@@ -30,13 +30,13 @@ def delay(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime) -> None:
-    walked = walk(course(delay(**fields), OUT), scene(payload={"at": "2026-11-20T19:30:00+02:00"}))
-    assert walked.footprints[0].state == "waiting"
+    walked = walk(course(delay(**fields), OUT), context(payload={"at": "2026-11-20T19:30:00+02:00"}))
+    assert walked.step_records[0].state == "waiting"
     assert walked.stop == Wait(step_id="wait", due_at=due_at)
 
 
 def test_a_name_without_a_value_is_noted_also_where_the_delay_waits() -> None:
-    first = walk(course(delay(at="2026-12-24{{ customer.nobody }}"), OUT)).footprints[0]
+    first = walk(course(delay(at="2026-12-24{{ customer.nobody }}"), OUT)).step_records[0]
     assert (first.state, first.missing) == ("waiting", ("customer.nobody",))
 
 
@@ -44,8 +44,8 @@ def test_a_name_without_a_value_is_noted_also_where_the_delay_waits() -> None:
     "at", ["2026-11-20T12:00:00Z", "2026-11-20", "0001-01-01T00:00:00+14:00", "2026-11-20T13:59+02:00"]
 )
 def test_what_is_past_does_not_wait(at: str) -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
-    first = walked.footprints[0]
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", False, "Does not wait: the time is past.")
     assert walked.stop == GONE_ON
 
@@ -67,8 +67,8 @@ def test_no_time_at_all_does_not_wait() -> None:
     ],
 )
 def test_a_moment_that_is_none_fails_the_step_and_the_walk_goes_on(at: object, detail: str) -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), scene(payload={"at": at}))
-    first = walked.footprints[0]
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
+    first = walked.step_records[0]
     assert (first.state, first.detail) == ("failed", detail)
     assert first.missing == (("api.payload.at",) if at is None else ())
     assert walked.stop == GONE_ON
@@ -76,7 +76,7 @@ def test_a_moment_that_is_none_fails_the_step_and_the_walk_goes_on(at: object, d
 
 def test_a_template_that_fails_fails_the_step() -> None:
     walked = walk(course(delay(at="{{ 1 | divided_by: 0 }}"), OUT))
-    assert walked.footprints[0].detail == (
+    assert walked.step_records[0].detail == (
         "The template of at failed: the filter divided_by cannot work with what it was given."
     )
     assert walked.stop == GONE_ON
@@ -84,13 +84,13 @@ def test_a_template_that_fails_fails_the_step() -> None:
 
 def test_a_delay_that_was_begun_is_over_whatever_it_waited_for() -> None:
     walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), arrival=TimeUp())
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", True, "The wait is over.")
     assert walked.stop == GONE_ON
 
 
 def test_the_detail_says_until_when() -> None:
-    details = [walk(course(delay(**{"for": text}))).footprints[0].detail for text in ("PT1S", "PT1.5S")]
+    details = [walk(course(delay(**{"for": text}))).step_records[0].detail for text in ("PT1S", "PT1.5S")]
     assert details == ["Waits until 2026-11-20T12:00:01Z.", "Waits until 2026-11-20T12:00:01.500Z."]
 
 

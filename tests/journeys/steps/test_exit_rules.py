@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from journeys.steps.exit_rules import ExitRules, InvalidExitRules, parse_exit_rules
-from tests.journeys.steps.scenes import scene
+from tests.journeys.steps.contexts import context
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 PAID = {"field": "api.payload.paid", "op": "exists"}
@@ -26,7 +26,7 @@ def test_there_may_be_none(value: object) -> None:
     assert rules == ExitRules()
     assert rules.event_names == ()
     assert rules.matching(name="order", properties={}) is None
-    assert rules.holding(scene().facts()) is None
+    assert rules.holding(context().facts()) is None
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_an_event_that_matches_says_why(name: str, properties: dict[str, Any], r
 
 
 def test_a_condition_that_holds_says_which() -> None:
-    assert parse_exit_rules([{"if": PAID}, {"if": PRO}]).holding(scene().facts()) == "Exit condition 2 of 2 holds."
-    assert parse_exit_rules([{"if": PAID}]).holding(scene().facts()) is None
+    assert parse_exit_rules([{"if": PAID}, {"if": PRO}]).holding(context().facts()) == "Exit condition 2 of 2 holds."
+    assert parse_exit_rules([{"if": PAID}]).holding(context().facts()) is None
 
 
 def test_there_may_be_20_rules_and_names_of_255_characters() -> None:

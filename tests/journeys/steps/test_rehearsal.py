@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended
-from journeys.steps.rehearsal import MAX_FOOTPRINTS, Rehearsal, rehearse
-from tests.journeys.steps.scenes import ADA, NOW, course, scene
+from journeys.steps.rehearsal import MAX_STEP_RECORDS, Rehearsal, rehearse
+from journeys.steps.results import Ended
+from tests.journeys.steps.contexts import ADA, NOW, context, course
 
 HOOK: dict[str, Any] = {"id": "tell", "type": "webhook", "url": "https://example.com/{{ customer.plan }}"}
 DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
@@ -18,11 +18,11 @@ OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 
 def told(rehearsal: Rehearsal) -> list[tuple[int, str, str]]:
     """Days since the start, step and detail."""
-    return [((step.at - NOW).days, step.footprint.step_id, step.footprint.detail) for step in rehearsal.steps]
+    return [((step.at - NOW).days, step.step_record.step_id, step.step_record.detail) for step in rehearsal.steps]
 
 
 def test_a_rehearsal_goes_the_whole_way_with_the_clock_moved_on() -> None:
-    rehearsal = rehearse(course(GRADE, DAY, HOOK, BOUGHT, OUT), scene())
+    rehearsal = rehearse(course(GRADE, DAY, HOOK, BOUGHT, OUT), context())
     assert told(rehearsal) == [
         (0, "grade", "Wrote plan."),
         (0, "day", "Waits until 2026-11-21T12:00:00Z."),
@@ -37,46 +37,46 @@ def test_a_rehearsal_goes_the_whole_way_with_the_clock_moved_on() -> None:
     assert rehearsal.ending == "Enough."
 
 
-def test_later_steps_see_what_earlier_ones_wrote_and_the_scene_stays_as_it_is() -> None:
-    given = scene()
-    request = rehearse(course(GRADE, HOOK), given).steps[1].footprint.request
+def test_later_steps_see_what_earlier_ones_wrote_and_the_context_stays_as_it_is() -> None:
+    given = context()
+    request = rehearse(course(GRADE, HOOK), given).steps[1].step_record.request
     assert request is not None
     assert request.url == "https://example.com/pro%2B"
     assert (given.customer, given.now) == (ADA, NOW)
 
 
 def test_a_rehearsal_of_an_endless_journey_is_stopped() -> None:
-    rehearsal = rehearse(course({**DAY, "next": "day"}), scene())
-    assert len(rehearsal.steps) == MAX_FOOTPRINTS
+    rehearsal = rehearse(course({**DAY, "next": "day"}), context())
+    assert len(rehearsal.steps) == MAX_STEP_RECORDS
     assert rehearsal.steps[-1].at == NOW + timedelta(days=99) + timedelta(days=1)
     assert (rehearsal.ended, rehearsal.ending) == (None, "Stopped after 200 steps.")
 
 
 def test_a_rehearsal_may_begin_in_the_middle_and_be_short() -> None:
-    rehearsal = rehearse(course(HOOK, DAY, OUT), scene(), step_id="day", at_most=2)
+    rehearsal = rehearse(course(HOOK, DAY, OUT), context(), step_id="day", at_most=2)
     assert [(day, step) for day, step, _ in told(rehearsal)] == [(0, "day"), (1, "day")]
     assert rehearsal.ending == "Stopped after 2 steps."
 
 
 def test_a_journey_that_ends_with_the_last_step_allowed_has_ended() -> None:
-    assert rehearse(course(OUT), scene(), at_most=1).ending == "Enough."
+    assert rehearse(course(OUT), context(), at_most=1).ending == "Enough."
 
 
 def test_a_walk_that_pauses_is_rehearsed_to_its_end() -> None:
     steps = [{"id": f"s{number}", "type": "track_event", "eventName": "seen"} for number in range(150)]
-    rehearsal = rehearse(course(*steps), scene())
+    rehearsal = rehearse(course(*steps), context())
     assert len(rehearsal.steps) == 150
     assert rehearsal.ending == "The last step is done."
 
 
 def test_a_journey_without_steps_completes_at_once() -> None:
-    assert rehearse(course(), scene()) == Rehearsal(
+    assert rehearse(course(), context()) == Rehearsal(
         steps=(), ended=None, ending="The journey has no steps: it completes at once."
     )
 
 
 def test_a_step_whose_code_raises_ends_the_rehearsal_as_it_would_end_the_enrollment() -> None:
-    rehearsal = rehearse(course(GRADE, DAY), scene(), step_id="gone")
+    rehearsal = rehearse(course(GRADE, DAY), context(), step_id="gone")
     assert rehearsal.ended is not None
     assert rehearsal.ended.exited
     assert rehearsal.ending == "The step 'gone' cannot be walked, and would be given up: KeyError: 'gone'"
@@ -84,5 +84,5 @@ def test_a_step_whose_code_raises_ends_the_rehearsal_as_it_would_end_the_enrollm
 
 def test_a_rehearsal_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journeys.steps.rehearsal.MAX_SECONDS", -1.0)
-    rehearsal = rehearse(course(GRADE, DAY), scene())
+    rehearsal = rehearse(course(GRADE, DAY), context())
     assert (rehearsal.steps, rehearsal.ended, rehearsal.ending) == ((), None, "Stopped after 0 steps.")

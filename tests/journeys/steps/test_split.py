@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from customers.conditions import CustomerFacts
 from journeys.steps.split import Split
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 
 def split(*weights: object, step_id: str = "test") -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_a_customer_always_goes_the_same_way_and_others_others() -> None:
 def walk_of(customer_id: str) -> Any:
     test = {"id": "test", "type": "split", "paths": [{"weight": 1, "next": "a"}, {"weight": 1, "next": None}]}
     end = {"id": "a", "type": "exit", "reason": "Enough."}
-    return walk(course(test, end), scene(customer=CustomerFacts(id=customer_id))).footprints[0]
+    return walk(course(test, end), context(customer=CustomerFacts(id=customer_id))).step_records[0]
 
 
 def test_the_way_in_one_step_says_nothing_of_the_way_in_another() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Ended, Footprint, TrackedEvent
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from journeys.steps.results import Ended, StepRecord, TrackedEvent
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
@@ -17,8 +17,8 @@ def track(name: object = "order", **fields: Any) -> dict[str, Any]:
 
 def test_an_event_is_rendered_and_recorded() -> None:
     properties = {"plan": "{{ customer.plan }}", "n": [1, {"who": "{{ customer.nobody }}"}]}
-    assert walk(course(track(eventProperties=properties))).footprints == (
-        Footprint(
+    assert walk(course(track(eventProperties=properties))).step_records == (
+        StepRecord(
             step_id="note",
             type="track_event",
             resumed=False,
@@ -32,17 +32,17 @@ def test_an_event_is_rendered_and_recorded() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"eventProperties": None}, {"eventProperties": {}}])
 def test_an_event_may_have_no_properties(fields: dict[str, Any]) -> None:
-    tracked = walk(course(track(**fields))).footprints[0].tracked
+    tracked = walk(course(track(**fields))).step_records[0].tracked
     assert tracked == TrackedEvent(name="order", properties={}, reacts=True)
 
 
 @pytest.mark.parametrize(("chain", "reacts"), [(0, True), (19, True), (20, False), (21, False)])
 def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> None:
-    footprint = walk(course(track()), scene(chain=chain)).footprints[0]
-    assert footprint.tracked is not None
-    assert footprint.tracked.reacts is reacts
+    step_record = walk(course(track()), context(chain=chain)).step_records[0]
+    assert step_record.tracked is not None
+    assert step_record.tracked.reacts is reacts
     effect = "" if reacts else ", without effect: 20 events led to it one by another"
-    assert footprint.detail == f"Recorded the event 'order'{effect}."
+    assert step_record.detail == f"Recorded the event 'order'{effect}."
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_its_own_event_may_end_the_enrollment_right_there(rule: dict[str, Any], 
     walked = walk(course(track(eventProperties={"price": 12}), OUT, exit_on=[rule]))
     own = Ended(step_id="note", exited=True, reason="The event 'order' ends the journey.")
     assert walked.stop == (own if ends else Ended(step_id="out", exited=True, reason="Enough."))
-    assert walked.footprints[0].tracked is not None
+    assert walked.step_records[0].tracked is not None
 
 
 def test_an_event_without_effect_ends_nothing() -> None:
-    walked = walk(course(track(), OUT, exit_on=[{"event": "order"}]), scene(chain=20))
+    walked = walk(course(track(), OUT, exit_on=[{"event": "order"}]), context(chain=20))
     assert walked.stop.step_id == "out"
 
 
@@ -73,11 +73,11 @@ def test_properties_that_cannot_be_rendered_or_grow_too_large_record_nothing() -
             "b": "{{ api.payload.big }}",
             "c": "{{ api.payload.big }}",
         }
-        walked = walk(course(track(eventProperties=properties), OUT), scene(payload={"big": "x" * 30_000}))
-        first = walked.footprints[0]
+        walked = walk(course(track(eventProperties=properties), OUT), context(payload={"big": "x" * 30_000}))
+        first = walked.step_records[0]
         assert (first.state, first.tracked, first.missing) == ("failed", None, ("customer.nobody",))
         assert walked.stop.step_id == "out"
-    assert walked.footprints[0].detail == "The event's properties are 120022 bytes of JSON; the maximum is 65536."
+    assert walked.step_records[0].detail == "The event's properties are 120022 bytes of JSON; the maximum is 65536."
 
 
 def test_properties_may_be_64_kib() -> None:
@@ -85,7 +85,7 @@ def test_properties_may_be_64_kib() -> None:
     rendered = {"a": "{{ api.payload.a }}", "b": "{{ api.payload.b }}"}
     payload = {"a": "x" * 30_000, "b": "x" * (35_536 - len('{"a":"","b":""}'))}
     for properties, expected in ((written, written), (rendered, payload)):
-        tracked = walk(course(track(eventProperties=properties)), scene(payload=payload)).footprints[0].tracked
+        tracked = walk(course(track(eventProperties=properties)), context(payload=payload)).step_records[0].tracked
         assert tracked == TrackedEvent(name="order", properties=expected, reacts=True)
 
 

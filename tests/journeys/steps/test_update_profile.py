@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from customers.conditions import CustomerFacts
-from journeys.steps.outcomes import Ended, Footprint
-from tests.journeys.steps.scenes import ADA, course, refusal_of, scene, walk
+from journeys.steps.results import Ended, StepRecord
+from tests.journeys.steps.contexts import ADA, context, course, refusal_of, walk
 
 
 def update(attributes: object, **fields: Any) -> dict[str, Any]:
@@ -16,8 +16,8 @@ def update(attributes: object, **fields: Any) -> dict[str, Any]:
 def test_attributes_are_rendered_and_written() -> None:
     greeting = ["{{ customer.first_name }}", {"x": None}]
     walked = walk(course(update({"plan": "max", "seats": 13, "hi": greeting, "old": None})))
-    assert walked.footprints == (
-        Footprint(
+    assert walked.step_records == (
+        StepRecord(
             step_id="grade",
             type="update_profile",
             resumed=False,
@@ -31,10 +31,10 @@ def test_attributes_are_rendered_and_written() -> None:
 
 def test_later_steps_and_conditions_see_what_was_written_and_the_customer_before_does_not_change() -> None:
     again = {"id": "again", "type": "update_profile", "attributes": {"note": "{{ customer.plan }}{{ customer.seats }}"}}
-    given = scene()
+    given = context()
     walked = walk(course(update({"plan": "max", "seats": None}), again), given)
-    assert walked.footprints[1].writes == {"note": "max"}
-    assert walked.footprints[1].missing == ("customer.seats",)
+    assert walked.step_records[1].writes == {"note": "max"}
+    assert walked.step_records[1].missing == ("customer.seats",)
     assert given.customer.attributes == {
         "first_name": "Ada", "plan": "max", "address": {"city": "London"}, "tags": ["a", "b"], "note": "max",
     }  # fmt: skip
@@ -49,11 +49,11 @@ def test_a_condition_that_comes_true_with_a_write_ends_before_the_next_step() ->
 
 
 def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
-    given = scene()
+    given = context()
     walked = walk(course(update({"plan": "max", "x": "{{ customer.nobody }}{{ 1 | divided_by: 0 }}"})), given)
-    footprint = walked.footprints[0]
-    assert (footprint.state, footprint.writes, footprint.missing) == ("failed", None, ("customer.nobody",))
-    assert footprint.detail == (
+    step_record = walked.step_records[0]
+    assert (step_record.state, step_record.writes, step_record.missing) == ("failed", None, ("customer.nobody",))
+    assert step_record.detail == (
         "The template of attributes.x failed: the filter divided_by cannot work with what it was given."
     )
     assert given.customer is ADA
@@ -61,18 +61,18 @@ def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
 
 def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
     full = CustomerFacts(id="c1", attributes={"big": "x" * 200_000})
-    given = scene(customer=full)
+    given = context(customer=full)
     attributes = {"more": "{{ customer.big | slice: 0, 60000 }}", "most": "{{ customer.big | slice: 0, 10000 }}"}
-    footprint = walk(course(update(attributes)), given).footprints[0]
-    assert (footprint.state, footprint.writes) == ("failed", None)
-    assert footprint.detail == "The profile's attributes would come to 270030 bytes of JSON; the maximum is 262144."
+    step_record = walk(course(update(attributes)), given).step_records[0]
+    assert (step_record.state, step_record.writes) == ("failed", None)
+    assert step_record.detail == "The profile's attributes would come to 270030 bytes of JSON; the maximum is 262144."
     assert given.customer is full
 
 
 @pytest.mark.parametrize(("names", "more"), [(5, ""), (6, " and 1 more"), (8, " and 3 more")])
 def test_many_names_are_cut_short_in_the_detail(names: int, more: str) -> None:
-    footprint = walk(course(update({f"a{number}": number for number in range(names)}))).footprints[0]
-    assert footprint.detail == f"Wrote a0, a1, a2, a3, a4{more}."
+    step_record = walk(course(update({f"a{number}": number for number in range(names)}))).step_records[0]
+    assert step_record.detail == f"Wrote a0, a1, a2, a3, a4{more}."
 
 
 DEEP: dict[str, Any] = {"a": [[[[[[[[[[1]]]]]]]]]]}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.outcomes import Answered, AwaitEvent, Ended, Heard, TimeUp
-from journeys.steps.scene import Occurrence
+from journeys.steps.context import Occurrence
+from journeys.steps.results import Answered, AwaitEvent, Ended, Heard, TimeUp
 from journeys.steps.wait_for_event import WaitForEvent
-from tests.journeys.steps.scenes import NOW, course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 THANKS: dict[str, Any] = {"id": "thanks", "type": "exit", "reason": "Thanks."}
@@ -22,8 +22,8 @@ def wait(**fields: Any) -> dict[str, Any]:
 def test_it_waits_for_the_event_until_its_time_is_up() -> None:
     walked = walk(course(wait(where=PRICEY)))
     assert walked.stop == AwaitEvent(step_id="wait", event_name="order", due_at=NOW + timedelta(days=1))
-    assert walked.footprints[0].state == "waiting"
-    assert walked.footprints[0].detail == "Waits for the event 'order' until 2026-11-21T12:00:00Z."
+    assert walked.step_records[0].state == "waiting"
+    assert walked.step_records[0].detail == "Waits for the event 'order' until 2026-11-21T12:00:00Z."
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimeUp, 
     walked = walk(course(wait(onEvent="thanks", onTimeout="remind"), THANKS, REMIND), arrival=arrival)
     assert isinstance(walked.stop, Ended)
     assert walked.stop.reason == reason
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", True, detail)
 
 
@@ -50,7 +50,7 @@ def test_without_ways_of_their_own_both_go_on_with_the_next_step(arrival: Heard 
 def test_null_ends_the_journey() -> None:
     walked = walk(course(wait(onTimeout=None), THANKS), arrival=TimeUp())
     assert walked.stop == Ended(step_id="wait", exited=False, reason="The last step is done.")
-    assert walked.footprints[0].detail == "The event did not come in time: the journey ends."
+    assert walked.step_records[0].detail == "The event did not come in time: the journey ends."
 
 
 def test_later_steps_see_the_event_that_came() -> None:
@@ -60,8 +60,8 @@ def test_later_steps_see_the_event_that_came() -> None:
         "url": "https://example.com",
         "body": "{{ event.name }} {{ event.properties }}",
     }
-    heard = scene(event=Occurrence(name="order", properties={"price": 12}))
-    request = walk(course(wait(), tell), heard, arrival=Heard()).footprints[1].request
+    heard = context(event=Occurrence(name="order", properties={"price": 12}))
+    request = walk(course(wait(), tell), heard, arrival=Heard()).step_records[1].request
     assert request is not None
     assert request.body == '"order {\\"price\\":12}"'
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
-from journeys.steps.outcomes import Answered, Ended, Footprint, Send, TimeUp, WebhookRequest
-from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.context import Occurrence, StepContext
+from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
 from journeys.steps.written import InvalidSteps
 from journeys.webhook_targets import parse_target
-from tests.journeys.steps.scenes import course, refusal_of, scene, walk
+from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 
@@ -23,24 +23,24 @@ def webhook(url: str = "https://example.com/hook", **fields: Any) -> dict[str, A
     return {"id": "tell", "type": "webhook", "url": url, **fields}
 
 
-def begun(step: dict[str, Any], in_scene: Scene | None = None) -> Footprint:
-    return walk(course(step), in_scene).footprints[0]
+def begun(step: dict[str, Any], in_context: StepContext | None = None) -> StepRecord:
+    return walk(course(step), in_context).step_records[0]
 
 
-def request_of(step: dict[str, Any], in_scene: Scene | None = None) -> WebhookRequest:
-    request = begun(step, in_scene).request
+def request_of(step: dict[str, Any], in_context: StepContext | None = None) -> WebhookRequest:
+    request = begun(step, in_context).request
     assert request is not None
     return request
 
 
-def failure_of(step: dict[str, Any], in_scene: Scene | None = None) -> str:
-    footprint = begun(step, in_scene)
-    assert (footprint.state, footprint.request) == ("failed", None)
-    return footprint.detail
+def failure_of(step: dict[str, Any], in_context: StepContext | None = None) -> str:
+    step_record = begun(step, in_context)
+    assert (step_record.state, step_record.request) == ("failed", None)
+    return step_record.detail
 
 
-def named(name: str) -> Scene:
-    return scene(customer=CustomerFacts(id="c1", attributes={"name": name}))
+def named(name: str) -> StepContext:
+    return context(customer=CustomerFacts(id="c1", attributes={"name": name}))
 
 
 def test_a_webhook_that_says_nothing_more_is_a_post_without_a_body() -> None:
@@ -64,8 +64,8 @@ def test_a_webhook_is_rendered_and_waits_for_its_result() -> None:
     )
     walked = walk(course(step))
     assert walked.stop == Send(step_id="tell")
-    assert walked.footprints == (
-        Footprint(
+    assert walked.step_records == (
+        StepRecord(
             step_id="tell",
             type="webhook",
             resumed=False,
@@ -86,8 +86,8 @@ def test_a_webhook_is_rendered_and_waits_for_its_result() -> None:
 def test_templates_see_the_payload_the_event_the_journey_and_the_enrollment() -> None:
     text = "{{ api.payload.x }} {{ api.properties.x }} {{ event.name }} {{ event.properties.y }}"
     more = "{{ journey.id }} {{ journey.name }} {{ enrollment.id }} {{ now }}"
-    given_scene = scene(payload={"x": 1}, event=Occurrence(name="order", properties={"y": 2}))
-    assert json.loads(request_of(webhook(body=[text, more]), given_scene).body or "") == [
+    given_context = context(payload={"x": 1}, event=Occurrence(name="order", properties={"y": 2}))
+    assert json.loads(request_of(webhook(body=[text, more]), given_context).body or "") == [
         "1 1 order 2",
         "6560a1b2c3d4e5f607182900 Welcome 6560a1b2c3d4e5f607182901 2026-11-20T12:00:00.000Z",
     ]
@@ -96,7 +96,7 @@ def test_templates_see_the_payload_the_event_the_journey_and_the_enrollment() ->
 def test_an_identifier_comes_before_the_attribute_of_its_name() -> None:
     body = ["{{ customer.email }}", "{{ customer.userId }}", "{{ customer.attributes.email }}", "{{ customer.id }}"]
     customer = CustomerFacts(id="c1", email="ada@example.com", attributes={"email": "other", "userId": "as attribute"})
-    assert json.loads(request_of(webhook(body=body), scene(customer=customer)).body or "") == [
+    assert json.loads(request_of(webhook(body=body), context(customer=customer)).body or "") == [
         "ada@example.com",
         "as attribute",
         "other",
@@ -197,7 +197,7 @@ def test_what_grows_too_large_fails_the_step() -> None:
 def test_what_is_just_as_large_as_may_be_is_sent() -> None:
     path, rest = "x" * (2048 - len("https://example.com/")), "x" * (262_144 - 4 * 60_000 - len('["","","","",""]'))
     step = webhook("https://example.com/{{ api.payload.path }}", body=[*["{{ api.payload.text }}"] * 4, rest])
-    request = request_of(step, scene(payload={"path": path, "text": "é" * 30_000}))
+    request = request_of(step, context(payload={"path": path, "text": "é" * 30_000}))
     assert request.url == f"https://example.com/{path}"
     assert len((request.body or "").encode()) == 262_144
 
@@ -205,7 +205,7 @@ def test_what_is_just_as_large_as_may_be_is_sent() -> None:
 def test_a_template_that_fails_names_its_place_and_the_walk_goes_on() -> None:
     step = webhook(body={"user": [{"name": "{{ customer.name | divided_by: 0 }}"}]})
     walked = walk(course(step, OUT))
-    assert walked.footprints[0].detail == (
+    assert walked.step_records[0].detail == (
         "The template of body.user[0].name failed: the filter divided_by cannot work with what it was given."
     )
     assert walked.stop == Ended(step_id="out", exited=True, reason="Enough.")
@@ -232,7 +232,7 @@ def test_a_webhook_that_cannot_be_rendered_ends_the_enrollment_where_failures_do
 )
 def test_the_final_result_decides_where_the_walk_goes_on(on_failure: str, ok: bool, state: str, stop: Ended) -> None:
     walked = walk(course(webhook(onFailure=on_failure), OUT), arrival=Answered(ok=ok, reason="It said 500."))
-    first = walked.footprints[0]
+    first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == (state, True, "It said 500.")
     assert walked.stop == stop
 

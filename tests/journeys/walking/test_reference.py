@@ -16,8 +16,8 @@ from hypothesis.stateful import (
 )
 
 from engage.models import Workspace
+from journeys.authoring import save_journey
 from journeys.chunks import claim_next_chunks
-from journeys.design import save_journey
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due

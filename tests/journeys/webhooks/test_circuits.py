@@ -15,7 +15,7 @@ from journeys.webhooks.claims import anything_overdue, claim_due
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import DeliveryVerdict, Fate
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
 from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
@@ -153,7 +153,7 @@ def test_what_waits_for_an_open_circuit_is_not_overdue_until_a_probe_may_be_sent
     assert anything_overdue()
 
 
-def test_what_was_in_the_air_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
+def test_what_was_in_flight_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
     note(acme, "----------")
     let_time_pass(20)
     before = WebhookHost.objects.get().open_until
@@ -181,10 +181,10 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     [probe] = claim_due(Room(32))
     enrollment = WebhookDelivery.objects.get(id=probe.id).enrollment
     Customer.objects.filter(id=enrollment.customer_id).delete()
-    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     written = write_results([Result(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
-    assert written.fates.total() == len(written.held) == 0
+    assert written.next_states.total() == len(written.held) == 0
     assert not WebhookHost.objects.exists()
     assert len(claim_due(Room(32))) == 2
 

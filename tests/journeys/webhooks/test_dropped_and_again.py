@@ -36,7 +36,7 @@ def test_a_dropped_delivery_is_not_sent(acme: Workspace, receiver: Receiver) -> 
 
 @with_others
 @pytest.mark.parametrize("path", ["/ok", "/status/500", "/status/404"])
-def test_what_was_in_the_air_when_it_was_dropped_is_recorded_and_revives_nothing(
+def test_what_was_in_flight_when_it_was_dropped_is_recorded_and_revives_nothing(
     acme: Workspace, receiver: Receiver, path: str
 ) -> None:
     [delivery] = standing(acme, receiver.url(path))

@@ -21,7 +21,7 @@ from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import DeliveryVerdict, Fate
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
@@ -50,20 +50,20 @@ def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
         send(limits=Limits(), threads=8, seconds=1.4)
         assert len(fast.arrived) == 100
         assert max(request.at for request in fast.arrived) - began < 1.5  # before the slow one said a word
-        assert len(slow.arrived) == slow.most_in_the_air == 4  # of 8 threads
+        assert len(slow.arrived) == slow.most_in_flight == 4  # of 8 threads
 
 
 def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
     room = Room(32)
-    room.took_off("slow")
-    room.took_off("slow")
-    room.took_off("fast")
+    room.started("slow")
+    room.started("slow")
+    room.started("fast")
     assert list(room.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
-    room.landed("slow", seconds=1.1)
-    room.landed("fast", seconds=0.9)
+    room.finished("slow", seconds=1.1)
+    room.finished("fast", seconds=0.9)
     assert list(room.of_known_hosts()) == [("slow", 1, 3)]
-    assert (room.in_the_air, room.free) == (1, 31)
-    room.landed("slow", seconds=0.5)
+    assert (room.in_flight, room.free) == (1, 31)
+    room.finished("slow", seconds=0.5)
     assert list(room.of_known_hosts()) == []
 
 
@@ -87,12 +87,12 @@ def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Wo
     assert Counter(one.workspace_id for one in claimed) == {acme.id: 4, rival.id: 4}
 
 
-def test_hosts_with_nothing_in_the_air_come_first(acme: Workspace) -> None:
+def test_hosts_with_nothing_in_flight_come_first(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=50)
     standing(acme, "http://two.example/", number=1)
     room = Room(4)
     for _ in range(3):
-        room.took_off("one.example:80")
+        room.started("one.example:80")
     assert [one.host for one in claim_due(room)] == ["two.example:80"]
 
 
@@ -136,11 +136,13 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
     WebhookDelivery.objects.filter(id=claimed[0].id).update(due_at=timezone.now() - timedelta(seconds=1))
     claimed += claim_due(Room(8))
     assert claimed[0].id == claimed[2].id
-    verdict = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
+    verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     first, other, second = (Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed)
-    second = replace(second, outcome=replace(outcome, status=500), verdict=replace(verdict, fate=Fate.FAILED))
-    assert write_results([first, other, second], wait=True).fates == {Fate.DELIVERED: 2}
+    second = replace(
+        second, outcome=replace(outcome, status=500), verdict=replace(verdict, next_state=NextState.FAILED)
+    )
+    assert write_results([first, other, second], wait=True).next_states == {NextState.DELIVERED: 2}
     assert list(WebhookDelivery.objects.values_list("state", "attempts")) == [("delivered", 1)] * 2
     assert WebhookAttempt.objects.count() == 2
 
@@ -148,8 +150,8 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
 def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=11)
     claimed = [*claim_due(Room(32))]
-    well = DeliveryVerdict(fate=Fate.DELIVERED, reason="Answered 200.")
-    ill = DeliveryVerdict(fate=Fate.FAILED, reason="Answered 500.")
+    well = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
+    ill = DeliveryVerdict(next_state=NextState.FAILED, reason="Answered 500.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     first = Result(claimed=claimed[0], outcome=outcome, verdict=well)
     failed = [Result(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
@@ -181,7 +183,7 @@ def test_a_customer_whom_somebody_holds_delays_no_other(
     acme: Workspace, receiver: Receiver, settings: Settings
 ) -> None:
     [held, *others] = standing(acme, receiver.url(), number=5)
-    standing(acme, receiver.url("/slow/0.5"))  # keeps something in the air
+    standing(acme, receiver.url("/slow/0.5"))  # keeps something in flight
     locked, over = Event(), Event()
 
     def hold() -> None:
@@ -212,14 +214,14 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     with CaptureQueriesContext(connection) as captured:
         claimed = claim_due(Room(2 * number))
     assert (len(claimed), len(captured)) == (number, 1)
-    fates = [(200, Fate.DELIVERED), (500, Fate.RETRIED)]
+    next_states = [(200, NextState.DELIVERED), (500, NextState.RETRIED)]
     results = [
         Result(
             claimed=one,
             outcome=Outcome(at=timezone.now(), milliseconds=1, status=status),
-            verdict=DeliveryVerdict(fate=fate, reason="As told.", seconds=5.0),
+            verdict=DeliveryVerdict(next_state=next_state, reason="As told.", seconds=5.0),
         )
-        for one, (status, fate) in zip(claimed, cycle(fates), strict=False)
+        for one, (status, next_state) in zip(claimed, cycle(next_states), strict=False)
     ]
     with CaptureQueriesContext(connection) as captured:
         write_results(results, wait=False)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import MAX_ATTEMPTS, DeliveryVerdict, Fate, judge
+from journeys.webhooks.schedule import MAX_ATTEMPTS, DeliveryVerdict, NextState, judge
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = 3600.0
@@ -25,38 +25,40 @@ def verdict(outcome: Outcome, *, number: int = 1, once: bool = False, chance: fl
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_a_2xx_is_delivered(status: int) -> None:
-    assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.DELIVERED, reason=f"Answered {status}.")
+    assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {status}.")
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 501, 502, 503, 504, 599])
 def test_what_may_pass_is_tried_again(status: int) -> None:
-    assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.RETRIED, seconds=5.0)
+    assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.RETRIED, seconds=5.0)
 
 
 def test_no_answer_is_tried_again() -> None:
-    assert verdict(silent()) == DeliveryVerdict(fate=Fate.RETRIED, seconds=5.0)
+    assert verdict(silent()) == DeliveryVerdict(next_state=NextState.RETRIED, seconds=5.0)
 
 
 @pytest.mark.parametrize("status", [101, 400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 426, 451, 600, 999])
 def test_other_answers_are_final(status: int) -> None:
-    assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.FAILED, reason=f"Answered {status}.")
+    assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.FAILED, reason=f"Answered {status}.")
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
 def test_a_redirect_is_final_and_says_so(status: int) -> None:
     reason = f"Answered {status}; redirects are not followed."
-    assert verdict(answered(status)) == DeliveryVerdict(fate=Fate.FAILED, reason=reason)
+    assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.FAILED, reason=reason)
 
 
 def test_what_was_refused_is_final() -> None:
-    assert verdict(silent(refused=True)) == DeliveryVerdict(fate=Fate.FAILED, reason="No answer within 10 s.")
+    assert verdict(silent(refused=True)) == DeliveryVerdict(
+        next_state=NextState.FAILED, reason="No answer within 10 s."
+    )
 
 
 def test_the_waits_grow_and_end_after_eight_attempts() -> None:
     verdicts = [verdict(answered(500), number=number) for number in range(1, MAX_ATTEMPTS + 1)]
     assert [one.seconds for one in verdicts[:-1]] == [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR]
     assert verdicts[-1] == DeliveryVerdict(
-        fate=Fate.FAILED, reason="Given up after 8 attempts. The last one: Answered 500."
+        next_state=NextState.FAILED, reason="Given up after 8 attempts. The last one: Answered 500."
     )
 
 
@@ -67,8 +69,8 @@ def test_the_jitter_is_a_tenth_to_either_side() -> None:
 
 def test_what_is_sent_again_by_hand_is_sent_once() -> None:
     reason = "Answered 500. It was sent again once."
-    assert verdict(answered(500), number=2, once=True) == DeliveryVerdict(fate=Fate.FAILED, reason=reason)
-    final = DeliveryVerdict(fate=Fate.FAILED, reason="Answered 404.")
+    assert verdict(answered(500), number=2, once=True) == DeliveryVerdict(next_state=NextState.FAILED, reason=reason)
+    final = DeliveryVerdict(next_state=NextState.FAILED, reason="Answered 404.")
     assert verdict(answered(404), number=2, once=True) == final
 
 
@@ -110,5 +112,5 @@ def test_a_date_to_retry_after_counts_from_the_moment_of_the_answer() -> None:
 
 
 def test_retry_after_is_asked_of_no_final_answer() -> None:
-    assert verdict(answered(404, "7")).fate is Fate.FAILED
-    assert verdict(answered(500, "7"), number=8).fate is Fate.FAILED
+    assert verdict(answered(404, "7")).next_state is NextState.FAILED
+    assert verdict(answered(500, "7"), number=8).next_state is NextState.FAILED

@@ -83,7 +83,7 @@ def delivered() -> int:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_killed_worker_repeats_only_what_was_in_the_air_and_under_the_same_ids(
+def test_a_killed_worker_repeats_only_what_was_in_flight_and_under_the_same_ids(
     acme: Workspace, receiver: Receiver, tmp_path: Path
 ) -> None:
     deliveries = standing(acme, receiver.url("/slow/0.05"), number=400)
@@ -92,21 +92,21 @@ def test_a_killed_worker_repeats_only_what_was_in_the_air_and_under_the_same_ids
         kill_group(killed)
     arrived = len(receiver.arrived)
     recorded = delivered()
-    in_the_air = set(WebhookDelivery.objects.filter(state="waiting", due_at__gt=timezone.now()))
-    assert 0 < recorded < arrived <= recorded + len(in_the_air) < 400
+    in_flight = set(WebhookDelivery.objects.filter(state="waiting", due_at__gt=timezone.now()))
+    assert 0 < recorded < arrived <= recorded + len(in_flight) < 400
     make_due()  # the leases are over
     with celery(*WEBHOOK_WORKER, log=tmp_path / "worker.log"):
         wait_until(lambda: woken() and not WebhookDelivery.objects.filter(state="waiting").exists())
     times = Counter(receiver.webhook_ids())
     assert set(times) == {delivery.webhook_id for delivery in deliveries}
     repeated = {webhook_id for webhook_id, number in times.items() if number > 1}
-    assert repeated <= {delivery.webhook_id for delivery in in_the_air}
+    assert repeated <= {delivery.webhook_id for delivery in in_flight}
     assert max(times.values()) == 2
     assert WebhookDelivery.objects.filter(state="delivered", attempts=1).count() == 400
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_that_is_asked_to_end_writes_down_what_is_in_the_air_and_claims_no_more(
+def test_a_worker_that_is_asked_to_end_writes_down_what_is_in_flight_and_claims_no_more(
     acme: Workspace, receiver: Receiver, tmp_path: Path
 ) -> None:
     standing(acme, receiver.url("/slow/0.1"), number=1000)

@@ -1,30 +1,18 @@
 """From an audience to committed jobs, in one statement."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection
 from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
-from journeys.models import EnrollmentJob
 from journeys.progress import LARGE
+from journeys.queueing.inserts import QueuedTrigger, past_taken_ids
 
 _PAGE_SIZE = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueuedTrigger:
-    """A committed trigger: how many jobs it made, all with the same epoch millisecond in their ids."""
-
-    id: str
-    journey_id: str
-    customers: int
-    queued_ms: int
 
 
 # A common table expression that changes a table is executed once and to its end, so the call is one statement and
@@ -90,43 +78,6 @@ def queue_jobs(
     )  # fmt: skip
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     return trigger, first_page
-
-
-def past_taken_ids(
-    statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
-) -> tuple[Any, ...]:
-    """Executes the statement that queues the audience and gives its one row.
-
-    `parameters` are those for a least millisecond, which is 0 at first, and greater where a job id is taken.
-    """
-    least_ms = 0
-    while True:
-        try:
-            with _savepoint(), connection.cursor() as cursor:
-                cursor.execute(statement, parameters(least_ms))
-                row: tuple[Any, ...] = cursor.fetchone()
-        except IntegrityError as error:
-            if not EnrollmentJob.id_was_taken(error):
-                raise
-            least_ms = _free_ms(journey_id=journey_id, audience=audience)
-        else:
-            return row
-
-
-def _savepoint() -> AbstractContextManager[None]:
-    """Inside of a transaction, a statement that fails must not fail all that came before it."""
-    return transaction.atomic() if connection.in_atomic_block else nullcontext()
-
-
-def _free_ms(*, journey_id: str, audience: Fragment) -> int:
-    """The first millisecond after all those that the audience's jobs in this journey have taken."""
-    statement = (
-        "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
-        "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = %s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement.replace("{audience}", audience.sql), [*audience.params, journey_id])
-        return int(cursor.fetchone()[0])
 
 
 def queued_customer_ids(trigger_id: str, *, after: int = -1) -> list[str]:

@@ -11,7 +11,7 @@ import structlog
 import time_machine
 from pytest_django import Settings
 
-from engage.counters import CounterCache, CountingAlone
+from engage.limit_counters import CounterCache, CountingAlone
 from engage.models import Workspace
 from engage.redis_availability import redis_availability
 from journeys.models import Journey
@@ -60,7 +60,7 @@ def test_the_log_says_once_that_a_process_counts_alone(caplog: pytest.LogCapture
     alone = CountingAlone()
     for _ in range(3):
         alone.note()
-    assert [(line.name, line.levelname) for line in caplog.records] == [("engage.counters", "WARNING")]
+    assert [(line.name, line.levelname) for line in caplog.records] == [("engage.limit_counters", "WARNING")]
     assert "limits_counted_in_process" in caplog.text
 
 
@@ -130,7 +130,7 @@ def test_threads_are_told_no_number_twice(settings: Settings) -> None:
 def test_a_process_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engage.counters._MOST_KNOWN", 3)
+    monkeypatch.setattr("engage.limit_counters._MOST_KNOWN", 3)
     counters = CounterCache(settings.REDIS_URL, {})
     for number in range(1, 4):
         for name in range(10):

@@ -8,7 +8,7 @@ from django.contrib.admin.checks import check_admin_app, check_dependencies
 from django.core import checks
 
 
-class PagesConfig(SimpleAdminConfig):
+class AdminAppConfig(SimpleAdminConfig):
     """Its pages are loaded by config/urls.py, so by web processes alone, and wherever Django checks them."""
 
     def ready(self) -> None:

@@ -1,4 +1,4 @@
-"""Errands: what may be done a moment later, in a thread of its own, so that nobody waits for it."""
+"""What may be done a moment later, in a thread of its own, so that nobody waits for it."""
 
 import os
 import threading
@@ -13,12 +13,12 @@ log = structlog.get_logger(__name__)
 Order = TypeVar("Order")
 
 
-class Errand(Generic[Order]):
-    """One kind of errand. One run of it serves everybody who has asked since the run before.
+class BackgroundCall(Generic[Order]):
+    """A call of a function in the background. One run of it serves everybody who has asked since the run before.
 
     `run` is given the order of the first of them. It begins at once where the last one was over `rest_seconds` ago,
     else when they have passed: however often it is asked for, it costs little. A process that is killed may take its
-    latest orders along; so an errand is only for what is made up for elsewhere.
+    latest orders along; so a background call is only for what is made up for elsewhere.
     """
 
     def __init__(self, run: Callable[[Order], None], *, rest_seconds: float) -> None:
@@ -36,7 +36,7 @@ class Errand(Generic[Order]):
         self._runner: threading.Thread | None = None
 
     def ask(self, order: Order) -> None:
-        """Has the errand run soon. Never waits, never raises."""
+        """Has the function run soon. Never waits, never raises."""
         with self._lock:
             if self._order is not None or not self._has_runner():
                 return
@@ -46,11 +46,11 @@ class Errand(Generic[Order]):
     def _has_runner(self) -> bool:
         """Whether there is a thread for it; where none can be made, the next who asks tries again."""
         if self._runner is None:
-            runner = threading.Thread(target=self._run_now_and_then, name="errand", daemon=True)
+            runner = threading.Thread(target=self._run_now_and_then, name="background", daemon=True)
             try:
                 runner.start()
             except RuntimeError:
-                log.exception("errand_without_thread")
+                log.exception("background_call_without_thread")
                 return False
             self._runner = runner
         return True
@@ -69,5 +69,5 @@ class Errand(Generic[Order]):
             try:
                 self.run_now()
             except Exception:
-                log.exception("errand_failed")
+                log.exception("background_call_failed")
             time.sleep(self._rest_seconds)

@@ -1,4 +1,4 @@
-"""Scenes in which the tests' steps are walked."""
+"""Contexts in which the tests' steps are walked."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from customers.conditions import CustomerFacts
+from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course, parse_course, walk_on
 from journeys.steps.definition import parse_steps
-from journeys.steps.outcomes import Ahead, Arrival, Walk
-from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.results import Ahead, Arrival, Walk
 from journeys.steps.written import InvalidSteps
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -22,15 +22,15 @@ ADA = CustomerFacts(
 )
 
 
-def scene(
+def context(
     *,
     customer: CustomerFacts = ADA,
     payload: Mapping[str, Any] | None = None,
     event: Occurrence | None = None,
     chain: int = 0,
     now: datetime = NOW,
-) -> Scene:
-    return Scene(
+) -> StepContext:
+    return StepContext(
         journey_id="6560a1b2c3d4e5f607182900",
         journey_name="Welcome",
         enrollment_id="6560a1b2c3d4e5f607182901",
@@ -47,12 +47,12 @@ def course(*steps: dict[str, Any], exit_on: object = None) -> Course:
 
 
 def walk(
-    walked: Course, in_scene: Scene | None = None, *, step_id: str | None = None, arrival: Arrival | None = None
+    walked: Course, in_context: StepContext | None = None, *, step_id: str | None = None, arrival: Arrival | None = None
 ) -> Walk:
     """From the first step, unless it is said where and how."""
     start = step_id or walked.first
     assert start is not None
-    return walk_on(walked, in_scene or scene(), step_id=start, arrival=arrival or Ahead())
+    return walk_on(walked, in_context or context(), step_id=start, arrival=arrival or Ahead())
 
 
 def refusal_of(*steps: dict[str, Any]) -> str:

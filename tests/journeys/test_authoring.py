@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engage.models import Workspace
-from journeys.design import InvalidJourney, SavedJourney, save_journey
+from journeys.authoring import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.factories import JourneyFactory, WorkspaceFactory
 from tests.simultaneous import all_at_once

@@ -1,4 +1,4 @@
-"""Errands run soon, in a thread of their own, and one run serves all who asked before it."""
+"""Background calls run soon, in a thread of their own, and one run serves all who asked before it."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from engage.errands import Errand
+from engage.background import BackgroundCall
 from tests.processes import wait_until
 
 _LONG = 60.0
@@ -22,10 +22,10 @@ def gate() -> Iterator[threading.Event]:
     opened.set()
 
 
-def test_an_errand_runs_at_once_and_not_in_the_thread_that_asks() -> None:
+def test_a_background_call_runs_at_once_and_not_in_the_thread_that_asks() -> None:
     ran: list[tuple[str, int]] = []
-    errand = Errand[str](lambda order: ran.append((order, threading.get_ident())), rest_seconds=_LONG)
-    errand.ask("first")
+    call = BackgroundCall[str](lambda order: ran.append((order, threading.get_ident())), rest_seconds=_LONG)
+    call.ask("first")
     wait_until(lambda: bool(ran))
     [(order, thread)] = ran
     assert order == "first"
@@ -39,12 +39,12 @@ def test_where_no_thread_can_be_made_nobody_fails_and_the_next_who_asks_is_serve
         raise RuntimeError("can't start new thread")
 
     ran: list[int] = []
-    errand = Errand[int](ran.append, rest_seconds=0)
+    call = BackgroundCall[int](ran.append, rest_seconds=0)
     with monkeypatch.context() as patched, structlog.testing.capture_logs() as lines:
         patched.setattr(threading.Thread, "start", refuse)
-        errand.ask(1)
-    assert [line["event"] for line in lines] == ["errand_without_thread"]
-    errand.ask(2)
+        call.ask(1)
+    assert [line["event"] for line in lines] == ["background_call_without_thread"]
+    call.ask(2)
     wait_until(lambda: ran == [2])
 
 
@@ -55,35 +55,35 @@ def test_who_asks_while_it_runs_is_served_by_the_next_run_and_all_of_them_by_the
         ran.append(order)
         gate.wait()
 
-    errand = Errand[int](run, rest_seconds=0)
-    errand.ask(0)
+    call = BackgroundCall[int](run, rest_seconds=0)
+    call.ask(0)
     wait_until(lambda: ran == [0])
     for order in range(1, 5):
-        errand.ask(order)
+        call.ask(order)
     gate.set()
     wait_until(lambda: len(ran) == 2)
-    errand.run_now()
+    call.run_now()
     assert ran == [0, 1]
 
 
 def test_it_rests_between_two_runs() -> None:
     ran: list[float] = []
-    errand = Errand[int](lambda _: ran.append(time.monotonic()), rest_seconds=0.2)
-    errand.ask(1)
+    call = BackgroundCall[int](lambda _: ran.append(time.monotonic()), rest_seconds=0.2)
+    call.ask(1)
     wait_until(lambda: len(ran) == 1)
-    errand.ask(2)
+    call.ask(2)
     wait_until(lambda: len(ran) == 2)
     assert ran[1] - ran[0] >= 0.2
 
 
 def test_what_was_asked_for_can_be_run_now_and_is_then_not_run_again() -> None:
     ran: list[str] = []
-    errand = Errand[str](ran.append, rest_seconds=_LONG)
-    errand.ask("first")
+    call = BackgroundCall[str](ran.append, rest_seconds=_LONG)
+    call.ask("first")
     wait_until(lambda: ran == ["first"])
-    errand.ask("second")
-    errand.run_now()
-    errand.run_now()
+    call.ask("second")
+    call.run_now()
+    call.run_now()
     assert ran == ["first", "second"]
 
 
@@ -95,13 +95,13 @@ def test_one_that_fails_is_told_and_keeps_nobody_from_the_next() -> None:
             raise ValueError(order)
         ran.append(order)
 
-    errand = Errand[str](run, rest_seconds=0)
+    call = BackgroundCall[str](run, rest_seconds=0)
     with structlog.testing.capture_logs() as lines:
-        errand.ask("bad")
+        call.ask("bad")
         wait_until(lambda: bool(lines))
-    errand.ask("good")
+    call.ask("good")
     wait_until(lambda: ran == ["good"])
-    assert [line["event"] for line in lines] == ["errand_failed"]
+    assert [line["event"] for line in lines] == ["background_call_failed"]
 
 
 def test_a_forked_process_leaves_to_its_parent_what_was_asked_of_it(gate: threading.Event) -> None:
@@ -112,15 +112,15 @@ def test_a_forked_process_leaves_to_its_parent_what_was_asked_of_it(gate: thread
         if order == "first":
             gate.wait()
 
-    errand = Errand[str](run, rest_seconds=0)
-    errand.ask("first")
+    call = BackgroundCall[str](run, rest_seconds=0)
+    call.ask("first")
     wait_until(lambda: ran == ["first"])
-    errand.ask("second")
+    call.ask("second")
     child = os.fork()
     if child == 0:
         try:
-            errand.run_now()
-            errand.ask("own")
+            call.run_now()
+            call.ask("own")
             wait_until(lambda: ran == ["first", "own"])
             os._exit(0)
         finally:

@@ -1,6 +1,6 @@
 """Making and changing journeys: the one place where their rules, their steps and their ends are checked and saved."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
@@ -80,14 +80,14 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
         workspace=workspace, key=key, defaults={"name": key, "revision": 0, "created_at": now}
     )
-    stored = _current_way(journey)
-    way = _said_way(changes, stored or _Way(steps=[], exit_on=[]))
-    changed = _apply(journey, changes)
-    check_journey(journey, steps=way.steps, exit_on=way.exit_on)
-    if stored is None or not same_json(way, stored):
+    stored = _stored_content(journey)
+    content, fields = _requested_content(changes, stored or _RevisionContent(steps=[], exit_on=[]))
+    changed = _apply(journey, fields)
+    check_journey(journey, steps=content.steps, exit_on=content.exit_on)
+    if stored is None or not same_json(content, stored):
         journey.revision += 1
         changed.add("revision")
-        _make_revision(journey, way)
+        _make_revision(journey, content)
     if changed:
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
@@ -117,41 +117,42 @@ def refusals_of(journey: Journey, *, steps: object, exit_on: object = None) -> I
             yield refusal
 
 
-class _Way(NamedTuple):
+class _RevisionContent(NamedTuple):
     """What is kept in a revision."""
 
     steps: object
     exit_on: object
 
 
-def _current_way(journey: Journey) -> _Way | None:
-    """The way of the current revision; None where the journey has none yet."""
+def _stored_content(journey: Journey) -> _RevisionContent | None:
+    """The content of the current revision; None where the journey has none yet."""
     current = JourneyRevision.objects.filter(journey=journey, number=journey.revision)
     stored = current.values_list("steps", "exit_on").first()
-    return None if stored is None else _Way(*stored)
+    return None if stored is None else _RevisionContent(*stored)
 
 
-def _said_way(changes: JourneyChanges, stored: _Way) -> _Way:
-    """The way that the changes say, which they lose; what they do not say is as it was."""
-    steps, exit_on = changes.pop("steps", stored.steps), changes.pop("exit_on", stored.exit_on)
-    return _Way(steps=steps, exit_on=[] if exit_on is None else exit_on)
+def _requested_content(changes: JourneyChanges, stored: _RevisionContent) -> tuple[_RevisionContent, dict[str, object]]:
+    """The content that the changes ask for, what they do not say being as it was; and the changes of the journey."""
+    fields: dict[str, object] = dict(changes)
+    steps, exit_on = fields.pop("steps", stored.steps), fields.pop("exit_on", stored.exit_on)
+    return _RevisionContent(steps=steps, exit_on=[] if exit_on is None else exit_on), fields
 
 
-def _make_revision(journey: Journey, way: _Way) -> None:
+def _make_revision(journey: Journey, content: _RevisionContent) -> None:
     JourneyRevision.objects.create(
         workspace_id=journey.workspace_id,
         journey=journey,
         number=journey.revision,
-        steps=way.steps,
-        exit_on=way.exit_on,
-        exit_events=list(parse_exit_rules(way.exit_on).event_names),
+        steps=content.steps,
+        exit_on=content.exit_on,
+        exit_events=list(parse_exit_rules(content.exit_on).event_names),
     )
 
 
-def _apply(journey: Journey, changes: JourneyChanges) -> set[str]:
+def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
     """Sets the fields; the names of those that became different."""
-    fields: dict[str, object] = dict(changes)
-    if changes.get("trigger_type") == Journey.TriggerType.API:
+    fields = dict(changes)
+    if fields.get("trigger_type") == Journey.TriggerType.API:
         fields.setdefault("event_name", "")
         fields.setdefault("event_where", None)
     changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}

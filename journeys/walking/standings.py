@@ -15,9 +15,9 @@ from django.db import connection
 
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
+from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course
-from journeys.steps.outcomes import Ahead, Answered, Arrival, Heard, TimeUp
-from journeys.steps.scene import Occurrence, Scene
+from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.claims import ClaimedEnrollment
 
@@ -41,10 +41,10 @@ class Standing:
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
 
-    def scene(self) -> Scene:
+    def context(self) -> StepContext:
         """What its steps may speak of, made anew: to be dropped after its walk."""
         row = self._row
-        return Scene(
+        return StepContext(
             journey_id=row["journey_id"],
             journey_name=row["journey_name"],
             enrollment_id=self.claimed.id,

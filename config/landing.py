@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from engage.envelope import success
 
 
-class FrontDoorView(APIView):
+class LandingView(APIView):
     """`GET /`: where the pages for people are."""
 
     schema = None

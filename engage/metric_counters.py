@@ -1,7 +1,7 @@
 """Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
 
-Each process adds up in memory. An errand sends the sums to one hash in Redis every two seconds, where there are any:
-to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
+Each process adds up in memory. A background call sends the sums to one hash in Redis every two seconds, where there are
+any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
 processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
 wait. Only a process that is killed takes its last two seconds along.
 """
@@ -18,7 +18,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from engage.errands import Errand
+from engage.background import BackgroundCall
 from engage.redis_availability import REDIS_FAILURES
 
 # What is counted: the first part of a name. The labels follow it; each has few values.
@@ -30,10 +30,10 @@ REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 SUM = "sum"
 # Seconds; an observation counts in the first bucket that is not smaller, and in one more beyond the last.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_MICROSECONDS = 1_000_000
+MICROSECONDS = 1_000_000  # in a second: what SUM is counted in
 
 Name = tuple[str, ...]
-_HASH = "engage:tallies"
+_HASH = "engage:metric_counters"
 _SEPARATOR = "\t"
 _SEND = "send"
 _SECONDS_BETWEEN = 2.0
@@ -41,11 +41,11 @@ _LAST_TRIES = 2
 _PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
 
 
-class Tallies:
+class MetricCounters:
     """What one process has counted and not yet sent."""
 
     def __init__(self) -> None:
-        self._errand = Errand[str](self._send_and_ask_again, rest_seconds=_SECONDS_BETWEEN)
+        self._background_send = BackgroundCall[str](self._send_and_ask_again, rest_seconds=_SECONDS_BETWEEN)
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -57,20 +57,20 @@ class Tallies:
         """Adds to the count of this name: what is counted, and its labels."""
         with self._lock:
             self._sums[name] += by
-        self._errand.ask(_SEND)
+        self._background_send.ask(_SEND)
 
     def observe(self, *name: str, seconds: float) -> None:
         """Counts something that took so long in its bucket, and adds up how long."""
         bucket, took = (*name, str(bisect_left(BUCKETS, seconds))), (*name, SUM)
         with self._lock:
             self._sums[bucket] += 1
-            self._sums[took] += int(seconds * _MICROSECONDS)
-        self._errand.ask(_SEND)
+            self._sums[took] += int(seconds * MICROSECONDS)
+        self._background_send.ask(_SEND)
 
     def _send_and_ask_again(self, _: str) -> None:
         self.send()
         if self._sums:
-            self._errand.ask(_SEND)
+            self._background_send.ask(_SEND)
 
     def send(self) -> None:
         """Sends what was counted, and comes back once it is there. While Redis is away it is kept.
@@ -128,7 +128,7 @@ def all_counts() -> dict[Name, int]:
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
 
 
-tallies = Tallies()
-os.register_at_fork(after_in_child=tallies.begin_anew)
+metric_counters = MetricCounters()
+os.register_at_fork(after_in_child=metric_counters.begin_anew)
 # The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
-Finalize(None, tallies.send_last, exitpriority=0)
+Finalize(None, metric_counters.send_last, exitpriority=0)

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.models import Workspace, key_validator
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -28,7 +29,9 @@ class Journey(models.Model):
     key = models.CharField(max_length=100, validators=[key_validator])
     name = models.CharField(max_length=200)
     trigger_type = models.CharField(max_length=10, choices=TriggerType.choices, default=TriggerType.API)
-    event_name = models.CharField(max_length=255, blank=True, help_text="The event that enters its customer.")
+    event_name = models.CharField(
+        max_length=MAX_EVENT_NAME_LENGTH, blank=True, help_text="The event that enters its customer."
+    )
     active = models.BooleanField(default=True)
     max_entries_per_customer = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text="Unset behaves like 1."
@@ -83,7 +86,10 @@ class JourneyRevision(models.Model):
         default=list, db_default=[], help_text="The events and conditions that end an enrollment early."
     )
     exit_events = ArrayField(
-        models.CharField(max_length=255), default=list, db_default=[], help_text="The names of the events among them."
+        models.CharField(max_length=MAX_EVENT_NAME_LENGTH),
+        default=list,
+        db_default=[],
+        help_text="The names of the events among them.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

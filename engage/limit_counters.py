@@ -11,8 +11,8 @@ import structlog
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
+from engage.metric_counters import LIMITS_ALONE, metric_counters
 from engage.redis_availability import REDIS_FAILURES, redis_availability
-from engage.tallies import LIMITS_ALONE, tallies
 
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
@@ -32,7 +32,7 @@ class CountingAlone:
         if now - self._latest > _SAME_OUTAGE_SECONDS:
             log.warning("limits_counted_in_process")
         self._latest = now
-        tallies.count(LIMITS_ALONE)
+        metric_counters.count(LIMITS_ALONE)
 
 
 _counting_alone = CountingAlone()

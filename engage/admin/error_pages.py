@@ -94,4 +94,4 @@ def _is_in_the_admin(request: HttpRequest) -> bool:
 
 def _page(request: HttpRequest, status: HTTPStatus, title: str, why: str) -> HttpResponse:
     context = {**admin.site.each_context(request), "title": title, "why": why}
-    return render(request, "engage/admin/dead_end.html", context, status=status)
+    return render(request, "engage/admin/error_page.html", context, status=status)

@@ -14,6 +14,7 @@ from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
 from journeys.job_ids import job_id
 from journeys.models import EnrollmentJob
+from journeys.queueing.inserts import QUEUE_EACH
 from journeys.steps.events import EventPattern
 
 
@@ -83,32 +84,19 @@ def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str,
 _QUEUE = """
 WITH clock AS (
     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
-), entry AS (
+), asked AS (
     SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[]) WITH ORDINALITY
-        AS entry(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
-), timed AS (
-    SELECT entry.*, greatest(clock.ms, taken.ms + 1)
+        AS asked(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
+), entry AS (
+    SELECT asked.*, %s::text AS request_id, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms
-    FROM entry, clock, LATERAL (
+    FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
-        WHERE job.customer_id = entry.customer_id AND job.journey_id = entry.journey_id
+        WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
-), triggers AS (
-    INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
-    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, %s,
-           to_timestamp(queued_ms / 1000.0)
-    FROM timed
-), jobs AS (
-    INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
-    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM timed ORDER BY place
-), chunks AS (
-    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM timed ORDER BY place
-)
-SELECT trigger_id, journey_id, customer_id, queued_ms FROM timed ORDER BY place
-"""
+), {queue_each}
+SELECT trigger_id, journey_id, customer_id, queued_ms FROM entry ORDER BY place
+""".replace("{queue_each}", QUEUE_EACH)
 
 
 def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.queueing import QueuedTrigger, past_taken_ids
+from journeys.queueing.inserts import QUEUE_EACH, QueuedTrigger, past_taken_ids
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
 
@@ -22,7 +22,7 @@ class QueueingOutcome:
     trigger: QueuedTrigger | None
 
 
-# As in `queueing`, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
+# As in audience.py, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
 # there, or the customer is on the call's list of exclusions.
 _QUEUE = """
 WITH clock AS (
@@ -31,24 +31,14 @@ WITH clock AS (
     SELECT id, workspace_id, trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active
 ), customer AS (
     {customer}
-), wanted AS (
-    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s AS trigger_id, clock.ms
+), entry AS (
+    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s::text AS trigger_id,
+           clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id, 1 AS place
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
-), job AS (
-    INSERT INTO journeys_enrollmentjob
-        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
-    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, ms, 'queued', '', '' FROM wanted
-), trigger AS (
-    INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
-    SELECT trigger_id, workspace_id, journey_id, 'single', NULL, %s, 1, %s, to_timestamp(ms / 1000.0) FROM wanted
-), chunk AS (
-    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM wanted
-)
-SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT ms FROM wanted)
-"""
+), {queue_each}
+SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry)
+""".replace("{queue_each}", QUEUE_EACH)
 
 
 def queue_one(
@@ -73,8 +63,8 @@ def queue_one(
     trigger_type, customer_id, queued_ms = past_taken_ids(
         _QUEUE.replace("{customer}", customer.sql),
         lambda least_ms: [
-            least_ms, workspace_id, journey_id, *customer.params, trigger_id, exclude_external_ids,
-            Jsonb(payload), request_id,
+            least_ms, workspace_id, journey_id, *customer.params, trigger_id, Jsonb(payload), request_id,
+            exclude_external_ids,
         ],
         journey_id=journey_id,
         audience=customer,

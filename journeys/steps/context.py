@@ -20,7 +20,7 @@ class Occurrence:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class StepContext:
     """One enrollment at one moment. A step that writes attributes replaces `customer`: later steps see what it wrote.
 
     `now` is aware and in UTC. `chain` counts the links of events that led here; an API call is 0 links away.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engage.tallies import BUCKETS, SUM, Tallies, all_counts
+from engage.metric_counters import BUCKETS, SUM, MetricCounters, all_counts
 from tests.processes import ROOT, environment, wait_until
 
 
@@ -23,50 +23,50 @@ def counted(name: str) -> dict[tuple[str, ...], int]:
 
 
 def test_counts_arrive_by_themselves_and_only_grow(name: str) -> None:
-    tallies = Tallies()
-    tallies.count(name, "done", by=2)
+    metric_counters = MetricCounters()
+    metric_counters.count(name, "done", by=2)
     wait_until(lambda: counted(name) == {("done",): 2}, seconds=10)
-    tallies.count(name, "done")
-    tallies.count(name, "failed")
-    tallies.send()
+    metric_counters.count(name, "done")
+    metric_counters.count(name, "failed")
+    metric_counters.send()
     assert counted(name) == {("done",): 3, ("failed",): 1}
 
 
 def test_a_time_counts_in_the_first_bucket_that_is_not_smaller(name: str) -> None:
-    tallies = Tallies()
+    metric_counters = MetricCounters()
     for seconds in (0.0005, 0.001, 0.3, 60.0):
-        tallies.observe(name, "GET", seconds=seconds)
-    tallies.send()
+        metric_counters.observe(name, "GET", seconds=seconds)
+    metric_counters.send()
     half, beyond = str(BUCKETS.index(0.5)), str(len(BUCKETS))
     assert counted(name) == {("GET", "0"): 2, ("GET", half): 1, ("GET", beyond): 1, ("GET", SUM): 60_301_500}
 
 
 def test_what_is_counted_while_redis_is_away_is_sent_once_it_is_back(name: str, settings: Any) -> None:
-    tallies, there = Tallies(), settings.REDIS_URL
+    metric_counters, there = MetricCounters(), settings.REDIS_URL
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    tallies.count(name)
-    tallies.send()
-    tallies.count(name)
+    metric_counters.count(name)
+    metric_counters.send()
+    metric_counters.count(name)
     settings.REDIS_URL = there
-    tallies.send()
+    metric_counters.send()
     assert counted(name) == {(): 2}
 
 
 def test_a_redis_that_is_frozen_costs_nothing_but_time(name: str, settings: Any) -> None:
-    tallies, there = Tallies(), settings.REDIS_URL
+    metric_counters, there = MetricCounters(), settings.REDIS_URL
     with socket.create_server(
         ("127.0.0.1", 0)
     ) as frozen:  # takes connections, as the kernel does for a stopped process
         settings.REDIS_URL = f"redis://127.0.0.1:{frozen.getsockname()[1]}/0"
-        tallies.count(name, by=5)
-        tallies.send()
+        metric_counters.count(name, by=5)
+        metric_counters.send()
     settings.REDIS_URL = there
-    tallies.send()
+    metric_counters.send()
     assert counted(name) == {(): 5}
 
 
 def test_processes_count_together_and_one_that_ends_sends_its_last(name: str) -> None:
-    count = f"from engage.tallies import tallies; tallies.count({name!r}, by=2)"
+    count = f"from engage.metric_counters import metric_counters; metric_counters.count({name!r}, by=2)"
     code = f"import django; django.setup(); {count}"
     process = {"DJANGO_SETTINGS_MODULE": "config.settings", **environment()}
     for _ in range(2):

@@ -30,7 +30,7 @@ class WebhookRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Footprint:
+class StepRecord:
     """What one step came to: a row of the enrollment's history.
 
     `resumed`: this is the end of a step that began in an earlier walk. `waiting`: a delay, a wait for an event, or a
@@ -49,7 +49,7 @@ class Footprint:
 
 
 class NamedStep(Protocol):
-    """A step, as its footprints know it."""
+    """A step, as its records know it."""
 
     @property
     def id(self) -> str: ...
@@ -58,7 +58,7 @@ class NamedStep(Protocol):
     def type(self) -> str: ...
 
 
-def footprint(
+def step_record(
     step: NamedStep,
     state: State,
     detail: str,
@@ -68,9 +68,9 @@ def footprint(
     writes: Mapping[str, Any] | None = None,
     tracked: TrackedEvent | None = None,
     request: WebhookRequest | None = None,
-) -> Footprint:
-    """The step's footprint."""
-    return Footprint(
+) -> StepRecord:
+    """The step's record."""
+    return StepRecord(
         step_id=step.id,
         type=step.type,
         resumed=resumed,
@@ -84,7 +84,7 @@ def footprint(
 
 
 class StepFailed(Exception):
-    """A step that cannot do what it is for, as may be expected of its templates: the detail of a failed footprint."""
+    """A step that cannot do what it is for, as may be expected of its templates: the detail of a failed record."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -117,7 +117,7 @@ class AwaitEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Send:
-    """The webhook of the last footprint is to be sent; the step is over with its final result."""
+    """The webhook of the last record is to be sent; the step is over with its final result."""
 
     step_id: str
 
@@ -143,17 +143,17 @@ Stop = Wait | AwaitEvent | Send | Pause | Ended
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """One step's footprint, and what follows."""
+    """One step's record, and what follows."""
 
-    footprint: Footprint
+    step_record: StepRecord
     then: GoTo | Stop
 
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """The footprints in their order, and where the enrollment stops."""
+    """The step records in their order, and where the enrollment stops."""
 
-    footprints: tuple[Footprint, ...]
+    step_records: tuple[StepRecord, ...]
     stop: Stop
 
 
@@ -169,7 +169,7 @@ class TimeUp:
 
 @dataclass(frozen=True)
 class Heard:
-    """The event that the step awaits has come; it is the scene's."""
+    """The event that the step awaits has come; it is the context's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,77 @@
+"""What all of them share: the statement's part that queues customers one by one, and job ids that are taken."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from customers.fragment import Fragment
+from journeys.models import EnrollmentJob
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedTrigger:
+    """A committed trigger: how many jobs it made, all with the same epoch millisecond in their ids."""
+
+    id: str
+    journey_id: str
+    customers: int
+    queued_ms: int
+
+
+# The end of a statement that queues customers one by one: a trigger, its one job and its chunk for each row of `entry`.
+QUEUE_EACH = """
+jobs AS (
+    INSERT INTO journeys_enrollmentjob
+        (workspace_id, journey_id, customer_id, trigger_id, ordinal, queued_ms, status, result, reason)
+    SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM entry ORDER BY place
+), triggers AS (
+    INSERT INTO journeys_trigger
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+    SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id,
+           to_timestamp(queued_ms / 1000.0)
+    FROM entry
+), chunks AS (
+    INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
+    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM entry ORDER BY place
+)
+"""
+
+
+def past_taken_ids(
+    statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
+) -> tuple[Any, ...]:
+    """Executes the statement that queues the audience and gives its one row.
+
+    `parameters` are those for a least millisecond, which is 0 at first, and greater where a job id is taken.
+    """
+    least_ms = 0
+    while True:
+        try:
+            with _savepoint(), connection.cursor() as cursor:
+                cursor.execute(statement, parameters(least_ms))
+                row: tuple[Any, ...] = cursor.fetchone()
+        except IntegrityError as error:
+            if not EnrollmentJob.id_was_taken(error):
+                raise
+            least_ms = _free_ms(journey_id=journey_id, audience=audience)
+        else:
+            return row
+
+
+def _savepoint() -> AbstractContextManager[None]:
+    """Inside of a transaction, a statement that fails must not fail all that came before it."""
+    return transaction.atomic() if connection.in_atomic_block else nullcontext()
+
+
+def _free_ms(*, journey_id: str, audience: Fragment) -> int:
+    """The first millisecond after all those that the audience's jobs in this journey have taken."""
+    statement = (
+        "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
+        "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement.replace("{audience}", audience.sql), [*audience.params, journey_id])
+        return int(cursor.fetchone()[0])
