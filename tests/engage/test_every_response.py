@@ -71,6 +71,23 @@ def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> Non
     refused(answer, status=400, error="Invalid request")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "journeys/{}/jobs/x"),
+        ("DELETE", "journeys/{}/jobs/x"),
+        ("GET", "journeys/{}/triggers/x"),
+        ("GET", "customers/{}/x"),
+        ("DELETE", "customers/{}/x"),
+    ],
+)
+def test_a_bad_host_is_a_400_as_documented_also_where_nothing_else_can_be_wrong(
+    server: ServerClient, acme: Workspace, method: str, path: str
+) -> None:
+    answer = server.call(method, f"/api/v1/{path.format(acme.id)}", headers={"Host": "a_b"})
+    assert refused(answer, status=400, error="Invalid request") == "The request could not be understood."
+
+
 @pytest.fixture
 def database_is_away(db: None) -> Iterator[None]:
     """Every statement fails as if the server had gone."""
