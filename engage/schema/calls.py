@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -26,6 +27,7 @@ _EVERY_CALL = (
     RateLimitExceeded(
         Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663)
     ),
+    as_refusal(DisallowedHost()),
     as_refusal(exceptions.NotAcceptable()),
     as_refusal(OperationalError()),
     as_refusal(Exception()),

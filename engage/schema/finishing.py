@@ -15,17 +15,34 @@ _OF_EVERY_ANSWER = {
     "X-Request-Id": _header("The id of the request: the caller's, or a new one.", always=True),
 }
 _OF_A_COUNTED_CALL = {
-    "X-RateLimit-Limit": _header("How many calls the window allows.", kind="integer"),
-    "X-RateLimit-Remaining": _header("How many are left in this window.", kind="integer"),
-    "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", kind="integer"),
-    "RateLimit-Policy": _header('The limit in the words of the IETF draft: `"trigger";q=100;w=60`.'),
-    "RateLimit": _header('What is left of it, likewise: `"trigger";r=42;t=18`.'),
+    "X-RateLimit-Limit": _header("How many calls the window allows.", kind="integer", always=True),
+    "X-RateLimit-Remaining": _header("How many are left in this window.", kind="integer", always=True),
+    "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", kind="integer", always=True),
+    "RateLimit-Policy": _header('The limit in the words of the IETF draft: `"trigger";q=100;w=60`.', always=True),
+    "RateLimit": _header('What is left of it, likewise: `"trigger";r=42;t=18`.', always=True),
+}
+_IF_COUNTED = "-If-Counted"
+_OF_A_CALL_IF_COUNTED = {
+    f"{name}{_IF_COUNTED}": {
+        **header,
+        "description": f"{header['description']} Absent where the call was answered before it was counted.",
+        "required": False,
+    }
+    for name, header in _OF_A_COUNTED_CALL.items()
 }
 _RETRY_AFTER = {"Retry-After": _header("In how many seconds to try again; at least 1.", kind="integer", always=True)}
 _AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`.", always=True)}
-_HEADERS = {**_OF_EVERY_ANSWER, **_OF_A_COUNTED_CALL, **_RETRY_AFTER, **_AUTHENTICATE}
+_HEADERS = {
+    **_OF_EVERY_ANSWER,
+    **_OF_A_COUNTED_CALL,
+    **_OF_A_CALL_IF_COUNTED,
+    **_RETRY_AFTER,
+    **_AUTHENTICATE,
+}
 # Refused before the call is counted.
 _UNCOUNTED = {"401"}
+# Refused or failed before the call is counted or after: a host or an address that nobody knows, a failure of ours.
+_PERHAPS_COUNTED = {"400", "404", "500", "503"}
 
 
 def finish(result: Schema, **_: Any) -> Schema:
@@ -36,7 +53,10 @@ def finish(result: Schema, **_: Any) -> Schema:
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
         for status, response in operation["responses"].items():
-            shared = {name: {"$ref": f"#/components/headers/{name}"} for name in _headers_of(status, operation)}
+            shared = {
+                component.removesuffix(_IF_COUNTED): {"$ref": f"#/components/headers/{component}"}
+                for component in _headers_of(status, operation)
+            }
             response["headers"] = response.get("headers", {}) | shared
     result["components"]["responses"] = _shared_responses(result["paths"])
     return result
@@ -65,8 +85,11 @@ def _codes(response: Schema) -> list[str]:
 
 
 def _headers_of(status: str, operation: Schema) -> list[str]:
+    """The components of `_HEADERS` that describe the headers of an answer."""
     names = [*_OF_EVERY_ANSWER]
-    if status not in _UNCOUNTED:
+    if status in _PERHAPS_COUNTED:
+        names += _OF_A_CALL_IF_COUNTED
+    elif status not in _UNCOUNTED:
         names += _OF_A_COUNTED_CALL
     if status in {"429", "503"}:
         names += _RETRY_AFTER

@@ -19,7 +19,7 @@ def test_a_request_id_that_fits_is_taken_and_echoed(server: ServerClient, sent: 
     assert answer["X-Request-Id"] == sent == answer.json()["requestId"]
 
 
-@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\nb", "é", "{}", "a/b"])
+@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\nb", "é", "{}", "a/b", "a.b", "a:b", "a~b"])
 def test_another_request_id_is_replaced(server: ServerClient, sent: str) -> None:
     answer = server.get("/api/v1/nothing", headers={"X-Request-Id": sent})
     assert re.fullmatch(r"[0-9a-f]{32}", answer["X-Request-Id"])
@@ -69,6 +69,23 @@ def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> Non
     answer = Answer.of(Client().get("/api/v1/nothing", headers={"Host": "evil.example"}))
     assert answer["Content-Type"] == "application/json"
     refused(answer, status=400, error="Invalid request")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "journeys/{}/jobs/x"),
+        ("DELETE", "journeys/{}/jobs/x"),
+        ("GET", "journeys/{}/triggers/x"),
+        ("GET", "customers/{}/x"),
+        ("DELETE", "customers/{}/x"),
+    ],
+)
+def test_a_bad_host_is_a_400_as_documented_also_where_nothing_else_can_be_wrong(
+    server: ServerClient, acme: Workspace, method: str, path: str
+) -> None:
+    answer = server.call(method, f"/api/v1/{path.format(acme.id)}", headers={"Host": "a_b"})
+    assert refused(answer, status=400, error="Invalid request") == "The request could not be understood."
 
 
 @pytest.fixture

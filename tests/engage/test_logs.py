@@ -81,9 +81,16 @@ def test_a_trigger_s_way_is_logged_with_ids_alone(server: ServerClient, journey:
     assert_discreet(log, key_of(server))
 
 
-@pytest.mark.parametrize("number", [3, 60])
+@pytest.mark.parametrize(
+    ("body", "number"), [({"external_id": "ada"}, 3), ({"external_id": "ada"}, 60), ({"external_ids": ["ada"]}, 3)]
+)
 def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
-    server: ServerClient, journey: Journey, rival_server: ServerClient, rival: Workspace, number: int
+    server: ServerClient,
+    journey: Journey,
+    rival_server: ServerClient,
+    rival: Workspace,
+    body: dict[str, Any],
+    number: int,
 ) -> None:
     CustomerFactory.create(workspace=rival, external_id="ada")
     theirs = JourneyFactory.create(workspace=rival)
@@ -91,7 +98,7 @@ def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
     for client, entered in ((server, journey), (rival_server, theirs)):
         for n in range(number):
             call = f"{entered.workspace_id}-{n}"
-            queued = data(trigger(client, entered, {"external_id": "ada"}, headers={"X-Request-Id": call}))
+            queued = data(trigger(client, entered, body, headers={"X-Request-Id": call}))
             told.add((queued["triggerId"], call, entered.workspace_id))
     woken_by = structlog.contextvars.bound_contextvars(request_id="of-another")
     with capture_logs(processors=[merge_contextvars]) as lines, woken_by:

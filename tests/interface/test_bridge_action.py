@@ -8,11 +8,13 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import Workspace
+from journeys.models import EnrollmentJob
 from tests.bridge_calls import click, refused_without_a_trace
 from tests.clients import SdkClient
-from tests.factories import CustomerFactory
+from tests.factories import CustomerFactory, JourneyFactory
 
 TRACKED = {"actionType": "track_event", "actionData": {"eventName": "offer_seen"}}
+known_and_new = pytest.mark.parametrize("user_id", ["u-1", "new"])
 
 
 @pytest.fixture
@@ -78,16 +80,31 @@ def test_event_properties_are_optional(sdk: SdkClient, ada: Customer) -> None:
     assert Event.objects.get().properties == {}
 
 
+@known_and_new
+@pytest.mark.parametrize("properties", [None, {"offer": "spring"}])
+@pytest.mark.parametrize("journeys_started", [0, 1])
 def test_the_form_around_a_button_is_stored_with_the_interaction_and_with_the_event(
-    sdk: SdkClient, ada: Customer
+    sdk: SdkClient, ada: Customer, user_id: str, properties: dict[str, Any] | None, journeys_started: int
 ) -> None:
+    for _ in range(journeys_started):
+        JourneyFactory.create(workspace=ada.workspace, trigger_type="event", event_name="answered")
     form = {"answer": "yes", "offer": "of the form"}
-    data = {"eventName": "answered", "eventProperties": {"offer": "spring"}}
-    click(sdk, actionType="track_event", actionData=data, formData=form)
-    assert Event.objects.get().properties == {"offer": "spring", "formData": form}
+    data = {"eventName": "answered", "eventProperties": properties}
+    assert click(sdk, userId=user_id, actionType="track_event", actionData=data, formData=form).status_code == 200
+    assert EnrollmentJob.objects.count() == journeys_started
+    assert Event.objects.get().properties == {**(properties or {}), "formData": form}
     assert Interaction.objects.get().form_data == form
-    click(sdk, formData={"only": "closed"})
-    assert Interaction.objects.latest("id").form_data == {"only": "closed"}
+
+
+@known_and_new
+@pytest.mark.parametrize(
+    "action", [{"actionType": "close"}, {"actionType": "update_profile", "actionData": {"profileAttributes": {}}}]
+)
+def test_the_form_around_a_button_is_stored_with_the_interaction_also_without_an_event(
+    sdk: SdkClient, ada: Customer, user_id: str, action: dict[str, Any]
+) -> None:
+    assert click(sdk, userId=user_id, formData={"answer": "yes"}, **action).status_code == 200
+    assert Interaction.objects.get().form_data == {"answer": "yes"}
 
 
 def test_an_event_may_have_a_property_that_is_called_form_data(sdk: SdkClient, ada: Customer) -> None:

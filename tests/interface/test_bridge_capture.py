@@ -80,7 +80,18 @@ def test_both_does_both(sdk: SdkClient, ada: Customer) -> None:
     assert Customer.objects.get().attributes == {"plan": "free", "given": "Ada"}
 
 
-@pytest.mark.parametrize("submit_action", [None, {}, {"type": None}, {"type": " "}, {"eventName": "ignored"}])
+@pytest.mark.parametrize(
+    "submit_action",
+    [
+        None,
+        {},
+        {"type": None},
+        {"type": " "},
+        {"eventName": "ignored"},
+        {"eventProperties": {"x": "first_name"}},
+        {"profileAttributes": {"x": "first_name"}},
+    ],
+)
 def test_without_a_submit_action_every_form_field_becomes_an_attribute(
     sdk: SdkClient, ada: Customer, submit_action: dict[str, Any] | None
 ) -> None:

@@ -6,10 +6,13 @@ import pytest
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Enrollment, Journey, Trigger
-from tests.calls import data, job_of, let_workers_decide, trigger
+from journeys.lanes import serve_lane
+from journeys.models import Chunk, Enrollment, Journey, Trigger
+from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
+from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory
+from tests.journeys.walking.stories import enter, history
 
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
 
@@ -94,6 +97,23 @@ def test_rule_1_ends_the_one_before_the_other_begins(server: ServerClient, acme:
     assert replaced.ended_at <= current.entered_at
 
 
+def test_rule_1_processes_the_new_enrollment_and_the_exited_one_no_further(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    note = {"id": "note", "type": "update_profile", "attributes": {"noted": True}}
+    journey = JourneyFactory.create(workspace=acme, steps=[*WAITING, note], max_entries_per_customer=3)
+    replaced = enter(server, journey, ada)
+    let_workers_walk()
+    data(trigger(server, journey, {"external_id": "ada"}))
+    assert serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=60).somebody_walks
+    let_workers_walk()
+    current = Enrollment.objects.get(state="active")
+    assert (history(replaced), history(current)) == ([("wait", "interrupted")], [("wait", "waiting")])
+    time_passes(days=1)
+    let_workers_walk()
+    assert (history(replaced), history(current)) == ([("wait", "interrupted")], [("wait", "done"), ("note", "done")])
+
+
 def test_rule_1_ends_once_the_completed_entries_reach_the_number(
     server: ServerClient, acme: Workspace, ada: Customer
 ) -> None:
@@ -168,6 +188,9 @@ def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
     results = [job_of(server, acme.id, job_id)["result"] for job_id in jobs]
     assert results == ["enrolled", "enrolled", "already_enrolled", "enrolled"]
     assert (states(once), states(thrice)) == (["completed"], ["exited", "active"])
+    replaced = Enrollment.objects.get(state="exited")
+    assert (replaced.exit_reason, replaced.due_at) == ("Replaced by a new entry.", None)
+    assert replaced.ended_at is not None
 
 
 def test_each_completed_entry_counts_once_among_the_jobs_of_one_piece_of_work(

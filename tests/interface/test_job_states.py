@@ -1,9 +1,11 @@
 """What became of a job, and of a trigger."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.calls import data, job_of, let_workers_decide, refused, trigger
@@ -18,16 +20,18 @@ def journey(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme)
 
 
-def test_a_queued_job_says_so(server: ServerClient, journey: Journey) -> None:
-    answered = data(trigger(server, journey, {"external_id": "ada"}))
-    job = job_of(server, journey.workspace_id, answered["jobId"])
+@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
+def test_a_queued_job_says_so(server: ServerClient, journey: Journey, body: dict[str, Any]) -> None:
+    answered = data(trigger(server, journey, body))
+    [job_id] = answered.get("jobIds") or [answered["jobId"]]
+    job = job_of(server, journey.workspace_id, job_id)
     queued_at = datetime.fromisoformat(job.pop("queuedAt"))
-    assert int(queued_at.timestamp() * 1000) == int(answered["jobId"].rsplit("-")[-1])
+    assert int(queued_at.timestamp() * 1000) == int(job_id.rsplit("-")[-1])
     assert job == {
-        "jobId": answered["jobId"],
+        "jobId": job_id,
         "triggerId": answered["triggerId"],
         "journeyId": journey.id,
-        "customerId": answered["customerId"],
+        "customerId": Customer.objects.get(external_id="ada").id,
         "status": "queued",
         "result": None,
         "reason": None,

@@ -1,16 +1,24 @@
 """How often a key may trigger, and what the headers say of it."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
+from django.db import OperationalError, connection, transaction
 
 from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
+from engage.parsing import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
+from tests.bridge_calls import CAPTURE, LEAST
 from tests.calls import data, refused, trigger
-from tests.clients import ServerClient
+from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.simultaneous import all_at_once
 
 
 @pytest.fixture
@@ -64,6 +72,103 @@ def test_refusals_carry_the_headers_and_count(acme: Workspace, journey: Journey)
     server = limited(acme, "5/m")
     for remaining, body in enumerate([{}, {"external_id": 7}, {"external_id": "nobody"}, b"not json"]):
         assert trigger(server, journey, body)["X-RateLimit-Remaining"] == str(4 - remaining)
+
+
+# Which answers tell the limit ----------------------------------------------------------------------------------------
+
+LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"}
+KEY = {"Idempotency-Key": "4711"}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A limited call, with a body that succeeds."""
+
+    caller: ServerClient | SdkClient
+    path: str
+    body: dict[str, Any]
+
+    def call(self, method: str = "POST", *, body: Any = None, **options: Any) -> Answer:
+        return self.caller.call(method, self.path, body or self.body, **options)
+
+
+@pytest.fixture(params=["trigger", "bridge"])
+def endpoint(request: pytest.FixtureRequest, server: ServerClient, sdk: SdkClient, journey: Journey) -> Endpoint:
+    if request.param == "bridge":
+        return Endpoint(sdk, CAPTURE, LEAST[CAPTURE])
+    return Endpoint(server, f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger", {"external_id": "ada"})
+
+
+@contextmanager
+def failing(beginning: str, error: Exception) -> Iterator[None]:
+    """Every statement with these words fails so."""
+
+    def execute(run: Callable[..., Any], sql: str, *beside: Any) -> Any:
+        if beginning in sql:
+            raise error
+        return run(sql, *beside)
+
+    with connection.execute_wrapper(execute):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "options"),
+    [
+        (405, "DELETE", {}),
+        (406, "POST", {"headers": {"Accept": "text/html"}}),
+        (413, "POST", {"body": b" " * (MAX_BODY_BYTES + 1)}),
+        (415, "POST", {"content_type": "text/plain"}),
+    ],
+)
+def test_what_is_refused_whatever_it_asks_for_tells_the_limit(
+    endpoint: Endpoint, status: int, method: str, options: dict[str, Any]
+) -> None:
+    answer = endpoint.call(method, **options)
+    assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (status, set())
+
+
+def test_a_key_that_came_with_another_body_tells_the_limit(endpoint: Endpoint) -> None:
+    assert endpoint.call(headers=KEY).succeeded
+    answer = endpoint.call(body={**endpoint.body, "another": True}, headers=KEY)
+    assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (422, set())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_being_served_tells_the_limit(endpoint: Endpoint) -> None:
+    assert endpoint.call().succeeded  # notes the key's use
+    with transaction.atomic():  # the first call, not committed yet
+        assert endpoint.call(headers=KEY).succeeded
+        (answer,) = all_at_once([lambda: endpoint.call(headers=KEY)])
+    assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (409, set())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(RuntimeError("our mistake"), 500), (OperationalError("server closed the connection"), 503)]
+)
+def test_a_failure_after_the_count_tells_the_limit(endpoint: Endpoint, error: Exception, status: int) -> None:
+    with failing("INSERT INTO", error):
+        answer = endpoint.call()
+    assert (answer.status_code, LIMIT_HEADERS - set(answer.headers)) == (status, set())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({"Authorization": None, "X-App-Id": None}, 401), ({"Host": "no_host"}, 400)]
+)
+def test_what_is_refused_before_the_count_tells_no_limit(
+    endpoint: Endpoint, headers: dict[str, str | None], status: int
+) -> None:
+    answer = endpoint.call(headers=headers)
+    assert (answer.status_code, LIMIT_HEADERS & set(answer.headers)) == (status, set())
+
+
+def test_a_failure_before_the_count_tells_no_limit(endpoint: Endpoint) -> None:
+    with failing("FROM engage_", OperationalError("server closed the connection")):
+        answer = endpoint.call()
+    assert (answer.status_code, LIMIT_HEADERS & set(answer.headers)) == (503, set())
+
+
+# What comes first ----------------------------------------------------------------------------------------------------
 
 
 def test_the_key_and_the_limit_come_before_what_the_caller_accepts(acme: Workspace, journey: Journey) -> None:

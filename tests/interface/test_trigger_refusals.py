@@ -1,5 +1,6 @@
 """What the trigger refuses: the error cases of the interface, in the order in which they are checked."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -97,6 +98,19 @@ def test_another_workspace_looks_like_a_missing_journey(
     for answer in answers:
         message = refused(answer, status=404, error="Journey not found")
         assert message.endswith("is not found or not active.")
+
+
+@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
+@pytest.mark.parametrize("query", ["", "?dryRun=true"])
+def test_another_workspace_s_journey_is_answered_like_a_missing_one(
+    server: ServerClient, acme: Workspace, rival: Workspace, body: dict[str, Any], query: str
+) -> None:
+    def told(journey_id: str) -> Any:
+        answer = server.post(f"/api/v1/journeys/{acme.id}/{journey_id}/trigger{query}", body)
+        refused(answer, status=404, error="Journey not found")
+        return json.loads(answer.content.replace(journey_id.encode(), b"*")) | {"requestId": "*"}
+
+    assert told(JourneyFactory.create(workspace=rival).id) == told("f" * 24)
 
 
 def test_the_body_is_checked_before_the_journey(server: ServerClient, acme: Workspace) -> None:

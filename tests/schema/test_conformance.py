@@ -10,7 +10,15 @@ from tests.clients import ServerClient
 from tests.conformance import Exchange
 
 ID = "68a1f0c2e4b0a1d2c3e4f5a1"
-COUNTED = {"Content-Type": "application/json", "X-Request-Id": "r"}
+UNCOUNTED = {"Content-Type": "application/json", "X-Request-Id": "r"}
+COUNTED = {
+    **UNCOUNTED,
+    "X-RateLimit-Limit": "100",
+    "X-RateLimit-Remaining": "99",
+    "X-RateLimit-Reset": "1795349663",
+    "RateLimit-Policy": '"customers";q=100;w=60',
+    "RateLimit": '"customers";r=99;t=18',
+}
 MEMBERS = Exchange(
     method="POST",
     path=f"/api/v1/customers/{ID}/segments/{ID}/members",
@@ -37,7 +45,11 @@ def with_failure(**changes: Any) -> bytes:
     return json.dumps({**json.loads(REFUSED.received), **changes}).encode()
 
 
-@pytest.mark.parametrize("exchange", [MEMBERS, REFUSED])
+def without(header: str) -> Exchange:
+    return replace(MEMBERS, headers={name: value for name, value in COUNTED.items() if name != header})
+
+
+@pytest.mark.parametrize("exchange", [MEMBERS, REFUSED, replace(REFUSED, headers=UNCOUNTED)])
 def test_what_is_as_documented_passes(exchange: Exchange) -> None:
     exchange.hold_to_document()
 
@@ -54,6 +66,8 @@ def test_what_is_as_documented_passes(exchange: Exchange) -> None:
         (replace(MEMBERS, status=204), "does not know POST .* -> 204"),
         (replace(MEMBERS, headers={**COUNTED, "Content-Type": "text/html"}), "does not know 'text/html'"),
         (replace(MEMBERS, headers={"Content-Type": "application/json"}), "x-request-id"),
+        *((without(header), header.lower()) for header in COUNTED if header not in UNCOUNTED),
+        (replace(REFUSED, status=406, headers=UNCOUNTED), "x-ratelimit-limit"),
         (replace(MEMBERS, method="PATCH"), "does not know PATCH"),
         (replace(MEMBERS, path="/api/v1/docs"), "does not know /api/v1/docs"),
         (replace(REFUSED, received=with_failure(code="journey_not_found")), '"journey_not_found" is not one of'),

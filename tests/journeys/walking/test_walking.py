@@ -72,16 +72,20 @@ def test_a_wait_that_is_over_ends_no_other_ones(server: ServerClient, acme: Work
     assert StepRun.objects.get(enrollment=second).ended_at is None
 
 
-def test_who_is_inside_walks_on_with_the_revision_that_they_entered_with(server: ServerClient, acme: Workspace) -> None:
+def test_who_is_inside_walks_on_with_the_revision_that_they_entered_with_and_who_enters_then_with_the_new_one(
+    server: ServerClient, acme: Workspace
+) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])
     enrollment = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
     let_workers_walk()
     JourneyRevision.objects.create(workspace=acme, journey=journey, number=2, steps=[TRACK])
     journey.revision = 2
     journey.save()
+    later = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
     time_passes(days=1)
     let_workers_walk()
     assert history(enrollment) == [("day", "done"), ("note", "done")]
+    assert history(later) == [("tell", "done")]
 
 
 def test_a_missing_value_is_empty_and_the_history_notes_it(server: ServerClient, acme: Workspace) -> None:
