@@ -1,5 +1,6 @@
 """`manage.py`: Django's commands, which end in one line where the set-up is not one that they can work with."""
 
+import os
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
@@ -11,6 +12,7 @@ from config.loaded_code import load_without_collecting, spare_the_loaded
 from config.servers import EmbeddedServerError
 from engage.outages import is_outage
 
+_INTERRUPTED, _NOBODY_READS = 130, 141  # as a shell has it, for SIGINT and SIGPIPE
 _MIGRATING = ("migrate", "prepare")
 
 
@@ -27,6 +29,13 @@ def execute(arguments: list[str]) -> int:
     load_without_collecting()
     try:
         _Commands(arguments).execute()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        return _INTERRUPTED
+    except BrokenPipeError:  # as from `| head`; Python would say so once more as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
         reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))
         if reason is None:

@@ -82,9 +82,17 @@ def days(name: str, *, default: int) -> int:
 
 def seconds(name: str, *, default: float) -> float:
     text = env.str(name, default=str(default)).strip()
-    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
-        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {text!r}.")
+    if not re.fullmatch(r"\d{1,9}(\.\d+)?", text, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {text[:40]!r}.")
     return float(text)
+
+
+def token(name: str) -> str:
+    """What a caller is to send in a header; empty where there is none."""
+    text: str = env.str(name, default="")
+    if not re.fullmatch(r"[!-~]*", text):
+        raise ImproperlyConfigured(f"{name} must be of visible ASCII characters, without spaces.")
+    return text
 
 
 def one_of(choices: Sequence[str], name: str, *, default: str) -> str:

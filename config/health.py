@@ -1,8 +1,15 @@
 """Whether the process lives, and whether it can serve."""
 
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+
+from django.apps import apps
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
+from config.servers import ROOT
 from engage.redis_availability import REDIS_FAILURES, redis_client
 
 
@@ -12,15 +19,17 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 where PostgreSQL answers, else 503. Redis is reported, but the service does its work without it."""
+    """200 if PostgreSQL answers and holds the tables of this version, else 503. Redis is reported and not needed."""
     postgresql, redis_answers = _postgresql_answers(), _redis_answers()
+    migrated = postgresql and _is_migrated()
     return JsonResponse(
         {
-            "status": "ready" if postgresql else "unavailable",
+            "status": "ready" if migrated else "unavailable",
             "postgresql": "up" if postgresql else "down",
+            "migrations": "applied" if migrated else "missing" if postgresql else "unknown",
             "redis": "up" if redis_answers else "down",
         },
-        status=200 if postgresql else 503,
+        status=200 if migrated else 503,
     )
 
 
@@ -32,6 +41,44 @@ def _postgresql_answers() -> bool:
         connection.close()
         return False
     return True
+
+
+class _Seen:
+    """That all migrations of this version were applied; then nobody asks again. Later ones may be applied, too."""
+
+    migrated = False
+
+
+def _is_migrated() -> bool:
+    if not _Seen.migrated:
+        applied = (
+            "SELECT count(*) FROM django_migrations WHERE (app, name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+        )
+        newest = _newest_migrations()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(applied, [list(newest), list(newest.values())])
+                _Seen.migrated = cursor.fetchone()[0] == len(newest)
+        except DatabaseError:  # not even their table is there
+            connection.close()
+    return _Seen.migrated
+
+
+@cache
+def _newest_migrations() -> dict[str, str]:
+    """The last one of each app of ours, by the names of their files: to load them all takes memory for good."""
+    return {label: max(names) for label, folder in _folders() if (names := _numbered(folder))}
+
+
+def _folders() -> Iterator[tuple[str, Path]]:
+    for app in apps.get_app_configs():
+        folder = Path(app.path) / "migrations"
+        if folder.is_relative_to(ROOT) and folder.parent.parent == ROOT:
+            yield app.label, folder
+
+
+def _numbered(folder: Path) -> list[str]:
+    return [module.name for module in iter_modules([str(folder)]) if module.name[0].isdecimal()]
 
 
 def _redis_answers() -> bool:

@@ -7,6 +7,7 @@ away, its half is missing, and `engage_postgresql_up` or `engage_redis_up` says 
 from collections.abc import Iterator, Mapping
 from secrets import compare_digest
 
+import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,6 +18,7 @@ from engage.envelope import plain_failure
 from engage.metric_counters import (
     BUCKETS,
     DECISIONS,
+    GIVEN_UP,
     LIMITS_ALONE,
     MICROSECONDS,
     REQUESTS,
@@ -26,9 +28,11 @@ from engage.metric_counters import (
     all_counts,
     metric_counters,
 )
+from engage.outages import is_outage
 from engage.redis_availability import REDIS_FAILURES
 from journeys.backlog import COUNTED_AT_MOST, Backlog, backlog
 
+log = structlog.get_logger(__name__)
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"
 
 
@@ -48,8 +52,8 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _metrics() -> Iterator[Metric]:
-    waiting, counts = _backlog(), _counts()
-    yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", waiting is not None)
+    (answers, waiting), counts = _backlog(), _counts()
+    yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
     yield _gauge("engage_redis_up", "Whether Redis answers; if not, each process limits alone.", counts is not None)
     if waiting is not None:
         yield from _of_backlog(waiting)
@@ -57,12 +61,16 @@ def _metrics() -> Iterator[Metric]:
         yield from _of_counts(counts)
 
 
-def _backlog() -> Backlog | None:
+def _backlog() -> tuple[bool, Backlog | None]:
+    """Whether PostgreSQL answers, and what it says; None also where this version's tables are not there."""
     try:
-        return backlog()
-    except DatabaseError:
+        return True, backlog()
+    except DatabaseError as error:
         connection.close()
-        return None
+        away = is_outage(error)
+        if not away:
+            log.exception("backlog_unreadable")
+        return not away, None
 
 
 def _counts() -> Mapping[Name, int] | None:
@@ -95,6 +103,8 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
 
 def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     yield _counter("engage_jobs_decided_total", "Jobs by what was decided.", DECISIONS, ["result"], counts)
+    meaning = "Enrollments that ended because a step failed again and again."
+    yield _counter("engage_enrollments_given_up_total", meaning, GIVEN_UP, [], counts)
     yield _counter("engage_webhook_attempts_total", "Attempts by what came of them.", WEBHOOKS, ["outcome"], counts)
     meaning = "Calls that were limited by a process alone, because Redis was away."
     yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [], counts)

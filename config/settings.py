@@ -247,7 +247,11 @@ try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
-WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1)  # that one task has in flight at once
+# Requests that one sending task has in flight at once.
+WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1, at_most=1000)
+# The Procfile gives these to Celery, to which 0 means as many as there are processors.
+for _name in ("WORKER_CONCURRENCY", "BULK_CONCURRENCY", "WALK_CONCURRENCY", "WEBHOOK_CONCURRENCY"):
+    environment.number(_name, default=1, at_least=1)
 
 # How many days `manage.py prune` keeps what is over; 0: for ever.
 RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)
@@ -255,7 +259,7 @@ RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
 RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
 
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without one /metrics is there in development only
+METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one /metrics is there in development only
 
 LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = environment.one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")

@@ -23,6 +23,7 @@ from engage.redis_availability import REDIS_FAILURES
 
 # What is counted: the first part of a name. The labels follow it; each has few values.
 DECISIONS = "decisions"  # result
+GIVEN_UP = "given_up"  # enrollments
 WEBHOOKS = "webhooks"  # what came of the attempt
 LIMITS_ALONE = "limits_alone"
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM

@@ -36,7 +36,7 @@ def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A Celery process in a process group of its own; what is left of it at the end is killed."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "config", *arguments],
+            [Path(sys.executable).with_name("celery"), "-A", "config", *arguments],
             cwd=ROOT, env=environment(), stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
         try:

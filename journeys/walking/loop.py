@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import transaction
 
+from engage.metric_counters import GIVEN_UP, metric_counters
 from engage.outages import is_cut_off, may_befall_any_work
 from engage.sizes import KIB
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
@@ -115,6 +116,8 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             log.exception("walk_failed", enrollments=len(claimed))
     else:
         done.add(written, moved=len(walks))
+        if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in walks):
+            metric_counters.count(GIVEN_UP, by=given_up)
 
 
 def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedAttempt]]:

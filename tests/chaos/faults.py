@@ -63,8 +63,8 @@ def put_clock_off(name: str, seconds: int) -> Deed:
     def do(service: Service) -> None:
         member = service.fleet[name]
         member.kill()
-        celery = "python -m celery"
-        skewed = member.command.replace(celery, f"{sys.executable} -m tests.chaos.skewed {seconds}")
+        celery = "celery --quiet"
+        skewed = member.command.replace(celery, f"{sys.executable} -m tests.chaos.skewed {seconds} --quiet")
         if skewed == member.command:
             raise ValueError(f"The Procfile does not start {name} with {celery!r}.")
         member.start(skewed)

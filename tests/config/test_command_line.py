@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from config import embedded
+from config.command_line import execute
 from config.servers import ROOT
 
 NOBODY = "postgres://engage:hush@127.0.0.1:1/engage"
@@ -51,3 +52,24 @@ def test_where_a_setting_is_refused() -> None:
 
 def test_who_wants_to_see_where_it_was_raised_is_shown() -> None:
     assert "Traceback" in manage("prune --traceback", DATABASE_URL=NOBODY).stderr
+
+
+def test_a_reader_who_goes_away_is_not_told_of_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "help"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "ENVIRONMENT": "development"},
+    ) as command:  # fmt: skip
+        assert command.stdout
+        assert command.stderr
+        command.stdout.close()
+        assert command.stderr.read() == ""
+    assert command.returncode == 141
+
+
+def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("config.command_line._Commands.execute", interrupt)
+    assert execute(["manage.py", "prune"]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"

@@ -10,6 +10,7 @@ from django.test import Client
 from tests.clients import Answer
 
 pytestmark = pytest.mark.django_db
+READY = {"status": "ready", "postgresql": "up", "migrations": "applied", "redis": "up"}
 
 
 def get(path: str) -> Answer:
@@ -24,13 +25,13 @@ def test_livez_asks_nobody(django_assert_num_queries: Any) -> None:
 
 def test_readyz_where_both_answer() -> None:
     answer = get("/readyz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "postgresql": "up", "redis": "up"})
+    assert (answer.status_code, answer.json()) == (200, READY)
 
 
 def test_redis_down_is_reported_and_not_fatal(settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     answer = get("/readyz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "postgresql": "up", "redis": "down"})
+    assert (answer.status_code, answer.json()) == (200, READY | {"redis": "down"})
 
 
 def test_postgresql_decides() -> None:
@@ -39,7 +40,34 @@ def test_postgresql_decides() -> None:
 
     with connection.execute_wrapper(fail):
         answer = get("/readyz")
-    assert (answer.status_code, answer.json()["postgresql"]) == (503, "down")
+    said = {"status": "unavailable", "postgresql": "down", "migrations": "unknown", "redis": "up"}
+    assert (answer.status_code, answer.json()) == (503, said)
+
+
+@pytest.mark.parametrize("missing", ["a migration", "all of them"])
+def test_nobody_is_sent_here_before_the_database_is_migrated(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    monkeypatch.setattr("config.health._Seen.migrated", False)
+    with connection.cursor() as cursor:
+        if missing == "a migration":
+            cursor.execute("DELETE FROM django_migrations WHERE app = 'journeys' AND name LIKE '0013%'")
+        else:
+            cursor.execute("ALTER TABLE django_migrations RENAME TO gone")
+    answer = get("/readyz")
+    said = {"status": "unavailable", "postgresql": "up", "migrations": "missing", "redis": "up"}
+    assert (answer.status_code, answer.json()) == (503, said)
+
+
+def test_migrations_of_a_later_version_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.health._Seen.migrated", False)
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('journeys', '9999_later', now())")
+    assert get("/readyz").json() == READY
+
+
+def test_who_has_seen_them_applied_asks_for_nothing_but_an_answer(django_assert_num_queries: Any) -> None:
+    get("/readyz")
+    with django_assert_num_queries(1):
+        assert get("/readyz").json() == READY
 
 
 # Whoever asks, and however ------------------------------------------------------------------------------------------

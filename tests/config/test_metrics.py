@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 import redis
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from engage.metric_counters import metric_counters
 from engage.models import Workspace
+from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
-from tests.calls import data, let_workers_decide, trigger
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.journeys.walking.stories import enter
 from tests.one_of_everything import one_of_everything
 
 pytestmark = pytest.mark.django_db
@@ -142,6 +145,15 @@ def test_decisions_by_result(server: ServerClient, acme: Workspace, journey: Jou
     }
 
 
+def test_enrollments_that_are_given_up(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
+    given_up, _ = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2)]
+    assert samples()["engage_enrollments_given_up_total"] == 0
+    Enrollment.objects.filter(id=given_up.id).update(attempts=MAX_ATTEMPTS, error="KeyError: gone")
+    let_workers_walk()
+    assert samples()["engage_enrollments_given_up_total"] == 1
+
+
 def test_request_times_by_route_method_and_status(server: ServerClient, acme: Workspace) -> None:
     for job in ("a", "b"):
         server.get(f"/api/v1/journeys/{acme.id}/jobs/{job}")
@@ -178,6 +190,16 @@ def test_without_postgresql_the_counts_are_still_told() -> None:
         found = samples()
     assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (0, 1)
     assert any(name.startswith("engage_http") for name in found)
+
+
+def test_a_schema_that_does_not_fit_is_no_absence() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE journeys_chunk RENAME TO gone")
+    with capture_logs() as lines, transaction.atomic():
+        found = samples()
+    assert found["engage_postgresql_up"] == 1
+    assert not any(name.startswith("engage_queued") for name in found)
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["backlog_unreadable"]
 
 
 def test_limits_that_a_process_counts_alone_are_told_once_redis_is_back(acme: Workspace, settings: Any) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from config.processes import ProcessEnded, Processes, workers
+from config.processes import ProcessEnded, Processes, commands, workers
 from config.servers import ROOT
 from journeys.models import Chunk
 
@@ -106,6 +106,12 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_celery_is_started_by_its_own_program() -> None:
+    """At a SIGHUP it starts itself anew; a worker that was started as a module of Python would end instead."""
+    starts = [command.split()[0] for command in commands(ROOT / "Procfile").values() if "celery" in command]
+    assert starts == ["celery"] * 5
 
 
 def test_each_queue_has_a_worker_and_only_the_sweeper_shares_one() -> None:

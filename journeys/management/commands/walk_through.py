@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,13 +56,10 @@ a wait for an event to last until its time-out.
 
 
 def _instant(text: str) -> datetime:
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None:
-        raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    with suppress(ValueError, OverflowError):  # it may also lie before or after all dates in UTC
+        if moment := parse_datetime(text):
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
 
 
 def _as_json(way: WalkThrough) -> str:
