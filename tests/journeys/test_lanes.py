@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import redis
 import structlog
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -26,14 +25,7 @@ from tests.clients import ServerClient
 from tests.factories import JourneyFactory, SegmentFactory, crowd
 from tests.simultaneous import all_at_once
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def queue() -> "redis.Redis":
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.delete("single", "bulk", "walk", "engage:single-lane-pending")
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 
 
 @pytest.fixture
