@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import redis
 import structlog
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -26,14 +25,7 @@ from tests.clients import ServerClient
 from tests.factories import JourneyFactory, SegmentFactory, crowd
 from tests.simultaneous import all_at_once
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def queue() -> "redis.Redis":
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.delete("single", "bulk", "walk", "engage:single-lane-pending")
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 
 
 @pytest.fixture
@@ -242,8 +234,8 @@ def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
 ) -> None:
     """Of jobs that were tried before, and are tried one by one now, or of more than a turn takes at once."""
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
-    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)
     jobs = [data(trigger(server, journey, {"external_id": f"user-{n}"}))["jobId"] for n in range(4)]
+    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)  # not before the first call, which may load who takes it along
     Chunk.objects.update(attempts=attempts, due_at="2020-01-01T00:00Z")
     task_ids(queue, "single")
     queue.delete("single")
@@ -261,9 +253,9 @@ def test_who_leaves_the_single_lane_wakes_nobody_for_what_has_just_come(
     """Or each turn under a steady load would lead to two."""
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
     monkeypatch.setattr("journeys.tasks._BACKLOG_SECONDS", 60.0)
-    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)
     for n in range(4):
         data(trigger(server, journey, {"external_id": f"user-{n}"}))
+    monkeypatch.setattr("journeys.chunks.CHUNK_SIZE", 1)
     task_ids(queue, "single")
     queue.delete("single")
     enroll(lane="single", trigger_id=None, start=None)

@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 import redis
 import structlog
-from django.conf import settings
 
 from config.servers import ROOT
 from engage.models import Workspace
@@ -22,12 +21,7 @@ from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.processes import celery, environment, wait_until
 
-
-@pytest.fixture(autouse=True)
-def queue() -> redis.Redis:
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.flushdb()
-    return client
+pytestmark = pytest.mark.usefixtures("queue")
 
 
 def messages(queue: redis.Redis, name: str) -> int:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import redis
-from django.conf import settings
 from django.db import transaction
 
 from customers.models import Customer
@@ -19,16 +18,9 @@ from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.processes import SCHEDULER, WORKER, celery, kill_group, pool_children, wait_until
 from tests.simultaneous import made_to_wait
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 
 NAMES = [f"user-{n}" for n in range(1000)]
-
-
-@pytest.fixture(autouse=True)
-def queue() -> redis.Redis:
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.flushdb()
-    return client
 
 
 @pytest.fixture

@@ -22,14 +22,7 @@ from tests.journeys.webhooks.standing import make_due, standing
 from tests.processes import WEBHOOK_WORKER, celery, kill_group, wait_until
 from tests.receiver import Receiver
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def queue() -> redis.Redis:
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.flushdb()
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 
 
 def messages(queue: redis.Redis, name: str) -> list[dict[str, Any]]:
