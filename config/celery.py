@@ -23,12 +23,14 @@ from django.db import close_old_connections
 
 from config.loaded_code import spare_the_loaded
 from config.reconnecting import PauseBeforeConnecting
+from config.settings_at_start import load_settings
 from engage.metric_counters import metric_counters
 from engage.request_log import configure_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+load_settings()
 
 app = Celery("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -10,8 +10,10 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver, reverse
 
 from config.loaded_code import spare_the_loaded
+from config.settings_at_start import load_settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+load_settings()
 _django = get_wsgi_application()
 # The interface does without them, so it is served all the same.
 if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
