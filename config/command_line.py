@@ -1,5 +1,6 @@
 """`manage.py`: Django's commands, which end in one line where the set-up is not one that they can work with."""
 
+import errno
 import os
 import sys
 
@@ -13,6 +14,7 @@ from config.servers import EmbeddedServerError
 from engage.outages import is_outage
 
 _INTERRUPTED, _NOBODY_READS = 130, 141  # as a shell has it, for SIGINT and SIGPIPE
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _MIGRATING = ("migrate", "prepare")
 
 
@@ -33,9 +35,15 @@ def execute(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         return _INTERRUPTED
-    except BrokenPipeError:  # as from `| head`; Python would say so once more as it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # as from `| head`
+        _write_no_more()
         return _NOBODY_READS
+    except OSError as error:
+        if error.errno not in _NO_ROOM or "--traceback" in arguments:
+            raise
+        _write_no_more()
+        sys.stderr.write(f"It cannot be written: {error.strerror}.\n")
+        return 1
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
         reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))
         if reason is None:
@@ -43,6 +51,11 @@ def execute(arguments: list[str]) -> int:
         sys.stderr.write(f"{reason}\n")
         return 1
     return 0
+
+
+def _write_no_more() -> None:
+    """Python would try once more as it ends, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _reason(error: Exception, *, command: str) -> str | None:

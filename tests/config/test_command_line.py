@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -64,6 +65,16 @@ def test_a_reader_who_goes_away_is_not_told_of_it() -> None:
         command.stdout.close()
         assert command.stderr.read() == ""
     assert command.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "help"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "ENVIRONMENT": "development"}, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "It cannot be written: No space left on device.\n")
 
 
 def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
