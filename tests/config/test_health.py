@@ -64,6 +64,15 @@ def test_migrations_of_a_later_version_do_no_harm(monkeypatch: pytest.MonkeyPatc
     assert get("/readyz").json() == READY
 
 
+def test_a_migration_that_is_noted_twice_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.health._Seen.migrated", False)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) SELECT app, name, now() FROM django_migrations"
+        )
+    assert get("/readyz").json() == READY
+
+
 def test_who_has_seen_them_applied_asks_for_nothing_but_an_answer(django_assert_num_queries: Any) -> None:
     get("/readyz")
     with django_assert_num_queries(1):
