@@ -66,12 +66,11 @@ def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = 
     text = env.str(name, default=str(default)).strip()
     bounds = f"at least {at_least}" if at_most is None else f"at least {at_least} and at most {at_most}"
     if (
-        not text.isascii()
-        or not text.isdecimal()
+        not re.fullmatch(r"\d{1,9}", text, re.ASCII)
         or int(text) < at_least
         or (at_most is not None and int(text) > at_most)
     ):
-        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {text!r}.")
+        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {text[:40]!r}.")
     return int(text)
 
 

@@ -85,6 +85,8 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"METRICS_TOKEN": "two words"}, "METRICS_TOKEN must be of visible ASCII characters, without spaces."),
         ({"METRICS_TOKEN": "sécret"}, "METRICS_TOKEN must be of visible ASCII characters, without spaces."),
         ({"CREDENTIALS_KEPT_SECONDS": "9" * 400}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5,"),
+        ({"DATABASE_CONN_MAX_AGE": "9" * 400}, "DATABASE_CONN_MAX_AGE must be a whole number, at least 0, not "),
+        ({"WORKER_CONCURRENCY": "9" * 5000}, "WORKER_CONCURRENCY must be a whole number, at least 1, not "),
         ({"TRUSTED_PROXIES": "yes"}, "TRUSTED_PROXIES must be a whole number, at least 0, not 'yes'."),
         ({"RETAIN_JOBS_DAYS": "foo"}, "RETAIN_JOBS_DAYS must be a whole number, at least 0 and at most 36500, not "),
         ({"RETAIN_EVENTS_DAYS": "-1"}, "RETAIN_EVENTS_DAYS must be a whole number, at least 0 and at most 36500, not "),
