@@ -4,7 +4,9 @@ Every process answers the same for all of them, on all machines: scrape one addr
 away, its half is missing, and `engage_postgresql_up` or `engage_redis_up` says so.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from secrets import compare_digest
 
 import structlog
@@ -13,6 +15,7 @@ from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse
 
 from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
+from config.servers import ROOT
 from engage.authentication import Unauthorized
 from engage.envelope import plain_failure
 from engage.metric_counters import (
@@ -53,12 +56,25 @@ def _has_token(request: HttpRequest) -> bool:
 
 def _metrics() -> Iterator[Metric]:
     (answers, waiting), counts = _backlog(), _counts()
+    yield Metric(
+        name="engage_build_info", kind="gauge", meaning="The version of the process that answers.",
+        samples=[Sample(value=1, labels={"version": _version()})],
+    )  # fmt: skip
     yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
     yield _gauge("engage_redis_up", "Whether Redis answers; if not, each process limits alone.", counts is not None)
     if waiting is not None:
         yield from _of_backlog(waiting)
     if counts is not None:
         yield from _of_counts(counts)
+
+
+@cache
+def _version() -> str:
+    try:
+        with (ROOT / "pyproject.toml").open("rb") as file:
+            return str(tomllib.load(file)["project"]["version"])
+    except OSError:  # an image may be made without it
+        return "unknown"
 
 
 def _backlog() -> tuple[bool, Backlog | None]:

@@ -1,7 +1,9 @@
 """What Prometheus is told, and who may ask."""
 
 import re
+import tomllib
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from config.metrics import _version
+from config.servers import ROOT
 from engage.metric_counters import metric_counters
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
@@ -70,6 +74,19 @@ def test_without_a_token_nothing_is_there_in_production(settings: Any) -> None:
     assert scrape().status_code == 404
 
 
+# What answers -------------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert samples()[f'engage_build_info{{version="{version}"}}'] == 1
+
+
+def test_where_nobody_wrote_the_version_down_it_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("config.metrics.ROOT", tmp_path)
+    assert _version.__wrapped__() == "unknown"
+
+
 # What waits ----------------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +122,7 @@ def test_what_waits_for_a_host_that_is_left_alone_is_not_late(acme: Workspace, r
 
 def test_nothing_waits() -> None:
     found = samples()
-    waiting = {name: value for name, value in found.items() if not name.startswith("engage_http")}
+    waiting = {name: value for name, value in found.items() if not name.startswith(("engage_http", "engage_build"))}
     assert set(waiting.values()) == {0, 1}
     assert {name for name, value in waiting.items() if value} == {"engage_postgresql_up", "engage_redis_up"}
 
