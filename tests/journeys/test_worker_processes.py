@@ -58,6 +58,17 @@ def test_a_worker_decides_singles_and_bulks_under_their_job_ids(
     assert not Chunk.objects.exists()
 
 
+def test_a_worker_that_is_told_to_start_anew_does(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    with celery(*WORKER, log=log) as worker:
+        wait_until(lambda: log.read_text().count(" ready.") == 1)
+        worker.send_signal(signal.SIGHUP)
+        wait_until(lambda: log.read_text().count(" ready.") == 2)
+        data(trigger(server, journey, {"external_id": "user-7"}))
+        wait_until(all_decided)
+        assert worker.poll() is None
+
+
 def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp_path: Path) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     steps = [{"id": "one", "type": "delay", "for": "PT1S"}, {"id": "two", "type": "delay", "for": "PT0.5S"}]
