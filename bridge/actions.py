@@ -1,4 +1,4 @@
-"""A button in a message was clicked."""
+"""Clicks on buttons in messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ ACTION_TYPES = (
 
 
 class InvalidActionType(Refusal):
-    """The action type is none of the four."""
+    """The action type is not one of the four known types."""
 
     error = "Invalid action type"
     code = "invalid_action_type"
@@ -28,7 +28,7 @@ class InvalidActionType(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """What the button does. The event is for `track_event` alone, the attributes for `update_profile` alone."""
+    """What the button does. The event is only for `track_event`, the attributes are only for `update_profile`."""
 
     type: Interaction.Kind
     event_name: str = ""
@@ -44,9 +44,10 @@ def action_type(text: str) -> Interaction.Kind:
 
 
 def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> RecordedInteraction:
-    """Does and records what the button does. Raises InvalidRequest for attributes that cannot be written.
+    """Carries out the button's action and records it.
 
-    `link` is recorded and nothing more: it is the SDK that opens the link.
+    `link` is only recorded, because the SDK opens the link. Raises InvalidRequest for attributes that cannot be
+    written, CustomersCreatedLimitExceeded and JourneysStartedLimitExceeded.
     """
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
@@ -58,5 +59,5 @@ def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> Re
 
 
 def _with_form_data(properties: Mapping[str, Any], form_data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The configured properties, and the form as one more: its fields could have the names of properties."""
+    """The configured properties, with the form as one more, because its fields may have the names of properties."""
     return {"formData": form_data, **properties} if form_data else properties

@@ -1,4 +1,4 @@
-"""Interactions: what people did in messages."""
+"""The admin page of interactions: what customers did in messages."""
 
 from django.contrib import admin
 from django.db.models import Q

@@ -1,4 +1,4 @@
-"""The bridge's answers, as the interface spells them."""
+"""The bridge's answers, in the shapes of the API."""
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -14,32 +14,32 @@ CAPTURED_MESSAGE = "Form captured."
 
 
 class ClosedData(TypedDict):
-    """After `close`."""
+    """The result of `close`."""
 
     closed: Literal[True]
 
 
 class EventData(TypedDict):
-    """After `track_event`."""
+    """The result of `track_event`."""
 
     eventId: Annotated[ObjectId, "The event that was created."]
 
 
 class ProfileData(TypedDict):
-    """After `update_profile`."""
+    """The result of `update_profile`."""
 
     updated: Literal[True]
     attributes: Annotated[list[str], "The names of the attributes that were written."]
 
 
 class LinkData(TypedDict):
-    """After `link`: it is recorded; opening it is up to the SDK."""
+    """The result of `link`: the click is recorded. The SDK opens the link."""
 
     opened: Literal[True]
 
 
 class CapturedData(TypedDict):
-    """After a form was captured."""
+    """The result of a captured form."""
 
     eventId: NotRequired[Annotated[ObjectId, "The event, where one was created."]]
     attributesUpdated: Annotated[list[str], "The names of the profile attributes that were written."]
@@ -49,7 +49,7 @@ ActionData = ClosedData | EventData | ProfileData | LinkData
 
 
 def action_answer(recorded: RecordedInteraction) -> tuple[str, ActionData]:
-    """Message and data for a button that was clicked."""
+    """The message and the data that answer a click on a button."""
     if recorded.event_id is not None:
         return EVENT_MESSAGE, EventData(eventId=recorded.event_id)
     match recorded.kind:

@@ -1,4 +1,4 @@
-"""A form in a message was submitted."""
+"""Submitted forms in messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from engage.compact_json import json_bytes_of_members
 from engage.errors import InvalidRequest, Refusal
 from engage.models import App
 
-MAX_MAPPED_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also where the map makes attributes
+MAX_MAPPED_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also for mapped attributes
 
 
 class SubmitType(StrEnum):
@@ -24,7 +24,7 @@ class SubmitType(StrEnum):
 
 
 class InvalidSubmitAction(Refusal):
-    """The type of the submit action is none of the three."""
+    """The submit action's type is not one of the three known types."""
 
     error = "Invalid submit action"
     code = "invalid_submit_action"
@@ -32,7 +32,7 @@ class InvalidSubmitAction(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmitAction:
-    """What to do with a form. The maps lead from a name to a form field's name; None stands for every field."""
+    """What to do with a form. The maps go from a name to a form field's name; None means every field."""
 
     type: SubmitType
     event_name: str = ""
@@ -49,9 +49,10 @@ def submit_type(text: str) -> SubmitType:
 
 
 def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
-    """Does and records what the submit action says; without one, every form field becomes a profile attribute.
+    """Carries out and records the submit action; without one, every form field becomes a profile attribute.
 
-    Raises InvalidRequest for attributes that cannot be written, and for maps that make more of a form than may be kept.
+    Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large,
+    CustomersCreatedLimitExceeded and JourneysStartedLimitExceeded.
     """
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
@@ -69,11 +70,11 @@ def _attributes(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any
 
 
 def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any], named_in: str) -> dict[str, Any]:
-    """Each name with the value of the form field that it is mapped to; every field under its own name without a map.
+    """Maps each name to the value of its form field; without a map, each form field keeps its own name.
 
-    What names no form field, and what is no string, stands for itself. Raises InvalidRequest, which names the request's
-    field `named_in`, where that comes to more than MAX_MAPPED_BYTES: of one long form field a short body can make very
-    many properties.
+    A value that is not a string, or that names no form field, is taken literally. Raises InvalidRequest, which names
+    the request's field `named_in`, if the result exceeds MAX_MAPPED_BYTES: a short body can map one long form field
+    to very many properties.
     """
     if fields is None:
         return dict(form_data)

@@ -1,4 +1,4 @@
-"""What every bridge call comes down to: find or create its customer, do what was asked, and record it."""
+"""The core of every bridge call: find or create its customer, do what was asked, and record it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from journeys.reactions import record_and_react, unnoticed
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What every bridge call tells: in which message, by whom, what stood in the form around the button, from where."""
+    """What every bridge call has: its message, its customer's identifiers, the form's values and the client address."""
 
     message_id: str
     known_by: Identifiers
@@ -42,7 +42,7 @@ class MessageEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class NewAttributes:
-    """Attributes to write; `field` is where the request named them."""
+    """Attributes to write; `field` is the request's field that holds them."""
 
     values: Mapping[str, Any]
     field: str
@@ -50,7 +50,7 @@ class NewAttributes:
 
 @dataclass(kw_only=True, slots=True)
 class RecordedInteraction:
-    """An interaction as it was recorded: what came of the call."""
+    """A recorded interaction: the result of the call."""
 
     id: str = field(default_factory=new_object_id)
     kind: Interaction.Kind
@@ -68,13 +68,13 @@ def record_interaction(
     attributes: NewAttributes | None = None,
     now: datetime,
 ) -> RecordedInteraction:
-    """Records the call, with the event, what it leads to, and the attributes that it asks for, in one transaction.
+    """Records the call, its event with what that leads to, and its attributes, in one transaction.
 
-    The customer is found by the call's identifiers or created with them, in the app's workspace. The interaction tells
-    what happened: its event, the names of the attributes written, and whether the customer is new.
+    The customer is found by the call's identifiers in the app's workspace, or created with them. The interaction
+    contains its event, the names of the attributes written, and whether the customer is new.
 
     Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
-    JourneysStartedLimitExceeded; then nothing is written, and nobody is created.
+    JourneysStartedLimitExceeded; then nothing is written, and no customer is created.
     """
     recorded = RecordedInteraction(kind=kind)
     if attributes is None and _record_at_once(recorded, app, call, event, now=now):
@@ -98,16 +98,16 @@ def record_interaction(
 def _record_at_once(
     recorded: RecordedInteraction, app: App, call: Call, event: MessageEvent | None, *, now: datetime
 ) -> bool:
-    """Where nothing else is to be done: finds the customer and records in one statement; else False.
+    """If nothing else needs to be done, finds the customer and records the call in one statement, and returns True.
 
-    Else means that there is no such customer, that the event leads to something, or that somebody is busy with the
-    customer (who might come to wait for the event). The customer's row is locked as it is elsewhere.
+    Returns False if there is no such customer, if the event leads to something, or if another transaction holds the
+    customer's row (and might start to wait for the event). The customer's row is locked as it is elsewhere.
     """
     match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
     if event is None:
         return _insert(recorded, app, call, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
-    # Found first and locked then: the lock passes over who is locked, and must not come to the second best match. And
-    # locked before it is asked who waits for the event.
+    # Find first, then lock: SKIP LOCKED skips a locked row, and must not lead to the second-best match. And lock before
+    # the check for what the event leads to.
     known = compose(
         "WITH held AS MATERIALIZED (SELECT known.id, known.workspace_id FROM ({}) AS best "
         "JOIN customers_customer known ON known.id = best.id FOR NO KEY UPDATE OF known SKIP LOCKED) "
@@ -122,7 +122,8 @@ def _record_at_once(
     return _insert(recorded, app, call, known, beside=beside)
 
 
-# Made at every call: for the ORM to put the same statement together anew takes three times as long as to execute it.
+# Written as SQL because every call needs it: building the statement with the ORM takes three times as long as
+# executing it.
 _INSERT = """
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
@@ -133,7 +134,7 @@ SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
 def _insert(
     recorded: RecordedInteraction, app: App, call: Call, customer: Fragment, *, beside: Fragment | None = None
 ) -> bool:
-    """Records the interaction for the customer whom the fragment selects; False where it selects nobody.
+    """Records the interaction for the customer that the fragment selects. Returns False if it selects none.
 
     `beside` is another insert for the same `customer`.
     """
@@ -153,7 +154,7 @@ def _insert(
 
 
 def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:
-    """Records the event with what it leads to; the workers are woken once that is committed."""
+    """Records the event with what it leads to, and returns its id. Workers are woken after the commit."""
     recorded = NewEvent(
         workspace_id=customer.workspace_id,
         customer_id=customer.id,

@@ -1,4 +1,4 @@
-"""What happened inside in-app messages."""
+"""Records of what happened in in-app messages."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from engage.tenancy import WorkspaceForeignKey
 
 
 class Interaction(models.Model):
-    """One bridge call: what a person did in a message, through which app, and what came of it."""
+    """One bridge call: what a customer did in a message, through which app, and the result."""
 
     class Kind(models.TextChoices):
         CLOSE = "close"

@@ -1,4 +1,4 @@
-"""What of the bridge may be deleted once it is old enough: nothing depends on an interaction."""
+"""What the bridge allows to prune: interactions, on which nothing else depends."""
 
 from engage.pruning import Prunable
 

@@ -1,4 +1,4 @@
-"""The bodies of the two bridge calls, read into what the domain takes."""
+"""The bodies of the two bridge calls, read into the domain's types."""
 
 from typing import Any, ClassVar, Never
 
@@ -17,7 +17,7 @@ NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be prese
 
 
 def _identifier(help_text: str) -> TextField:
-    """How long each may be is known to `identifiers()`."""
+    """An identifier field without a length limit, which `identifiers_of` checks."""
     return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
 
 
@@ -31,7 +31,7 @@ def _event_name() -> TextField:
 
 
 class _CallBody(BodySerializer):
-    """What both calls have."""
+    """The fields that both calls share."""
 
     aliases: ClassVar = {"externalId": "external_id"}
     one_of: ClassVar = ("userId", "external_id", "email", "phone")
@@ -45,7 +45,7 @@ class _CallBody(BodySerializer):
 
 
 class ActionDataBody(BodySerializer):
-    """What the button does; nothing for `close` and `link`."""
+    """The data for `track_event` and `update_profile`; `close` and `link` need none."""
 
     eventName = _event_name()
     eventProperties = ObjectField(
@@ -118,7 +118,7 @@ def _require(parent: str, field: str) -> Never:
 
 
 def read_action(body: Any, *, address: str) -> tuple[Call, Action]:
-    """The call from this address and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
+    """The call from this address, and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
     values = ActionBody.read(body)
     data = values["actionData"]
     return _call(values, address), Action(
@@ -130,7 +130,7 @@ def read_action(body: Any, *, address: str) -> tuple[Call, Action]:
 
 
 def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]:
-    """The call from this address and its submit action, which is None without a type.
+    """The call from this address, and its submit action, or None if that has no type.
 
     Raises MissingParameter, InvalidSubmitAction or InvalidRequest.
     """

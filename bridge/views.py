@@ -1,4 +1,4 @@
-"""The two calls of an app's SDK."""
+"""The views of the two bridge calls, which an app's SDK makes."""
 
 from django.utils import timezone
 from rest_framework.request import Request

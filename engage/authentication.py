@@ -1,4 +1,4 @@
-"""Who is calling: a server with its key, or an app with its id."""
+"""Authentication of callers: servers by API key, apps by app id."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -22,7 +22,8 @@ log = structlog.get_logger(__name__)
 KEY_NOT_VALID = "The API key is not valid: it is unknown, revoked or expired."
 KEY_LEAKED = "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
 _USE_NOTED_EVERY = timedelta(minutes=1)
-# Asked at every call: for the ORM to put the same query together anew takes three times as long as to execute it.
+# Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
+# executing it.
 _KEY_OF_DIGEST = """
 SELECT id, workspace_id, rate_limit, expires_at, revoked_at, last_used_at FROM engage_apikey WHERE digest = %s
 """
@@ -33,7 +34,7 @@ _known_apps: CredentialMemory[App] = CredentialMemory()
 
 
 class Unauthorized(Refusal):
-    """No key, or one that is unknown, revoked or expired; the answer does not say which."""
+    """The API key is missing, or it is unknown, revoked or expired; the answer does not say which of these three."""
 
     status = 401
     error = "Unauthorized"
@@ -44,7 +45,7 @@ class Unauthorized(Refusal):
 
 
 class InvalidAppId(Refusal):
-    """The app id is missing, unknown or switched off."""
+    """The app id is missing or unknown, or its app is disabled."""
 
     status = 401
     error = "Invalid app id"
@@ -55,7 +56,7 @@ class InvalidAppId(Refusal):
 
 
 class OriginNotAllowed(Refusal):
-    """The page that calls is not on the app's list."""
+    """The calling page's origin is not on the app's list of allowed origins."""
 
     status = 403
     error = "Origin not allowed"
@@ -66,7 +67,7 @@ class OriginNotAllowed(Refusal):
 
 
 class ApiKeyAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <API_KEY>`; `request.auth` becomes the ApiKey. Raises Unauthorized."""
+    """Authenticates `Authorization: Bearer <API_KEY>`; `request.auth` is the ApiKey. Raises Unauthorized."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKey]:
         key = api_key_of(request.headers.get("Authorization", ""), now=timezone.now())
@@ -78,7 +79,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def api_key_of(header: str, *, now: datetime) -> ApiKey:
-    """The valid key that the header carries. Notes at most once a minute that it was used."""
+    """The valid key in the header. Records its use at most once a minute. Raises Unauthorized."""
     scheme, _, secret = header.strip().partition(" ")
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
@@ -89,12 +90,12 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
         unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_NOTED_EVERY)
         ApiKey.objects.filter(unnoted, id=key.id).update(last_used_at=now)
-        key.last_used_at = now  # for all who recall it: the next note is due in a minute
+        key.last_used_at = now  # every caller shares the remembered key, so the next update is due in a minute
     return key
 
 
 def _key_with(secret: str) -> ApiKey | None:
-    """The key, valid or not; what has not the form of one costs no query."""
+    """The key, valid or not, or None. A text that does not have the form of a key costs no query."""
     if not is_well_formed(secret):
         return None
     hashed = digest(secret)
@@ -102,15 +103,18 @@ def _key_with(secret: str) -> ApiKey | None:
 
 
 def _ids_of_key(secret: str) -> dict[str, str]:
-    """What the log may say of a key that has leaked, so that it can be revoked."""
+    """The ids to log for a leaked key, so that it can be revoked; empty if it is unknown."""
     key = None
-    with suppress(DatabaseError, InterfaceError):  # that it has leaked is said all the same
+    with suppress(DatabaseError, InterfaceError):  # the leak is logged even if the database is unavailable
         key = _key_with(secret)
     return {} if key is None else {"api_key_id": key.id, "workspace_id": key.workspace_id}
 
 
 class AppAuthentication(BaseAuthentication):
-    """`X-App-Id: <APP_ID>`; `request.auth` becomes the App. Raises InvalidAppId, InvalidRequest."""
+    """Authenticates `X-App-Id: <APP_ID>`; `request.auth` is the App.
+
+    Raises InvalidAppId, or InvalidRequest if an API key was sent.
+    """
 
     def authenticate(self, request: Request) -> tuple[None, App]:
         for header in ("Authorization", "X-App-Id"):
@@ -127,7 +131,7 @@ class AppAuthentication(BaseAuthentication):
 
 
 def app_of(app_id: str) -> App:
-    """The enabled app with this id."""
+    """The enabled app with this id. Raises InvalidAppId."""
     app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id)) if is_object_id(app_id) else None
     if app is None:
         raise InvalidAppId
@@ -135,7 +139,7 @@ def app_of(app_id: str) -> App:
 
 
 def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Caller | None:
-    """The row that the statement finds, with the columns that it names."""
+    """The first row of the statement, with only the columns that it selects, or None."""
     with connection.cursor() as cursor:
         cursor.execute(statement, [parameter])
         row = cursor.fetchone()
@@ -143,9 +147,9 @@ def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Cal
 
 
 def require_allowed_origin(app: App, origin: str | None) -> None:
-    """Raises OriginNotAllowed. Apps outside browsers send none.
+    """Raises OriginNotAllowed. Apps outside browsers send no origin, and pass.
 
-    Checked on the call itself: a preflight request does not carry the app's id.
+    Checked on the call itself, because a preflight request does not carry the app's id.
     """
     if origin is None or not app.allowed_origins:
         return

@@ -1,4 +1,4 @@
-"""Caps on what a caller makes, beside the limit on how often it calls."""
+"""Caps on what a caller creates, in addition to the limit on how often it calls."""
 
 import hashlib
 import time
@@ -12,7 +12,7 @@ from engage.rates import parse_rate
 
 
 class CapReached(Refusal):
-    """A subclass per cap says in `made` what is counted."""
+    """The base of caps: each subclass names what it counts in `made`."""
 
     status = 429
     error = "Rate limit exceeded"
@@ -26,9 +26,9 @@ class CapReached(Refusal):
 
 
 def count_towards(cap: type[CapReached], *, caller: str, rate: str, number: int = 1) -> None:
-    """Counts so many made by the caller in this window. Raises the cap where that is more than the rate ("60/m") says.
+    """Adds `number` to the caller's count in this window. Raises the cap if that exceeds the rate ("60/m").
 
-    To be called before the commit of what was made, so that nothing of it stays.
+    Call it before the commit, so that a raised cap rolls back what was created.
     """
     limit, window_seconds = parse_rate(rate)
     window, passed = divmod(int(time.time()), window_seconds)

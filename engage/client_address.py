@@ -1,4 +1,4 @@
-"""The address of who calls, as far as it can be trusted."""
+"""The client's address, as far as it can be trusted."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -11,8 +11,8 @@ _ONE_CALLERS_BITS = 64
 def client_address(request: HttpRequest) -> str:
     """The peer's address, or the one that the outermost of TRUSTED_PROXIES proxies saw.
 
-    Whatever stands further left in X-Forwarded-For was written by the caller and is not believed. Of an IPv6 address
-    it is the network of 64 bits, which is what one caller commonly has.
+    Entries further left in X-Forwarded-For come from the caller and are not trusted. For an IPv6 address this is its
+    /64 network, which is what one caller commonly has.
     """
     peer: str = request.META.get("REMOTE_ADDR", "")
     if settings.TRUSTED_PROXIES == 0:
@@ -24,7 +24,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _without_port(text: str) -> str:
-    """Some proxies write the port of each connection, too."""
+    """The address alone: some proxies append the connection's port."""
     if text.startswith("["):
         return text[1:].partition("]")[0]
     return text.partition(":")[0] if text.count(":") == 1 else text

@@ -1,8 +1,8 @@
-"""Credentials that were found a moment ago and need not be looked up again.
+"""A short-lived cache of credentials.
 
-A server sends the same key with every call. To look it up each time costs a fifth of what a single trigger costs, so
-what was found is known for `CREDENTIALS_KEPT_SECONDS`: a key that is revoked, or an app that is switched off, is
-refused after that time at the latest. What was not found is asked for again, so a new key works at once.
+A server sends the same key with every call, and looking it up each time costs a fifth of a single trigger. So found
+credentials are kept for `CREDENTIALS_KEPT_SECONDS`: a revoked key or a disabled app is refused after that time at the
+latest. Credentials that were not found are looked up again, so a new key works at once.
 """
 
 import time
@@ -16,13 +16,13 @@ _Credential = TypeVar("_Credential")
 
 
 class CredentialMemory(Generic[_Credential]):
-    """What one process knows of one kind of credentials. Those who recall one share it: what one writes, all see."""
+    """One process's cache of one kind of credentials. Callers share the cached object, and see each other's changes."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[float, _Credential]] = {}
 
     def recall(self, name: Hashable, look_up: Callable[[], _Credential | None]) -> _Credential | None:
-        """What is known by this name, or what the look-up finds."""
+        """The cached credential with this name, or the result of `look_up`."""
         known = self._known.get(name)
         now = time.monotonic()
         if known is not None and now < known[0]:

@@ -1,6 +1,6 @@
-"""API keys: how one is made, recognised and kept. `engage_` + 32 random characters + a checksum of 6.
+"""API keys: how they are created, recognised and stored. `engage_` + 32 random characters + a 6-character checksum.
 
-The prefix lets scanners of leaked secrets recognise a key; the checksum lets a mistyped one be refused unasked.
+The prefix lets secret scanners recognise a leaked key; the checksum lets a mistyped one be refused without a query.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _SHOWN_LENGTH = len(KEY_PREFIX) + 6
 
 @dataclass(frozen=True)
 class FreshKey:
-    """A key at the only moment when it is known whole."""
+    """A new key, with its secret, which is not stored."""
 
     secret: str
 
@@ -31,7 +31,7 @@ class FreshKey:
 
 
 def new_key() -> FreshKey:
-    """A key that nobody has seen yet."""
+    """A new random key."""
     random = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
     return FreshKey(KEY_PREFIX + random + _checksum(random))
 
@@ -43,7 +43,7 @@ def is_well_formed(secret: str) -> bool:
 
 
 def digest(secret: str) -> bytes:
-    """What is stored of a key: the SHA-256 of all of it. The key is random enough to need no slow hash."""
+    """What is stored of a key: the SHA-256 of the whole secret, which is random enough to need no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 

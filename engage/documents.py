@@ -1,4 +1,4 @@
-"""Reading a JSON document strictly: what is wrong, missing or unknown is refused, and the refusal names the place."""
+"""Strict reading of a JSON document: wrong, missing and unknown fields are refused, and the refusal names the place."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from engage.storable_json import describe
 
 @dataclass(frozen=True)
 class Part:
-    """One value of a document, the place where it stands (`steps[2].for`; "" is the whole), and how it is refused."""
+    """One value of a document, its place (`steps[2].for`; "" is the whole document), and the refusal to raise."""
 
     value: object
     place: str
     refusal: type[Refusal]
 
     def refuse(self, reason: str) -> Never:
-        """Raises the refusal, with a message that begins with the place."""
+        """Raises the refusal with a message that begins with the place."""
         raise self.refusal(f"{self.place or 'The value'} {reason}")
 
     def refuse_type(self, expected: str) -> Never:
-        """Refuses for what it is: `expected` is what it should be, such as "a string"."""
+        """Raises the refusal for a wrong type; `expected` is the right one, such as "a string"."""
         self.refuse(f"must be {expected}, but {describe(self.value)} came.")
 
     @property
@@ -29,13 +29,13 @@ class Part:
         return self.value is None
 
     def members(self) -> dict[str, "Part"]:
-        """The parts of an object by name, whatever their names are."""
+        """The parts of an object by name. Any names are allowed."""
         if not isinstance(self.value, dict):
             self.refuse_type("an object")
         return {name: self._at(value, name) for name, value in self.value.items()}
 
     def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, "Part"]:
-        """The parts of an object that has all of the required fields, and no other ones than these and the optional."""
+        """The parts of an object by name. It must have all required fields, and no others but the optional ones."""
         found = self.members()
         known = [*required, *optional]
         for name, part in found.items():
@@ -46,7 +46,7 @@ class Part:
         return found
 
     def field(self, name: str) -> "Part":
-        """The part of this name in an object, which must be there."""
+        """The part with this name in an object; refused if missing."""
         return self.members().get(name) or self._at(None, name).refuse("is required.")
 
     def items(self, *, at_most: int | None = None) -> list["Part"]:

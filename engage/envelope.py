@@ -1,4 +1,4 @@
-"""The only JSON shapes that the service answers with, and the way from an exception to one of them."""
+"""The JSON envelope of every answer, and the mapping from exceptions to it."""
 
 import sys
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _NOT_UNDERSTOOD = "The request could not be understood."
 
 
 class Success(TypedDict, Generic[Data]):
-    """It is done, and committed."""
+    """The call was done, and its result is committed."""
 
     success: Literal[True]
     message: Annotated[str, "What was done, in words."]
@@ -43,7 +43,7 @@ class Success(TypedDict, Generic[Data]):
 
 
 class Failure(TypedDict):
-    """Why it was not done."""
+    """The call was refused or failed."""
 
     success: Literal[False]
     error: Annotated[str, "A short title."]
@@ -82,7 +82,7 @@ def failure_body(refusal: Refusal) -> Failure:
 
 
 def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Response:
-    """DRF's exception handler: whatever a view raises leaves as JSON."""
+    """DRF's exception handler: answers any exception of a view as JSON."""
     refusal = as_refusal(exception)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _note_failure(refusal, exception)
@@ -94,7 +94,7 @@ def _note_failure(refusal: Refusal, exception: BaseException | None) -> None:
 
 
 def as_refusal(exception: Exception) -> Refusal:
-    """The refusal that is answered where this exception was raised."""
+    """The refusal to answer with for this exception."""
     match exception:
         case Refusal():
             return exception
@@ -140,11 +140,11 @@ def _internal_error() -> InternalError:
     return InternalError("Something went wrong on our side. Nothing is known to have been done.")
 
 
-# Django's own handlers, for what never reaches a view --------------------------------------------------------------
+# Django's own handlers, for requests that fail outside DRF's views -------------------------------------------------
 
 
 def plain_failure(refusal: Refusal) -> JsonResponse:
-    """The refusal as an answer of Django's, outside of DRF's views."""
+    """The refusal as a plain Django response, for use outside DRF's views."""
     return JsonResponse(failure_body(refusal), status=refusal.status, headers=refusal.headers)
 
 
@@ -167,7 +167,7 @@ def answer_server_error(request: HttpRequest) -> JsonResponse:
 
 
 def note_failure_at_hand() -> Unavailable | InternalError:
-    """What is to be told of the exception that Django is handling, which is logged: nobody else does."""
+    """The refusal for the exception that Django is handling. Logs the exception, because nothing else does."""
     exception = sys.exc_info()[1]
     found = as_refusal(exception) if isinstance(exception, DatabaseError | InterfaceError) else None
     refusal = found if isinstance(found, Unavailable) else _internal_error()

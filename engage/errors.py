@@ -1,14 +1,13 @@
-"""A refusal: what the service answers instead of doing what was asked."""
+"""Refusals: the errors that the service answers with instead of doing what was asked."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 class Refusal(Exception):
-    """One reason not to do what was asked; a subclass per reason, beside the function that raises it.
+    """One reason to refuse a call. Each reason is a subclass, beside the function that raises it.
 
-    `error` is the short title of the interface, `code` its stable snake_case form for programs, the message says what
-    to do about it.
+    `error` is a short title, `code` its stable snake_case form for programs, and the message says what to do about it.
     """
 
     status = 400
@@ -25,18 +24,18 @@ class Refusal(Exception):
 
 
 class InvalidRequest(Refusal):
-    """The request is not what the interface asks for."""
+    """The request does not match what the API expects."""
 
 
 class MissingParameter(Refusal):
-    """Something without which the call means nothing is absent."""
+    """A required parameter is missing."""
 
     error = "Missing required parameter"
     code = "missing_required_parameter"
 
 
 class Unavailable(Refusal):
-    """PostgreSQL cannot be reached; nothing is known to have been done."""
+    """The database cannot be reached or could not finish the call; nothing is known to have been done. Try again."""
 
     status = 503
     error = "Service unavailable"
@@ -44,7 +43,7 @@ class Unavailable(Refusal):
 
 
 class NotFound(Refusal):
-    """No call has this address."""
+    """There is nothing at this address."""
 
     status = 404
     error = "Not found"
@@ -52,7 +51,7 @@ class NotFound(Refusal):
 
 
 class MethodNotAllowed(Refusal):
-    """The address knows other methods than this one."""
+    """This address does not support the request's method."""
 
     status = 405
     error = "Method not allowed"
@@ -60,7 +59,7 @@ class MethodNotAllowed(Refusal):
 
 
 class UnsupportedMediaType(Refusal):
-    """The body is not sent as application/json in UTF-8, plain or packed with gzip."""
+    """The body is not sent as application/json in UTF-8, plain or compressed with gzip."""
 
     status = 415
     error = "Unsupported media type"
@@ -68,7 +67,7 @@ class UnsupportedMediaType(Refusal):
 
 
 class BodyTooLarge(Refusal):
-    """The body is larger than the call reads."""
+    """The body is larger than this call accepts."""
 
     status = 413
     error = "Body too large"
@@ -76,7 +75,7 @@ class BodyTooLarge(Refusal):
 
 
 class NotAcceptable(Refusal):
-    """The caller takes no application/json for an answer."""
+    """The caller does not accept application/json."""
 
     status = 406
     error = "Not acceptable"

@@ -1,6 +1,6 @@
-"""Reading a request's body: both spellings of a field, strict types, bounded arrays, objects that can be stored.
+"""Reading of request bodies: both spellings of a field, strict types, bounded arrays, objects that can be stored.
 
-A field refuses what it is not: a number is no string. `null` is an absent field. Unknown fields are ignored.
+A field refuses any other type: a number is not a string. `null` counts as absent. Unknown fields are ignored.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +20,18 @@ _NONE_OF = "none_of"
 
 
 class ArraySizeExceeded(Refusal):
-    """An array of the body holds more items than the interface allows."""
+    """An array in the body has more items than allowed."""
 
     error = "Array size exceeded"
     code = "array_size_exceeded"
 
 
 class BodySerializer(serializers.Serializer[Any]):
-    """A request's body, or an object inside of one.
+    """A request body, or an object inside one.
 
-    `aliases` maps a second spelling to the field that it stands for. Of the fields `one_of` at least one must be there,
-    or the message is `none_of`. `read` gives the validated values or raises one Refusal. A field is required or may be
-    absent, and `validate_<field>` and `validate` look further, as in any serializer; there are no defaults, sources or
-    forms.
+    `aliases` maps a second spelling to its field. At least one of the fields in `one_of` must be present; `none_of` is
+    the message if none is. `read` returns the validated values or raises one Refusal. Required and optional fields,
+    `validate_<field>` and `validate` work as in any serializer; there are no defaults, sources or forms.
     """
 
     aliases: ClassVar[dict[str, str]] = {}
@@ -40,7 +39,7 @@ class BodySerializer(serializers.Serializer[Any]):
     none_of: ClassVar[str] = ""
 
     def run_validation(self, data: Any = empty) -> Any:
-        # REST framework's own knows forms, defaults and sources, too, and takes three times as long.
+        # DRF's own method also handles forms, defaults and sources, and takes three times as long.
         return self.validate(self.to_internal_value(data))
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -93,7 +92,7 @@ class BodySerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def _reader(cls) -> Self:
-        """One for all calls, because it keeps nothing of them: to make its fields takes as long as to use them."""
+        """One stateless instance for all calls, because creating its fields takes as long as using them."""
         return cls()
 
 
@@ -127,7 +126,7 @@ def _flatten(errors: Any, path: str) -> list[tuple[str, Any]]:
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
-    """A field that takes one JSON type and says in words what came instead."""
+    """A field that accepts one JSON type, and reports in words what came instead."""
 
     expected = ""
 
@@ -142,7 +141,7 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
 
 
 class TextField(StrictField):
-    """A string; blank counts as absent where `blank_is_absent`. With `max_length` None, as long as a body may be."""
+    """A string. A blank one counts as absent if `blank_is_absent`; `max_length` None means no limit but the body's."""
 
     expected = "a string"
 
@@ -160,7 +159,7 @@ class TextField(StrictField):
 
 
 class ArrayField(StrictField):
-    """An array of at most `max_items`, whatever they are. Raises ArraySizeExceeded."""
+    """An array of at most `max_items` items of any type. Raises ArraySizeExceeded."""
 
     expected = "an array"
 

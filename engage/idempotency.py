@@ -1,15 +1,14 @@
-"""A call that names itself with an `Idempotency-Key` is done once, however often it is sent.
+"""A call with an `Idempotency-Key` is done once, however often it is sent.
 
-1. The caller (an API key or an app), the path and the key say which call it is. An advisory lock on them, held until
-   the transaction ends, lets one sending of it in; another that comes meanwhile is told to come back, so that no web
-   process waits for it.
-2. The first answer is kept for 24 hours, in the transaction that does the work: there is neither work without its
-   answer nor an answer without its work. A refusal rolls back and is not kept.
-3. The same call with the same body is given the first answer again; with another body it is refused. Bodies are the
-   same where their JSON values are, whatever the order of the keys, the spaces and the encoding on the way; but 1 is
-   not 1.0.
+1. The caller (an API key or an app), the path and the key identify the call. An advisory lock on them, held until the
+   transaction ends, admits one request at a time. A request that arrives meanwhile is asked to retry, so that no web
+   process waits.
+2. The first answer is stored in the transaction that does the work, and kept for 24 hours, so neither exists without
+   the other. A refusal rolls back and is not kept.
+3. The same call with the same body gets the first answer again; with a different body it is refused. Bodies are the
+   same if their JSON values are equal, whatever their key order, whitespace and encoding; but 1 is not 1.0.
 
-What the answer depends on beside path and body (the query, `Prefer`) is not compared: the first answer it is.
+Anything else that the answer depends on (the query, `Prefer`) is not compared: the first answer is returned.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class IdempotencyKeyReused(Refusal):
-    """This Idempotency-Key came before, with another body."""
+    """This Idempotency-Key was already used with a different body."""
 
     status = 422
     error = "Idempotency key reused"
@@ -46,7 +45,7 @@ class IdempotencyKeyReused(Refusal):
 
 
 class RequestInProgress(Refusal):
-    """A call with this Idempotency-Key is being served at this moment."""
+    """Another call with this Idempotency-Key is still in progress."""
 
     status = 409
     error = "Request in progress"
@@ -61,7 +60,7 @@ class RequestInProgress(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who calls: one of the two ids is there."""
+    """The caller of an API call: exactly one of the two ids is set."""
 
     workspace_id: str
     api_key_id: str | None = None
@@ -70,7 +69,7 @@ class Caller:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedCall:
-    """A call with an Idempotency-Key, which has the form of one; `body` is any JSON value."""
+    """A call with a well-formed Idempotency-Key; `body` is any JSON value."""
 
     caller: Caller
     path: str
@@ -102,13 +101,13 @@ class KeptAnswer:
 
 
 def require_idempotency_key(text: str) -> None:
-    """Raises InvalidRequest for what is no key: 1 to 255 visible ASCII characters."""
+    """Raises InvalidRequest unless the text is a valid key: 1 to 255 visible ASCII characters."""
     if not _KEY.fullmatch(text):
         raise InvalidRequest("The header Idempotency-Key must be 1 to 255 visible ASCII characters.")
 
 
 def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
-    """The answer that the call was given before, or None: then it is this caller's to do, until the transaction ends.
+    """The earlier answer to this call, or None: then the current request must do the work, in this transaction.
 
     Must run in a transaction. Raises RequestInProgress, IdempotencyKeyReused.
     """
@@ -116,7 +115,7 @@ def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [call.lock])
         if cursor.fetchone() != (True,):
             raise RequestInProgress
-    # A statement of its own: it must see what was committed before the lock was given.
+    # A separate statement, because its snapshot must include everything committed before the lock was granted.
     record = _records(call).first()
     if record is None:
         return None
@@ -150,9 +149,9 @@ def _records(call: KeyedCall) -> QuerySet[IdempotencyRecord]:
 
 
 def prune_idempotency_records(*, now: datetime, dry_run: bool = False, batch: int = 1000) -> int:
-    """Deletes the records that are older than 24 hours, in short transactions, and returns how many.
+    """Deletes records older than 24 hours in short transactions, and returns how many.
 
-    Safe to run beside traffic, and twice at once. A dry run only counts them.
+    Safe under traffic and in two processes at once. A dry run only counts them.
     """
     old = IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
     if dry_run:
@@ -165,7 +164,7 @@ def prune_idempotency_records(*, now: datetime, dry_run: bool = False, batch: in
 
 def _prune_batch(old: QuerySet[IdempotencyRecord], most: int) -> int:
     with transaction.atomic():
-        # In two statements: in one, the planner may choose the batch anew for each record, and then all of them go.
+        # Two statements: in one, the planner may select the batch again for each record, and delete all of them.
         locked = old.order_by("created_at").select_for_update(skip_locked=True)
         chosen = list(locked.values_list("id", flat=True)[:most])
         deleted, _ = IdempotencyRecord.objects.filter(id__in=chosen).delete()

@@ -1,24 +1,24 @@
-"""Bodies that were packed on the way: `Content-Encoding: gzip`."""
+"""Compressed request bodies: `Content-Encoding: gzip`."""
 
 import zlib
 
 from engage.errors import BodyTooLarge, Refusal
 
-_GZIP_ONLY = 31  # the largest window, and a gzip header and trailer around it
+_GZIP_ONLY = 31  # zlib's code for the largest window with a gzip header and trailer
 
 GZIP_TOO_SHORT = "The body is gzip that ends too early."
 
 
 class InvalidGzip(Refusal):
-    """The body says that it is gzip, and is not."""
+    """The body is sent as gzip, but is not one complete gzip stream."""
 
     code = "invalid_gzip"
 
 
 def inflate(packed: bytes, *, limit: int) -> bytes:
-    """The unpacked body. Raises BodyTooLarge as soon as it passes the limit, which is all that is ever unpacked.
+    """The decompressed body. Raises InvalidGzip, or BodyTooLarge once it exceeds the limit; no more is decompressed.
 
-    One member only, as everybody sends it: many small ones cost far more time than their size tells.
+    Accepts one gzip member only, as clients send it: many small members take far more time than their size suggests.
     """
     stream = zlib.decompressobj(wbits=_GZIP_ONLY)
     try:

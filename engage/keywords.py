@@ -1,10 +1,10 @@
-"""What JSON Schema can say of a type beyond the type itself."""
+"""JSON Schema keywords that a Python type does not express."""
 
 from typing import Any
 
 
 class Keywords:
-    """Stands in Annotated, for the OpenAPI document: `Annotated[int, Keywords(minimum=0)]`."""
+    """An annotation for the OpenAPI document: `Annotated[int, Keywords(minimum=0)]`."""
 
     def __init__(self, **keywords: Any) -> None:
         self.schema = keywords

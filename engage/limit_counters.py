@@ -17,12 +17,12 @@ from engage.redis_availability import REDIS_FAILURES, redis_availability
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
 _SAME_OUTAGE_SECONDS = 30.0
-# The part of what it has counted that a process counts in advance, beyond the first of a window.
+# A process counts in advance _AHEAD of what it has counted beyond the first _EXACT of a window.
 _AHEAD, _EXACT = 1 / 50, 100
 
 
 class CountingAlone:
-    """Tells that the process counts for itself: once in the log while an outage lasts, and how often as a metric."""
+    """Reports that this process counts on its own: once per outage in the log, and every time as a metric."""
 
     def __init__(self) -> None:
         self._latest = float("-inf")
@@ -40,9 +40,9 @@ _counting_alone = CountingAlone()
 
 @dataclass(slots=True)
 class _Counter:
-    """What this process knows of one counter: how long it lives, and how much of the total it has counted itself.
+    """This process's view of one counter: its lifetime in seconds, and `mine`, its own share of the total.
 
-    Up to `counted_to` Redis has been told; `ahead` of that is still to be used.
+    `counted_to` is the total in Redis after this process's last increment; `ahead` of it is still unused.
     """
 
     seconds: int | None
@@ -53,15 +53,15 @@ class _Counter:
 
 
 class CounterCache(BaseCache):
-    """A cache for counting only: `add`, `incr` and `get`, of which none raises.
+    """A cache for counting only: `add`, `incr` and `get`, none of which raises.
 
-    Django's own Redis cache makes a client per command and asks three times per increment. While Redis is away each
-    process counts for itself: a limit is then looser, but there is one.
+    Django's own Redis cache creates a client per command and sends three commands per increment. While Redis is down,
+    each process counts on its own: limits are looser then, but they still apply.
 
-    What this process has added or found added before, it need not ask for again. And who counts often counts in
-    advance: a fiftieth of what the process has counted beyond a hundred, from which the next increments are served
-    without a word to Redis. No count is told lower than it is, so never is more let through than a limit allows; but a
-    large limit may be reached a fiftieth too early, by what other processes have in hand. Up to 150, limits are exact.
+    A counter that this process has added or found present is not added again. A process that counts often counts in
+    advance: a fiftieth of what it has counted beyond a hundred, from which it serves the next increments without Redis.
+    No count is reported too low, so no more is let through than the limit allows. But a large limit may be reached a
+    fiftieth too early, because of what other processes hold in advance. Limits of up to 150 are exact.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
@@ -116,11 +116,11 @@ class CounterCache(BaseCache):
         return self._local.incr(key, delta, version)
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
-        """Counts so much in Redis, and a part of it in advance, beside what is in hand. Raises REDIS_FAILURES."""
+        """Adds to Redis what `delta` needs beyond `ahead`, and a share in advance. Raises REDIS_FAILURES."""
         more = delta - counter.ahead + max(0, int((counter.mine - _EXACT) * _AHEAD))
         counter.counted_to = int(self._redis.incr(name, more))
         counter.ahead += more
-        if counter.counted_to == more and counter.seconds:  # Redis had forgotten it
+        if counter.counted_to == more and counter.seconds:  # Redis had lost the counter, and with it its expiry
             self._redis.expire(name, counter.seconds)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:

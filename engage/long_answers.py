@@ -1,4 +1,4 @@
-"""Answers that are written piece by piece, because they may be longer than fits into memory."""
+"""Answers that are written piece by piece, because they may not fit into memory."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -12,13 +12,13 @@ _WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
 
 
 class WholeAnswer(HttpResponse):
-    """JSON that was short enough to be put together; `facts` as below."""
+    """JSON that was short enough to send as a whole; `facts` as in StreamedAnswer."""
 
     facts: Mapping[str, Any] | None = None
 
 
 class StreamedAnswer(StreamingHttpResponse):
-    """JSON that is streamed; `facts` are the few from which the same can be made once more, where that is needed."""
+    """JSON that is streamed. `facts`, if given, are the few values from which the same answer can be produced again."""
 
     facts: Mapping[str, Any] | None = None
 
@@ -27,7 +27,7 @@ LongAnswer = WholeAnswer | StreamedAnswer
 
 
 def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str, Any] | None = None) -> LongAnswer:
-    """JSON in pieces; as a whole up to 4 MiB, because a stream holds the process for as long as its reader is slow."""
+    """An answer from pieces of JSON, sent whole up to 4 MiB, because a slow reader of a stream holds the process."""
     begun: list[str] = []
     size = 0
     answer: LongAnswer

@@ -1,9 +1,9 @@
-"""Counts of what happened, in all processes and on all machines together, for a monitoring system to read.
+"""Counters for a monitoring system, summed over all processes and machines.
 
-Each process adds up in memory. A background call sends the sums to one hash in Redis every two seconds, where there are
-any: to count costs an entry in a dictionary, whatever is counted, and no round trip. Counts only grow, and outlive the
-processes; where Redis is wiped they begin anew, which Prometheus takes for a restart. While Redis is away the sums
-wait. Only a process that is killed takes its last two seconds along.
+Each process adds up in memory, and a background call sends the sums, if any, to one hash in Redis every two seconds. So
+counting costs a dictionary entry and no round trip. Counts only grow, and outlive the processes. If Redis is wiped they
+start from zero, which Prometheus treats as a restart. While Redis is down the sums wait. Only a process that is killed
+loses its last two seconds.
 """
 
 import os
@@ -21,17 +21,17 @@ from redis.retry import Retry
 from engage.background import BackgroundCall
 from engage.redis_availability import REDIS_FAILURES
 
-# What is counted: the first part of a name. The labels follow it; each has few values.
+# What is counted: the first part of a name. Its labels follow; each has few values.
 DECISIONS = "decisions"  # result
 GIVEN_UP = "given_up"  # enrollments
-WEBHOOKS = "webhooks"  # what came of the attempt
+WEBHOOKS = "webhooks"  # the attempt's result
 LIMITS_ALONE = "limits_alone"
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 
 SUM = "sum"
-# Seconds; an observation counts in the first bucket that is not smaller, and in one more beyond the last.
+# In seconds. An observation counts in the first bucket that is not smaller, or in an extra one beyond the last.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-MICROSECONDS = 1_000_000  # in a second: what SUM is counted in
+MICROSECONDS = 1_000_000  # per second; SUM is in microseconds
 
 Name = tuple[str, ...]
 _HASH = "engage:metric_counters"
@@ -39,7 +39,7 @@ _SEPARATOR = "\t"
 _SEND = "send"
 _SECONDS_BETWEEN = 2.0
 _LAST_TRIES = 2
-_PATIENCE = 1.0  # seconds; nobody waits for it but who asks for the counts
+_PATIENCE = 1.0  # seconds; only readers of the counts wait for it
 
 
 class MetricCounters:
@@ -55,13 +55,13 @@ class MetricCounters:
         self._sums: Counter[Name] = Counter()
 
     def count(self, *name: str, by: int = 1) -> None:
-        """Adds to the count of this name: what is counted, and its labels."""
+        """Adds to the count of this name, which is what is counted, followed by its labels."""
         with self._lock:
             self._sums[name] += by
         self._background_send.ask(_SEND)
 
     def observe(self, *name: str, seconds: float) -> None:
-        """Counts something that took so long in its bucket, and adds up how long."""
+        """Counts one observation in its bucket, and adds its duration to SUM."""
         bucket, took = (*name, str(bisect_left(BUCKETS, seconds))), (*name, SUM)
         with self._lock:
             self._sums[bucket] += 1
@@ -74,9 +74,9 @@ class MetricCounters:
             self._background_send.ask(_SEND)
 
     def send(self) -> None:
-        """Sends what was counted, and comes back once it is there. While Redis is away it is kept.
+        """Sends the sums, and returns once they are in Redis. While Redis is down they are kept.
 
-        Sums that Redis took without an answer (it froze) are not sent again: it counts them once it thaws.
+        Sums that Redis received without answering, because it froze, are not sent again: it counts them once it thaws.
         """
         with self._sending:
             self._send()
@@ -95,7 +95,7 @@ class MetricCounters:
                 self._sums.update(sums)
 
     def send_last(self) -> None:
-        """Sends before the process ends, with more than one try: there will be no later one."""
+        """Sends before the process ends. Tries more than once, because there is no later chance."""
         for _ in range(_LAST_TRIES):
             self.send()
             if not self._sums:
@@ -123,7 +123,7 @@ def _client() -> "redis.Redis":
 
 
 def all_counts() -> dict[Name, int]:
-    """What all processes have counted and sent, by name. Raises REDIS_FAILURES."""
+    """The counts that all processes have sent, by name. Raises REDIS_FAILURES."""
     with _client() as client:
         counts: Mapping[str, str] = client.hgetall(_HASH)
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
@@ -131,5 +131,5 @@ def all_counts() -> dict[Name, int]:
 
 metric_counters = MetricCounters()
 os.register_at_fork(after_in_child=metric_counters.begin_anew)
-# The web server's processes are of the multiprocessing module, which calls nothing of atexit at their end.
+# The web server's processes come from the multiprocessing module, which does not run atexit handlers.
 Finalize(None, metric_counters.send_last, exitpriority=0)

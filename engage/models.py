@@ -1,4 +1,4 @@
-"""Workspaces, and who may speak for them: servers with a key, apps with an id."""
+"""Workspaces and their credentials: API keys for servers, apps for SDKs."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -20,7 +20,7 @@ key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*$", "Use lower-case letters
 
 
 class Workspace(models.Model):
-    """One tenant: customers, segments and journeys belong to exactly one."""
+    """A tenant. Each customer, segment and journey belongs to exactly one."""
 
     id = ObjectIdField(primary_key=True)
     key = models.CharField(max_length=100, unique=True, validators=[key_validator], help_text="A short name for files.")
@@ -35,7 +35,7 @@ class Workspace(models.Model):
 
 
 class ApiKey(models.Model):
-    """A server's key. Only its SHA-256 is kept; the key itself is shown once, when it is made."""
+    """A server's API key. Only its SHA-256 is stored; the key itself is shown once, when it is created."""
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys")
@@ -61,7 +61,7 @@ class ApiKey(models.Model):
         return f"{self.name} ({self.prefix}…)"
 
     def take_new_secret(self) -> str:
-        """Gives the key a secret, which replaces the one that it had. It is returned, and kept nowhere; not saved."""
+        """Replaces the key's secret and returns the new one, which is stored nowhere. Does not save the key."""
         fresh = new_key()
         self.prefix, self.digest = fresh.prefix, fresh.digest
         return fresh.secret
@@ -71,7 +71,7 @@ class ApiKey(models.Model):
 
 
 class App(models.Model):
-    """An application whose SDK calls the bridge. Its id is no secret: it stands in every page."""
+    """An application whose SDK calls the bridge. Its id is not secret: every page contains it."""
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="apps")
@@ -96,9 +96,9 @@ class App(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """The answer to a call that came with an `Idempotency-Key`, kept to be given again; written with the call's work.
+    """The answer to a call with an `Idempotency-Key`, kept for replay and written in the transaction of the work.
 
-    Who called is an API key or an app. Of what was sent only digests are kept.
+    The caller is an API key or an app. Of the request only digests are kept.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -114,7 +114,7 @@ class IdempotencyRecord(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            # Serve finding the answer to a call that is sent again.
+            # These serve the lookup of the answer to a repeated call.
             models.UniqueConstraint(
                 fields=["api_key", "call_digest"], condition=Q(api_key__isnull=False), name="idempotency_by_api_key"
             ),
@@ -133,7 +133,7 @@ class IdempotencyRecord(models.Model):
             WorkspaceForeignKey(name="idempotency_app", field="app", table="engage_app", on_delete="CASCADE"),
         ]
         indexes: ClassVar = [
-            # Serves pruning what is too old.
+            # Serves pruning old records.
             models.Index(fields=["created_at"], name="idempotency_by_age"),
         ]
 

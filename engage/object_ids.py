@@ -36,7 +36,7 @@ class _Sequence:
 
 
 _sequence = _Sequence()
-# A forked process would otherwise go on with its parent's random part and counter, and make the same ids.
+# A forked process would otherwise continue with its parent's random part and counter, and create the same ids.
 os.register_at_fork(after_in_child=_sequence.reseed)
 
 
@@ -59,7 +59,7 @@ class ObjectIdField(models.CharField[str, str]):
         super().__init__(*args, **kwargs)
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        """Spelled out: a key of type "varchar" gets a second index for LIKE, which the collation makes needless."""
+        """Not "varchar", for which Django adds a second index for LIKE; the "C" collation makes it unnecessary."""
         return f"character varying({OBJECT_ID_LENGTH})"
 
     def deconstruct(self) -> tuple[str, str, Any, Any]:

@@ -1,4 +1,4 @@
-"""Lists that are read page by page: how many items, and where the last page ended."""
+"""Pagination of lists: the page size, and the cursor where the last page ended."""
 
 import base64
 import binascii
@@ -15,14 +15,14 @@ _GREATEST = 2**53
 
 
 class InvalidCursor(InvalidRequest):
-    """The cursor was not given by this call."""
+    """The cursor is not one that this call returned."""
 
     def __init__(self) -> None:
         super().__init__("cursor must be the nextCursor of an answer to the same call.")
 
 
 def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
-    """`limit` of a query string. Raises InvalidRequest."""
+    """The `limit` in a query string, or the default. Raises InvalidRequest."""
     text = single_value(query, "limit")
     if text is None:
         return default
@@ -32,13 +32,13 @@ def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:
 
 
 def written_cursor(place: Sequence[str | int]) -> str:
-    """The place where a page ended, as a text that callers hand back as it is."""
+    """The place where a page ended, as an opaque text that callers send back unchanged."""
     raw = json.dumps(list(place), separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
-    """The place in the `cursor` of a query string, a value of each kind (str, int); None where none came.
+    """The place in a query string's `cursor`, one value of each kind (str, int); None if there is no cursor.
 
     Integers are not negative. Raises InvalidCursor, InvalidRequest.
     """

@@ -1,4 +1,4 @@
-"""The parser of request bodies: plain JSON or JSON packed with gzip, up to a size."""
+"""The parser of request bodies: plain or gzip-compressed JSON, up to a size limit."""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from engage.storable_json import parse_object
 
 MAX_BODY_BYTES = 1024 * KIB
 MAX_INFLATED_BYTES = 5 * MAX_BODY_BYTES
-MAX_SDK_BODY_BYTES = 64 * KIB  # what browsers still send when a page is left; packed or not
+MAX_SDK_BODY_BYTES = 64 * KIB  # the most that browsers still send when a page is left; compressed or not
 
 
 class StrictJsonParser(BaseParser):
-    """Reads at most `view.max_body_bytes`, or `view.max_inflated_bytes` of what was packed with gzip.
+    """Reads at most `view.max_body_bytes`, and `view.max_inflated_bytes` after decompression with gzip.
 
-    Refuses what is no JSON object or could not be stored.
+    Refuses anything that is not a JSON object or could not be stored.
     """
 
     media_type = "application/json"
@@ -39,12 +39,12 @@ class StrictJsonParser(BaseParser):
 
 
 def body_too_large(limit: int) -> BodyTooLarge:
-    """The refusal of a body of more than `limit` bytes."""
+    """The refusal for a body of more than `limit` bytes."""
     return BodyTooLarge(f"The body is larger than {limit // KIB} KiB.")
 
 
 def _is_packed(context: Mapping[str, Any]) -> bool:
-    """Whether the body is packed with gzip. Raises UnsupportedMediaType for other encodings, and for no UTF-8."""
+    """Whether the body is gzip. Raises UnsupportedMediaType for other encodings and for charsets other than UTF-8."""
     request = context.get("request")
     if request is None:
         return False

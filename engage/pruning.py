@@ -1,11 +1,11 @@
-"""Deleting what is too old, page by page, beside the traffic.
+"""Deletes old rows page by page, under traffic.
 
-1. Pages run along an index whose keys begin with an id, and ids begin with their time. So what is too young is never
-   looked at, and what is old and stays for another reason is looked at once in a run.
-2. Of a page, what may go is locked and deleted in one short transaction. Rows that somebody else holds are passed over,
-   so two runs at once do no harm.
-3. The pruner gives way. It waits for a lock for less time than PostgreSQL takes to look for deadlocks, which might end
-   somebody else's transaction; what it could not have, the next run finds.
+1. Pages follow an index whose keys begin with an id, and ids begin with their creation time. So rows that are too young
+   are never read, and old rows that must stay for another reason are read once per run.
+2. Within a page, the rows that may go are locked and deleted in one short transaction. Rows that another transaction
+   has locked are skipped, so two runs at once do no harm.
+3. The pruner gives way: it waits for a lock for less time than PostgreSQL's deadlock check takes to start, because the
+   check might abort another transaction. The next run finds the rows that it could not lock.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 PAGE = 5_000
-_WAIT = "500ms"  # PostgreSQL looks for deadlocks after a second
+_WAIT = "500ms"  # PostgreSQL checks for deadlocks after a second
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prunable:
-    """Rows of one kind, in words and in SQL.
+    """One kind of row to prune, in words and in SQL.
 
-    `key` are the columns of a unique index that begins with an id. `may_go` is what `old`, a row of the table, must
-    meet; `%(before)s` is the time before which things are too old.
+    `key` lists the columns of a unique index that begins with an id. `may_go` is the condition on `old`, a row of the
+    table; in it, `%(before)s` is the time before which rows are too old.
     """
 
     what: str
@@ -38,13 +38,13 @@ class Prunable:
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
-    """How many rows went (or would go), and how many pages were left because somebody held their rows."""
+    """How many rows were deleted (or would be), and how many pages were skipped because of others' locks."""
 
     rows: int = 0
     pages_left: int = 0
 
 
-# Rows are fetched by arrays of their ids: whatever is estimated, that takes the primary key.
+# Rows are fetched by arrays of ids, so that the planner uses the primary key whatever it estimates.
 _PAGE = """
 page AS MATERIALIZED (
     SELECT id AS row_id, {key} FROM {table} WHERE ({key}) > ({after}) AND {id} < %(edge)s ORDER BY {key} LIMIT {size}
@@ -71,7 +71,10 @@ _NOTHING = "WITH {page} SELECT 0, last.* FROM last"
 
 
 def prune(prunable: Prunable, *, before: datetime, dry_run: bool = False, page: int = PAGE) -> Pruned:
-    """Deletes what may go and was made before this time; with `dry_run` only counts it. Not inside a transaction."""
+    """Deletes the rows that may go and are older than `before`; with `dry_run` only counts them.
+
+    Must not run inside a transaction.
+    """
     rows, pages_left = 0, 0
     after: tuple[Any, ...] | None = ("", -1)[: len(prunable.key)]  # before all ids
     statement = _statement(prunable, _COUNT if dry_run else _DELETE, page=page)
@@ -103,8 +106,8 @@ def _statement(prunable: Prunable, statement: str, *, page: int) -> str:
 
 
 def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tuple[int, tuple[Any, ...] | None]:
-    """How many rows went, and the page's end; None where nothing old is left."""
-    edge = f"{int(before.timestamp()):08x}"  # an id made at that second
+    """How many rows were deleted, and the last key of the page; None if nothing old is left."""
+    edge = f"{int(before.timestamp()):08x}"  # how the ids of that second begin
     parameters = {"edge": edge, "before": before, **{f"after_{place}": key for place, key in enumerate(after)}}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{_WAIT}'")

@@ -1,4 +1,4 @@
-"""Parameters of a query string: none of them may stand there twice."""
+"""Query string parameters, none of which may be repeated."""
 
 from django.http import QueryDict
 
@@ -6,7 +6,7 @@ from engage.errors import InvalidRequest
 
 
 def single_value(query: QueryDict, name: str) -> str | None:
-    """The parameter's value, or None. Raises InvalidRequest where it stands there more than once."""
+    """The parameter's value, or None. Raises InvalidRequest if it is repeated."""
     values = query.getlist(name)
     if len(values) > 1:
         raise InvalidRequest(f"{name} stands more than once in the query string.")

@@ -1,6 +1,6 @@
-"""How often a caller may call: counted by django-ratelimit, told in headers.
+"""The limit on how often a caller may call, counted by django-ratelimit and reported in headers.
 
-Only `get_usage()` of django-ratelimit serves: its decorator answers 403 without headers.
+Uses only `get_usage()` of django-ratelimit, because its decorator answers 403 without headers.
 """
 
 import time
@@ -14,7 +14,7 @@ from engage.errors import Refusal
 
 @dataclass(frozen=True)
 class Usage:
-    """One caller's count in the current window, which ends in `seconds_left`, at the epoch's second `resets_at`."""
+    """One caller's count in the current window, which ends in `seconds_left`, at the Unix time `resets_at`."""
 
     policy: str
     limit: int
@@ -24,7 +24,7 @@ class Usage:
     resets_at: int
 
     def headers(self) -> dict[str, str]:
-        """The widespread headers, and those of the IETF draft."""
+        """The common `X-RateLimit` headers, and those of the IETF draft."""
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
@@ -35,7 +35,7 @@ class Usage:
 
 
 class RateLimitExceeded(Refusal):
-    """The caller's window is used up."""
+    """The caller has used up its calls in this window."""
 
     status = 429
     error = "Rate limit exceeded"
@@ -51,11 +51,11 @@ class RateLimitExceeded(Refusal):
 
 
 def count_call(request: HttpRequest, *, policy: str, caller: str, limit: int, window_seconds: int) -> Usage:
-    """Counts this call of the caller under the policy. Raises RateLimitExceeded (which carries the usage)."""
+    """Counts this call towards the caller's limit under the policy. Raises RateLimitExceeded, which has the usage."""
     counted = get_usage(
         request, group=policy, key=lambda _group, _request: caller, rate=(limit, window_seconds), increment=True
     )
-    seconds_left = max(1, counted["time_left"] + 1)  # it tells when the window's last second begins
+    seconds_left = max(1, counted["time_left"] + 1)  # time_left ends when the window's last second begins
     usage = Usage(
         policy=policy,
         limit=limit,

@@ -1,4 +1,4 @@
-"""Rates as they are written: how many in how many seconds."""
+"""The notation of rates: how many in how many seconds."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Whether Redis is worth asking right now.
 
-Redis only carries wake-ups and counters. After a failure it is left alone for a moment, so that a frozen Redis costs a
-process one time-out and not one per request.
+Redis carries only wake-ups and counters. After a failure it is avoided for a moment, so that a frozen Redis costs a
+process one timeout, not one per request.
 """
 
 import time
@@ -14,12 +14,12 @@ from redis.exceptions import RedisError
 log = structlog.get_logger(__name__)
 _AVOID_SECONDS = 2.0
 
-# What the clients raise while Redis cannot be reached, is frozen, loading, or full.
+# What the clients raise while Redis is unreachable, frozen, loading or full.
 REDIS_FAILURES = (RedisError, OSError)
 
 
 def redis_client() -> redis.Redis:
-    """A client that waits for Redis as long as a web request may."""
+    """A client with the timeout for web requests."""
     timeout = settings.REDIS_TIMEOUT
     return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
 
@@ -29,16 +29,16 @@ class _Availability:
         self._avoid_until = 0.0
 
     def is_expected(self) -> bool:
-        """Whether nothing speaks against asking Redis."""
+        """Whether Redis may be asked: it has not just failed."""
         return time.monotonic() >= self._avoid_until
 
     def note_failure(self, *, purpose: str, error: BaseException) -> None:
-        """Leaves Redis alone for a moment."""
+        """Avoids Redis for a moment, and logs the failure."""
         self._avoid_until = time.monotonic() + _AVOID_SECONDS
         log.warning("redis_unreachable", purpose=purpose, error=type(error).__name__)
 
     def reset(self) -> None:
-        """As at the process' start; for tests."""
+        """Forgets any failure; for tests."""
         self._avoid_until = 0.0
 
 

@@ -1,4 +1,4 @@
-"""Views that answer a call with an `Idempotency-Key` once, and later the same again."""
+"""Views that do a call with an `Idempotency-Key` once, and replay its answer afterwards."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -19,13 +19,13 @@ Method = Callable[..., HttpResponseBase]
 
 
 class ReplayingView(Protocol):
-    """What a view must know besides its work."""
+    """What a view must provide besides its work."""
 
     @property
     def caller(self) -> Caller: ...
 
     def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of an earlier long answer of this view, from its facts."""
+        """The body of one of this view's earlier long answers, from its facts."""
         ...
 
 
@@ -34,10 +34,11 @@ def _never(request: Request) -> bool:
 
 
 def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Method], Method]:
-    """A view's method that does its work once per `Idempotency-Key`, where its caller sends one.
+    """Decorates a view's method to do its work once per `Idempotency-Key`, if the caller sends one.
 
-    The work and its answer are then one transaction: what must wait for the commit uses `transaction.on_commit`.
-    A request of which `unless` says so changes nothing: its key is not looked at.
+    The work and its answer are then one transaction, so anything that must wait for the commit belongs in
+    `transaction.on_commit`. The key is ignored for requests for which `unless` returns True, because they change
+    nothing.
     """
 
     def decorate(method: Method) -> Method:

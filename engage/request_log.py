@@ -1,8 +1,8 @@
 """Structured logs, and the request id that ties their lines together.
 
-What people are or send never stands in a log: no e-mail, phone, payload, form data or key. Lines carry ids and
-measures only; a query string is never logged, and of an exception only where and what kind it was, because messages
-of the database quote values.
+Logs never contain personal data: no e-mail, phone, payload, form data or key. Lines carry only ids and measurements. A
+query string is never logged. Of an exception only the type and the place are logged, because database messages quote
+values.
 """
 
 import logging
@@ -25,17 +25,17 @@ log = structlog.get_logger(__name__)
 
 
 def current_request_id() -> str:
-    """The id of the request that is being served; "" outside of one."""
+    """The id of the request being served; "" outside a request."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 def beginning_request_id() -> str:
-    """The id of the request with which this began, by however many wake-ups; "" where it was the clock. For logs."""
+    """The id of the request that started this work, however many wake-ups ago; "" if the clock did. For logs."""
     return current_request_id() or str(structlog.contextvars.get_contextvars().get("woken_by", ""))
 
 
 class RequestLogMiddleware:
-    """Takes or makes the request id, echoes it, and logs one line per request."""
+    """Takes the request id from the caller or creates one, echoes it, and logs one line per request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -60,7 +60,7 @@ class RequestLogMiddleware:
 
 
 def configure_logging() -> None:
-    """Sends structlog's and the standard library's lines to standard error, in one format. May be called again."""
+    """Sends structlog's and the standard library's logs to standard error in one format. May be called repeatedly."""
     rendered = (
         structlog.processors.JSONRenderer()
         if settings.LOG_FORMAT == "json"
@@ -81,7 +81,7 @@ def configure_logging() -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.LOG_LEVEL)
-    # Their lines would repeat ours, and quote query strings, messages of exceptions and arguments.
+    # Their lines would duplicate ours, and quote query strings, exception messages and arguments.
     for indiscreet in (
         "django.request",
         "django.server",
@@ -95,7 +95,7 @@ def configure_logging() -> None:
 
 
 def _scrub_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Where an exception was raised and what kind it is, without its message."""
+    """Replaces the exception with its type and where it was raised, without its message."""
     raised = event.pop("exc_info", None)
     if raised is True:
         raised = sys.exc_info()
@@ -106,7 +106,7 @@ def _scrub_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]
 
 
 def describe_exception(error: BaseException) -> str:
-    """The kinds of the exception and of its causes, each with the lines that it passed; no messages."""
+    """The types of the exception and of its causes, each with its innermost stack frames; no messages."""
     parts = []
     cause: BaseException | None = error
     while cause is not None:
@@ -124,5 +124,5 @@ _SHARED: list[Any] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     _scrub_exception,
 ]
-# One list for good: a logger keeps the one that it met when it was first used.
+# One list for all calls of configure_logging: a logger keeps the list that was configured at its first use.
 _PROCESSORS = [structlog.stdlib.filter_by_level, *_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter]

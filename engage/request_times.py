@@ -1,4 +1,4 @@
-"""How long requests take, by route."""
+"""Metrics of how long requests take, by route."""
 
 import time
 from collections.abc import Callable
@@ -11,10 +11,9 @@ _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 class RequestTimesMiddleware:
-    """Counts every request with its time until the answer begins. Costs some microseconds.
+    """Counts every request with its time until the answer begins, at a cost of some microseconds.
 
-    A label has few values, whatever callers send: the address is its route's pattern, and methods that nobody serves
-    are one.
+    Labels have few values, whatever callers send: the path is its route's pattern, and unknown methods share one value.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

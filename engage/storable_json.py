@@ -1,4 +1,4 @@
-"""JSON that can be stored in PostgreSQL and read back the same."""
+"""JSON that PostgreSQL can store and return unchanged."""
 
 import codecs
 import json
@@ -14,23 +14,23 @@ from engage.sizes import KIB
 STORED_DEPTH = 10
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
 _GREATEST_INTEGER_DIGITS = 20
-_GREATEST_FLOAT_DIGITS = 310  # with a sign
+_GREATEST_FLOAT_DIGITS = 310  # including a sign
 _MOST_ZEROS = 16 * KIB
-_LEAST_WITH_EXPONENT = 1e16  # the least float that Python writes with one
-# Only a body with one of these can hold a NUL or half a surrogate pair: raw ones are no JSON and no UTF-8.
+_LEAST_WITH_EXPONENT = 1e16  # the smallest float from which Python's repr has an exponent
+# A NUL or half a surrogate pair can come only from one of these: raw, they are not valid JSON or UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SHOWN_LENGTH = 200
 
 
 class InvalidJson(Refusal):
-    """The body is not JSON that the service can keep."""
+    """The body is not a valid JSON object, or holds a value that cannot be stored."""
 
     code = "invalid_json"
 
 
 def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
-    """The JSON object in `raw`, or InvalidJson with the place and the reason; `subject` is what it calls the whole."""
+    """The JSON object in `raw`. Raises InvalidJson with the place and the reason; `subject` names the whole in it."""
     if raw.startswith(codecs.BOM_UTF8):
         raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
     numbers = _Numbers()
@@ -59,7 +59,7 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
 
 
 def what_and_where(error: json.JSONDecodeError) -> str:
-    """What is wrong with the JSON at which place; some of Python's messages end in "at" themselves."""
+    """What is wrong with the JSON, and where. Some of Python's messages already end in "at"."""
     return f"{error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
 
 
@@ -74,22 +74,22 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Unfit:
-    """Stands for a number that cannot be kept, until it is known where in the body it is."""
+    """A placeholder for a number that cannot be stored, until its place in the body is known."""
 
     reason: str
 
 
 class _Numbers:
-    """Reads the numbers of one body as they will be read back.
+    """Reads the numbers of one body as PostgreSQL will return them.
 
-    PostgreSQL keeps `1e20` in few bytes and gives it back with all its zeros, as an integer. So it is one from the
-    beginning, and as long wherever it is measured; and what has very many zeros, before the point or after it, is
+    PostgreSQL stores `1e20` in a few bytes and returns it with all its zeros, as an integer. So it is read as an
+    integer at once, and has the same length wherever it is measured. Zeros of very large and very small numbers are
     counted.
     """
 
     def __init__(self) -> None:
         self.all_fit = True
-        self.zeros = 0  # that will be there when the numbers are read back, beyond the first ones of each
+        self.zeros = 0  # in the numbers as PostgreSQL returns them, beyond the first 20 of each
 
     def read_integer(self, digits: str) -> int | _Unfit:
         if len(digits) <= _GREATEST_INTEGER_DIGITS and _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
@@ -106,7 +106,7 @@ class _Numbers:
             self.zeros += max(0, abs(int(math.log10(abs(value)))) - _GREATEST_INTEGER_DIGITS)
         if abs(value) >= _LEAST_WITH_EXPONENT and self.zeros <= _MOST_ZEROS:
             return int(Decimal(repr(value)))
-        return value or 0.0  # there is no -0.0 in PostgreSQL
+        return value or 0.0  # PostgreSQL's jsonb has no -0.0
 
     def read_constant(self, name: str) -> _Unfit:
         return self._unfit(f"is {name}, which is not JSON")
@@ -117,7 +117,7 @@ class _Numbers:
 
 
 def _refuse_unstorable(body: dict[str, Any]) -> None:
-    """Raises InvalidJson for a value that cannot be stored, and says where it stands: "formData.age"."""
+    """Raises InvalidJson for a value that cannot be stored, with its place: "formData.age"."""
     pending: list[tuple[str, Any]] = [("", body)]
     while pending:
         place, value = pending.pop()
@@ -135,7 +135,7 @@ def _refuse_unstorable(body: dict[str, Any]) -> None:
 
 
 def _shown(place: str) -> str:
-    """Cut where it is made: below a long key, many whole places would fill the memory."""
+    """The place, cut short: the whole places of many values below a long key would fill the memory."""
     return place[:_SHOWN_LENGTH]
 
 
@@ -152,12 +152,12 @@ def _unstorable_in(text: str) -> str | None:
 
 
 def storable(text: str) -> str:
-    """The text, with a replacement character for each that PostgreSQL cannot keep."""
+    """The text, with each character that PostgreSQL cannot store replaced by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
 def unstorable(value: Any) -> str | None:
-    """What a JSON value from elsewhere than a body holds that PostgreSQL cannot keep, in words; None if nothing."""
+    """What in a JSON value PostgreSQL cannot store, in words, or None. For values that do not come from a body."""
     pending: list[Any] = [value]
     while pending:
         match pending.pop():
@@ -186,7 +186,7 @@ def depth(value: Any) -> int:
 
 
 def describe(value: Any) -> str:
-    """What a JSON value is, in words: "a string", "null"."""
+    """The type of a JSON value in words: "a string", "null"."""
     match value:
         case None:
             return "null"

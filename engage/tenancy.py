@@ -1,4 +1,4 @@
-"""Foreign keys over (workspace, id): PostgreSQL itself refuses a row that links two workspaces."""
+"""Foreign keys over (workspace, id), so that PostgreSQL itself refuses a row that links two workspaces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -12,11 +12,11 @@ OnDelete = Literal["CASCADE", "RESTRICT", "SET NULL"]
 class WorkspaceForeignKey(models.BaseConstraint):
     """`FOREIGN KEY (workspace_id, <field>_id) REFERENCES <table> (workspace_id, id)`.
 
-    Stands beside a Django ForeignKey with `db_constraint=False`, which has no constraint of its own. The table
-    referred to needs `unique_in_workspace()`.
+    Belongs beside a Django ForeignKey with `db_constraint=False`, which has no constraint of its own. The referenced
+    table needs `unique_in_workspace()`.
 
-    `within` are further references that both tables have and that must agree: a job's journey is its trigger's. They
-    are held to their workspace by this one key; the table referred to then needs a unique constraint over them, too.
+    `within` lists further references that both tables have and that must agree: a job's journey is its trigger's. This
+    one key ties them to their workspace, too; the referenced table then needs a unique constraint that includes them.
     """
 
     def __init__(self, *, name: str, field: str, table: str, on_delete: OnDelete, within: Sequence[str] = ()) -> None:
@@ -46,7 +46,7 @@ class WorkspaceForeignKey(models.BaseConstraint):
         return f"ALTER TABLE {table} DROP CONSTRAINT {schema_editor.quote_name(self.name)}"
 
     def validate(self, *args: Any, **kwargs: Any) -> None:
-        """PostgreSQL checks it on write; no form edits such a reference."""
+        """Does nothing: PostgreSQL checks the constraint on write, and no form edits such a reference."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WorkspaceForeignKey) and self.deconstruct() == other.deconstruct()
@@ -60,5 +60,5 @@ class WorkspaceForeignKey(models.BaseConstraint):
 
 
 def unique_in_workspace(name: str) -> models.UniqueConstraint:
-    """What a WorkspaceForeignKey refers to; also serves reading a row by workspace and id."""
+    """The constraint that a WorkspaceForeignKey refers to. Its index also serves lookups by workspace and id."""
     return models.UniqueConstraint(fields=["workspace", "id"], name=name)

@@ -1,11 +1,11 @@
-"""How the interface writes an instant."""
+"""How the API writes a point in time."""
 
 from datetime import UTC, datetime
 from typing import Annotated
 
 from engage.keywords import Keywords
 
-# The type of an instant in an answer.
+# The type of a point in time in an answer.
 Instant = Annotated[str, Keywords(format="date-time", pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
 
@@ -15,5 +15,5 @@ def iso_utc(moment: datetime) -> str:
 
 
 def iso_utc_or_none(moment: datetime | None) -> str | None:
-    """The same; None for none."""
+    """The same as `iso_utc`, but None for None."""
     return iso_utc(moment) if moment else None

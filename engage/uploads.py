@@ -1,11 +1,11 @@
-"""Files that come with a form: nothing here takes any."""
+"""Refusal of file uploads: no form of the service takes any."""
 
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 
 
 class NoUploads(FileUploadHandler):
-    """Reads a form as far as its first file. Django would keep it on the disk, whoever sent it, however large."""
+    """Stops reading a form at its first file, which Django would otherwise save to disk for any sender at any size."""
 
     def new_file(self, *args: object, **kwargs: object) -> None:
         raise StopUpload(connection_reset=True)

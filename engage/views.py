@@ -1,4 +1,4 @@
-"""What every view of the interface shares: who calls, how often, and the headers that say so."""
+"""The base of all API views: authentication of the caller, rate limits and their headers."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -19,11 +19,11 @@ from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTE
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
 
-_READS_PER_CALL = 10  # how many calls that read there may be for one that writes
+_READS_PER_CALL = 10  # how many reading calls are allowed per writing call
 
 
 class WorkspaceNotFound(Refusal):
-    """There is no such workspace, or it is another one than the key's: nobody learns which."""
+    """The workspace does not exist or is not the API key's own; the answer does not say which."""
 
     status = 404
     error = "Workspace not found"
@@ -34,9 +34,9 @@ class WorkspaceNotFound(Refusal):
 
 
 class _LimitedView(APIView):
-    """A view that counts its caller's calls and tells the count on every answer."""
+    """A view that counts its caller's calls and reports the count on every answer."""
 
-    # A preflight is answered before it gets here; otherwise OPTIONS is a method that nobody serves.
+    # Preflight requests are answered before they reach a view; no view serves OPTIONS otherwise.
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
     max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
@@ -47,14 +47,14 @@ class _LimitedView(APIView):
         raise NotImplementedError
 
     def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of an earlier long answer of this view, from its facts."""
+        """The body of one of this view's earlier long answers, from its facts."""
         raise NotImplementedError
 
     def count(self, request: Request) -> Usage:
         raise NotImplementedError
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Who calls, how often, and then all else: whatever is refused after that has been counted."""
+        """Authenticates and counts the call first, so that calls refused by later checks are counted, too."""
         self.perform_authentication(request)
         try:
             self.usage = self.count(request)
@@ -72,10 +72,10 @@ class _LimitedView(APIView):
 
 
 class ServerView(_LimitedView):
-    """Called by a server with its API key. Each policy counts for itself, under the key's own limit.
+    """A call from a server with its API key. Each policy has its own count, under the key's limit.
 
-    `limit_factor` widens the limit for calls that only read: who waits for a job asks more than once. They count
-    apart from those that write.
+    `limit_factor` raises the limit for calls that only read, because a caller that waits for a job asks repeatedly.
+    They are counted separately from calls that write.
     """
 
     authentication_classes = (ApiKeyAuthentication,)
@@ -99,9 +99,9 @@ class ServerView(_LimitedView):
         return cast("ApiKey", self.request.auth)
 
     def require_own(self, workspace_id: str, *, otherwise: Refusal) -> None:
-        """Raises `otherwise` where the path names another workspace than the key's.
+        """Raises `otherwise` if the path names a workspace other than the key's.
 
-        It is the refusal of what does not exist: nobody learns what there is elsewhere.
+        Pass the refusal for something that does not exist, so that callers learn nothing about other workspaces.
         """
         if workspace_id != self.api_key.workspace_id:
             raise otherwise
@@ -112,14 +112,14 @@ class ServerView(_LimitedView):
 
 
 class LookupView(ServerView):
-    """Tells what became of something: whoever waits for it asks more than once."""
+    """A call that reports the state of something. Callers that wait for a result ask repeatedly."""
 
     policy = "lookup"
     limit_factor = _READS_PER_CALL
 
 
 class WorkspaceView(ServerView):
-    """A call about one workspace, by a key of that workspace. All else is looked at after that."""
+    """A call about one workspace. Once counted, it must have a key of that workspace before anything else is read."""
 
     limit_factor = _READS_PER_CALL
 
@@ -129,7 +129,10 @@ class WorkspaceView(ServerView):
 
 
 class SdkView(_LimitedView):
-    """Called by an app's SDK with its app id; limited per app and address, and to a body that browsers keep alive."""
+    """A call from an app's SDK with its app id. The rate limit is per app and address.
+
+    The body is limited to what browsers still send when a page is left.
+    """
 
     authentication_classes = (AppAuthentication,)
     max_body_bytes = max_inflated_bytes = MAX_SDK_BODY_BYTES

@@ -7,5 +7,5 @@ from engage.admin.login import LoginForm
 
 __all__ = ["access", "staff", "workspaces"]
 
-# Not by unfold's setting for it: that is imported before the models are ready to be registered.
+# Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm

@@ -1,4 +1,4 @@
-"""Who may speak for a workspace: API keys and apps."""
+"""Admin pages for a workspace's API keys and apps."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import ApiKey, App, Workspace
 
-_REVOKE = "engage_apikey_revoke"  # the name of unfold's button
+_REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(RecordAdmin):
-    """A key is shown whole once, on the answer that made it; then it can be revoked, but not deleted."""
+    """A key's secret is shown once, in the response that creates it. A key can be revoked, but not deleted."""
 
     list_display = ("name", "workspace", "prefix", "validity", "rate_limit", "last_used_at", "expires_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
@@ -46,7 +46,7 @@ class ApiKeyAdmin(RecordAdmin):
 
     @display(description="status")
     def validity(self, key: ApiKey) -> SafeString:
-        """Whether the key opens anything now, and if not, why."""
+        """Whether the key is valid now, and if not, why."""
         if key.revoked_at is not None:
             return badge("revoked", "danger")
         return badge("valid", "success") if key.is_valid_at(timezone.now()) else badge("expired", "warning")
@@ -60,7 +60,7 @@ class ApiKeyAdmin(RecordAdmin):
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        """Shows the secret on this very answer: a message would leave it in a cookie or in the database."""
+        """Shows the secret in this response. A message would leave it in a cookie or in the database."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -83,7 +83,7 @@ class ApiKeyAdmin(RecordAdmin):
             self.message_user(request, f"{obj} was revoked before.", messages.WARNING)
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        """What revoking came to is said already."""
+        """Skips Django's message after a revocation, because `revoke` has already reported the result."""
         if _REVOKE in request.POST:
             return self.response_post_save_change(request, obj)
         return super().response_change(request, obj)
@@ -91,7 +91,7 @@ class ApiKeyAdmin(RecordAdmin):
 
 @admin.register(App)
 class AppAdmin(RecordAdmin):
-    """An app is switched off rather than deleted: what people did in it refers to it."""
+    """An app is disabled rather than deleted, because recorded interactions refer to it."""
 
     list_display = ("name", "workspace", "enabled", "id", "created_at")
     list_filter = (("workspace", AutocompleteSelectFilter), ("enabled", BooleanRadioFilter))

@@ -1,4 +1,4 @@
-"""How a record's fields are shown in the admin: in a list, on the record's page, in a panel."""
+"""How the admin shows a record's fields in lists, on the record's page and in panels."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -22,13 +22,13 @@ Colours = Mapping[str, Mapping[str, str]]
 
 
 def page_url(record: Model) -> str:
-    """The address of the record's page."""
+    """The URL of the record's page."""
     meta = record._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[quote(record.pk)])
 
 
 def list_url(model: type[Model], **narrowed_to: str) -> str:
-    """The address of the model's list, narrowed to the records that refer to these ids."""
+    """The URL of the model's list, filtered to the records that refer to these ids."""
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{urlencode({f'{field}__id__exact': pk for field, pk in narrowed_to.items()})}"
 
@@ -39,7 +39,7 @@ def link(record: Model) -> SafeString:
 
 
 def may_view(model: type[Model], *, request: HttpRequest) -> bool:
-    """Whether this member of staff may view the model's records: their pages, and the text that names them."""
+    """Whether this member of staff may view the model's records: their pages and their names."""
     return bool(admin.site.get_model_admin(model).has_view_permission(request))
 
 
@@ -49,23 +49,23 @@ def badge(text: str, colour: str) -> SafeString:
 
 
 def count_up_to(records: QuerySet[Any], *, most: int) -> str:
-    """How many there are, as far as it is worth counting: "1,000+" beyond `most`."""
+    """The number of records, counted up to `most` only: "1,000+" if there are more than 1,000."""
     counted = records.order_by()[: most + 1].count()
     return f"{most:,}+" if counted > most else f"{counted:,}"
 
 
 def json_text(value: Any) -> str:
-    """The value as it is shown: indented, and beginning with what tells an object from others."""
+    """The value as indented JSON; each object begins with its id and type."""
     return json.dumps(_named_first(value), indent=2, ensure_ascii=False)
 
 
 def json_line(value: Any) -> str:
-    """The value in one line."""
+    """The value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _named_first(value: Any) -> Any:
-    """PostgreSQL keeps the names in an object by their length, not as they were written."""
+    """Moves `id` and `type` to the front, because jsonb orders an object's names by length."""
     match value:
         case dict():
             first = {name: value[name] for name in ("id", "type") if name in value}
@@ -77,7 +77,7 @@ def _named_first(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Column:
-    """A field in a form of its own. The admin calls it with the record, and compares it with others."""
+    """A column for a field. The admin calls it with the record, and compares it with other columns."""
 
     field: str
 
@@ -91,9 +91,10 @@ class _Column:
 
 
 class Linked(_Column):
-    """A link to the record that the field refers to, or its bare id where that record is gone.
+    """A link to the record that the field refers to, or its bare id if that record is gone.
 
-    A list fetches the records of all its rows at once. No join: one on a record that is gone would hide the row.
+    A list fetches these records for all its rows at once. It does not join, because that would hide a row whose record
+    is gone.
     """
 
     def __call__(self, record: Model) -> SafeString | None:
@@ -107,14 +108,14 @@ class Linked(_Column):
 
 
 class BareId(_Column):
-    """The id of the record that the field refers to, for who may not view that record."""
+    """The id of the record that the field refers to, for staff who may not view that record."""
 
     def __call__(self, record: Model) -> Any:
         return getattr(record, f"{self.field}_id")
 
 
 class Unlinked(_Column):
-    """The same for a record that is known by its text, such as a job id: its key is a number that nobody else knows."""
+    """The text of the record that the field refers to, such as a job id, if its primary key is an internal number."""
 
     def __call__(self, record: Model) -> Any:
         key = getattr(record, f"{self.field}_id")
@@ -126,7 +127,7 @@ class Unlinked(_Column):
 
 @dataclass(frozen=True)
 class LinkedBack(_Column):
-    """A link to the one record that refers to this one, or its bare id for who may not view it."""
+    """A link to the one record that refers to this one, or its bare id for staff who may not view it."""
 
     opens: bool
 
@@ -140,7 +141,7 @@ class LinkedBack(_Column):
 
 @dataclass(frozen=True)
 class Badge(_Column):
-    """A choice as a label, in the colour that its value has."""
+    """A choice as a label, in the colour of its value."""
 
     colours: tuple[tuple[str, str], ...]
 
@@ -157,14 +158,14 @@ class Json(_Column):
 
 
 class Id(_Column):
-    """An id that one click selects whole, to be copied."""
+    """An id that one click selects, for copying."""
 
     def __call__(self, record: Model) -> SafeString:
         return format_html('<code class="engage-copy">{}</code>', getattr(record, self.field))
 
 
 def shown(model: type[Model], name: str, colours: Colours, *, request: HttpRequest) -> Any:
-    """What the admin takes as a column for the field: in a form of its own where there is one, else the name."""
+    """The admin column for the field: a `_Column` if its kind has one, else its name."""
     if name in colours:
         return Badge(name, tuple(colours[name].items()))
     try:
@@ -184,5 +185,5 @@ def shown(model: type[Model], name: str, colours: Colours, *, request: HttpReque
 
 
 def linked_fields(columns: Iterable[Any]) -> list[str]:
-    """What the columns link to or name, to be fetched for all rows at once."""
+    """The fields that the columns link to or name, to prefetch for all rows at once."""
     return [column.field for column in columns if isinstance(column, Linked | Unlinked)]

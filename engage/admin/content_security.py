@@ -1,10 +1,10 @@
-"""What a browser may load on the admin's pages: nothing from elsewhere."""
+"""The admin's Content Security Policy: a browser loads nothing from other origins."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-# Unfold's pages have scripts and styles in them, and Alpine evaluates what stands in their attributes.
+# Unfold's pages have inline scripts and styles, and Alpine evaluates expressions in their attributes.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

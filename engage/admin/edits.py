@@ -1,7 +1,7 @@
-"""An edit writes what was edited, and nothing else of what its page showed.
+"""Saves only the fields that were edited, not everything that the page showed.
 
-A page may be open while somebody else changes the record. So it brings along what it showed, in hidden inputs, one for
-each field: what differs from that was edited. What differs from the record as it is now may be what somebody else has
+Another user may change the record while a page is open. So the page sends what it showed in hidden inputs, one per
+field: a value that differs from these was edited. A comparison with the stored record would also find what others have
 written since.
 """
 
@@ -16,9 +16,9 @@ from django.utils.dateparse import parse_datetime
 
 
 class EditedFields(admin.ModelAdmin[Any]):
-    """Stands last among the bases of an admin: Unfold's own call it, and then do what a button asks for.
+    """Must be the last base class of an admin: Unfold's methods call it first, and then run a button's action.
 
-    `stamps` are the fields that each edit writes.
+    `stamps` are the fields that every edit writes.
     """
 
     stamps: ClassVar[tuple[str, ...]] = ()
@@ -28,7 +28,7 @@ class EditedFields(admin.ModelAdmin[Any]):
         if not change:
             return form
 
-        class EditForm(form):  # type: ignore[misc] # made anew for each request
+        class EditForm(form):  # type: ignore[misc] # created for each request
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
                 for name, field in self.fields.items():
@@ -39,7 +39,7 @@ class EditedFields(admin.ModelAdmin[Any]):
         return EditForm
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Above a form that was refused stands what the record is called, and not what it was to be called."""
+        """Keeps the stored name above a refused form, instead of the one that was typed."""
         record = context["original"]
         if record is not None and context["adminform"].form.errors:
             context["original"] = stored = self.model.objects.filter(pk=record.pk).first() or record
@@ -53,13 +53,13 @@ class EditedFields(admin.ModelAdmin[Any]):
             obj.save(update_fields=[*edited, *self.stamps])
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """What refers to many is written by the form, from its cleaned data."""
+        """Limits the form's cleaned data to the edited fields, from which the form writes many-to-many fields."""
         if change:
             form.cleaned_data = {name: _edited(form, name) for name in form.changed_data}
         super().save_related(request, form, formsets, change)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """A switch is named together with what it was set to."""
+        """Adds to each changed switch whether it is now on or off."""
         said: Any = super().construct_change_message(request, form, formsets, add)
         for change in said:
             if "changed" in change:
@@ -68,12 +68,12 @@ class EditedFields(admin.ModelAdmin[Any]):
         return said
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Saving what was not changed leaves no entry."""
+        """Writes no entry for a save without changes."""
         return super().log_change(request, obj, message) if message else None
 
 
 class _ShownMoment(HiddenInput):
-    """A moment in one input, where its field has two."""
+    """A point in time in one input, although its field has two."""
 
     def format_value(self, value: Any) -> Any:
         return value.isoformat() if isinstance(value, datetime) else value
@@ -86,7 +86,7 @@ class _ShownMoment(HiddenInput):
 
 
 class _ShownChoices(HiddenInput):
-    """Several choices in one input, which is there also where there are none."""
+    """Several choices in one input, which is present even if there are none."""
 
     def format_value(self, value: Any) -> str:
         return ",".join(str(choice) for choice in value or ())
@@ -105,8 +105,9 @@ def _hidden_widget(field: Field) -> type[Widget]:
 
 
 def _edited(form: Any, name: str) -> Any:
-    """The field's value. Of many it is the keys: those that are there now, without what was taken away on the page, and
-    with what was added.
+    """The field's value. For a multiple choice, the stored keys without those removed, and with those added.
+
+    Removed and added mean by comparison with what the page showed.
     """
     value, field, shown_as = form.cleaned_data[name], form.fields.get(name), form[name].html_initial_name
     if not isinstance(field, ModelMultipleChoiceField) or shown_as not in form.data:

@@ -1,4 +1,4 @@
-"""What is answered where there is no page, none for who asks, or where it failed: a page in the admin, else JSON."""
+"""Answers to requests that are not found, not allowed or failed: a page in the admin, JSON elsewhere."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -34,7 +34,7 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def answer_out_of_date(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """What a form is answered whose token is not the browser's: whoever it is may well be logged out by now."""
+    """The answer to a form with a wrong CSRF token. It needs no login, because the sender may be logged out by now."""
     if not _is_in_the_admin(request):
         return envelope.answer_forbidden(request, PermissionDenied(reason))
     opened = request.headers.get("Referer", "")
@@ -58,16 +58,16 @@ def answer_server_error(request: HttpRequest) -> HttpResponse:
         if isinstance(refusal, Unavailable)
         else "Something went wrong on our side. The log tells what it was."
     )
-    # Without the admin's frame, which asks the database who is looking.
+    # Without the admin's frame, which queries the database for the user.
     context = {"title": refusal.error, "why": why, "request_id": current_request_id()}
     page = render_to_string("engage/admin/failure.html", context)
     return HttpResponse(page, status=refusal.status, headers=refusal.headers)
 
 
 class UnusableValueMiddleware:
-    """Tells staff that they sent what no column can hold, and no search can find: a NUL, or a number beyond all bounds.
+    """Answers 400 if staff sent a value that no column can hold: a NUL character, or a number out of range.
 
-    Forms see to that themselves; what stands in an address comes to the database as it is.
+    Forms check for that themselves, but values in a URL reach the database unchecked.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -1,4 +1,4 @@
-"""Filters of the admin's lists. None asks a table for its distinct values, lists its rows or counts them."""
+"""Filters of the admin's lists. None queries a table for its distinct values, lists its rows or counts them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,13 +16,13 @@ __all__ = ["AutocompleteSelectFilter", "BooleanRadioFilter", "ChoicesDropdownFil
 
 
 class ExactFilter(FieldListFilter):
-    """A box for the whole value of a field: a name, or the id of the record that it refers to."""
+    """An input for the whole value of a field: a name, or the id of the record that it refers to."""
 
     template = "unfold/filters/filters_field.html"
 
     @property
     def parameter(self) -> str:
-        """The same as that of Django's own filters, so that a link need not know which kind a list has."""
+        """The same as in Django's own filters, so a link works with either kind."""
         return f"{self.field_path}__id__exact" if self.field.is_relation else self.field_path
 
     def expected_parameters(self) -> list[str | None]:
@@ -45,7 +45,7 @@ class ExactFilter(FieldListFilter):
 
 
 class SelectFilter(AutocompleteSelectFilter):
-    """A choice among the records of a small table, by their name."""
+    """A choice among the records of a small table, by name."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
         narrowed = super().queryset(request, queryset)
@@ -56,7 +56,7 @@ class SelectFilter(AutocompleteSelectFilter):
 
 
 def in_workspace_of(records: QuerySet[Any], model: Any, pk: str) -> QuerySet[Any]:
-    """Names also the workspace of the record that all of them refer to, because it leads some of the indexes."""
+    """Filters also by the workspace of the record `pk`, because workspace is the first column of some indexes."""
     if model is Workspace:
         return records
     found = model.objects.filter(pk=pk).values_list("workspace_id", flat=True).first()

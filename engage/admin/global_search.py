@@ -1,4 +1,4 @@
-"""One box that finds any record (Ctrl + K): by an id, a job id, an external id, an e-mail address."""
+"""The global search box (Ctrl + K), which finds any record by an id, a job id, an external id or an e-mail address."""
 
 from django.apps import apps
 from django.contrib import admin
@@ -13,8 +13,8 @@ _OF_EACH = 5
 
 
 def find_anywhere(request: HttpRequest, _lowered: str) -> list[SearchResult]:
-    """The latest few records of every kind that the searched text names and this member of staff may see."""
-    text = request.GET.get("s", "").strip()  # as typed: an external id may have capitals
+    """The latest few records of each kind that match the search and that this member of staff may view."""
+    text = request.GET.get("s", "").strip()  # not lower-cased: an external id may have capitals
     if not text or "\x00" in text:
         return []
     return [

@@ -15,7 +15,7 @@ from engage.storable_json import InvalidJson, parse_object, what_and_where
 
 
 class _Digest(str):
-    """Stands for a JSON value that a page showed."""
+    """The digest of a JSON value that a page showed."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ def _digest(value: Any) -> _Digest:
 
 
 class _ShownJson(HiddenInput):
-    """What the page showed, as a digest: the steps of a journey may be long, and need not be sent twice."""
+    """What the page showed, as a digest: a journey's steps may be long, and need not be sent twice."""
 
     def format_value(self, value: Any) -> Any:
         return value if value is None or isinstance(value, _Digest) else _digest(json.loads(value))
@@ -35,7 +35,7 @@ class _ShownJson(HiddenInput):
 
 
 class JsonField(JSONField):
-    """JSON as text, read as strictly as a request's body and written with indents; `named` is its place in errors."""
+    """JSON as text, parsed as strictly as a request body and shown indented; `named` is its name in errors."""
 
     hidden_widget = _ShownJson
 
@@ -56,7 +56,7 @@ class JsonField(JSONField):
             raise ValidationError(f"{self.named} is not JSON: {what_and_where(error)}.") from None
         except RecursionError:
             raise ValidationError(f"{self.named} is nested too deeply.") from None
-        except ValueError:  # Python reads no number of thousands of digits
+        except ValueError:  # Python does not parse a number with thousands of digits
             raise ValidationError(f"{self.named} holds a number that is too long.") from None
         except InvalidJson as refusal:
             raise ValidationError(refusal.message) from None
@@ -70,7 +70,7 @@ class JsonField(JSONField):
             return True
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What was typed is shown again as it was typed."""
+        """Shows the input again exactly as it was typed."""
         return InvalidJSONInput(data or "")
 
     def prepare_value(self, value: Any) -> Any:

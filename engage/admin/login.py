@@ -1,4 +1,4 @@
-"""The form by which staff log in. Attempts are limited per address."""
+"""The staff login form. Attempts are limited per client address."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from engage.client_address import client_address
 
 
 class LoginLimitExceeded(CapReached):
-    """Somebody at this address has tried as often as they may."""
+    """This address has used up its login attempts."""
 
     code = "login_limit_exceeded"
     made = "attempts to log in"
 
 
 class LoginForm(AuthenticationForm):
-    """Counts each attempt, also those that succeed, per address: nobody elsewhere is locked out by it."""
+    """Counts every attempt, also successful ones, per address, so users at other addresses are never locked out."""
 
     def clean(self) -> dict[str, Any]:
         address = client_address(self.request) if self.request else ""

@@ -10,7 +10,7 @@ from engage.origins import is_origin, tidy_origin
 
 
 class OriginsField(CharField):
-    """Text with an origin per line, as a list of origins in lower case; a closing slash is dropped."""
+    """Text with one origin per line, read as a list of lower-case origins without a trailing slash."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class OriginsField(CharField):
                 )
 
     def run_validators(self, value: Any) -> None:
-        """Those of a text field do not fit a list."""
+        """Runs none: a text field's validators do not fit a list."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(self.to_python(data) != (initial or []))

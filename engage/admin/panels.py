@@ -1,7 +1,7 @@
 """Panels: below a record's fields, the latest records that refer to it.
 
-A panel is declared beside the admin of the records that it shows, because an app knows the records of the apps below
-it and never those above: journeys put their jobs on the customer's page.
+A panel is declared beside the admin of the records that it shows, because an app may import the apps below it, never
+those above: `journeys` puts its jobs on the customer's page.
 """
 
 from collections import defaultdict
@@ -19,9 +19,9 @@ from engage.admin.columns import link, linked_fields, list_url, shown
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The latest records of `model` whose field `by` refers to the record of the page.
+    """The latest records of `model` whose field `by` refers to the page's record.
 
-    The column `__str__` links to them. `order` is served by an index that begins with `by`, or the workspace and `by`.
+    The column `__str__` links to them. `order` needs an index that begins with `by`, or with the workspace and `by`.
     """
 
     model: type[Model]
@@ -47,12 +47,12 @@ _panels: dict[type[Model], list[Panel]] = defaultdict(list)
 
 
 def show_on(page: type[Model], *panels: Panel) -> None:
-    """Puts the panels on the pages of the model's records."""
+    """Adds the panels to the pages of this model's records."""
     _panels[page] += panels
 
 
 def tables_for(record: Model, *, request: HttpRequest, site: AdminSite) -> list[Table]:
-    """The panels of the record's page that this member of staff may see."""
+    """The panels of the record's page that this member of staff may view."""
     return [
         _table(panel, record, request=request, site=site)
         for panel in _panels[type(record)]
@@ -64,7 +64,7 @@ def _table(panel: Panel, record: Any, *, request: HttpRequest, site: AdminSite) 
     model_admin: Any = site.get_model_admin(panel.model)
     columns = [shown(panel.model, name, model_admin.colours, request=request) for name in panel.columns]
     belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
-    if panel.by != "workspace":  # which leads some of the indexes
+    if panel.by != "workspace":  # the first column of some indexes
         belonging = belonging.filter(workspace=record.workspace_id)
     found = list(belonging.order_by(*panel.order).prefetch_related(*linked_fields(columns))[: panel.rows + 1])
     return Table(

@@ -1,12 +1,12 @@
-"""What every list and every page of the admin shares.
+"""The base of all admin lists and record pages.
 
 1. No list counts its table: "next" goes on until a page is empty.
-2. Lists run newest first along an index, and no column sorts them otherwise.
-3. What the rows link to is fetched once per page, and may be gone (see Linked). Who may not view it sees its id.
-4. A search is for a whole value, such as an id, and finds it through an index.
+2. Lists are ordered newest first along an index, and cannot be sorted by another column.
+3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view one see its id.
+4. A search takes a whole value, such as an id, and finds it through an index.
 
-`fields` and `fieldsets` name all that a page shows: what can be edited gets an input, the rest is only shown, and the
-page that makes a record has the inputs alone.
+`fields` and `fieldsets` list everything that a page shows. Editable fields get an input, the others are read-only, and
+the page that creates a record has only the inputs.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from engage.object_ids import ObjectIdField, is_object_id
 
 
 class _IdOfField(ModelChoiceField[Model]):
-    """A box for the id of a record."""
+    """An input for the id of a record."""
 
     def __init__(self, queryset: QuerySet[Model], **kwargs: Any) -> None:
         kind = queryset.model._meta.verbose_name
@@ -44,10 +44,10 @@ class _IdOfField(ModelChoiceField[Model]):
 
 
 class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
-    """A record that staff may make and edit.
+    """The admin of a model whose records staff may create and edit.
 
-    `written_once` names the fields that an existing record keeps, `stamps` those that each edit writes, and `colours`
-    those that are shown as labels.
+    `written_once` names the fields that cannot change after creation, `stamps` those that every edit writes, and
+    `colours` those that are shown as labels.
     """
 
     paginator = InfinitePaginator
@@ -69,7 +69,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return [shown(self.model, name, self.colours, request=request) for name in super().get_list_display(request)]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Who may not view what a filter lets them choose writes its id instead: the choice would tell its name."""
+        """Staff who may not view a filter's choices enter an id instead, because the choices would reveal names."""
 
         def offered(name: str, kind: type[FieldListFilter]) -> type[FieldListFilter]:
             chosen: Any = self.opts.get_field(name).related_model
@@ -83,7 +83,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return super().get_queryset(request).prefetch_related(*linked_fields(self.get_list_display(request)))
 
     def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
-        """Pages of the records themselves are not counted; those of what staff did to one record are few."""
+        """The model's own records are not counted. The history of one record is, because it is short."""
         if queryset.model is LogEntry:
             return Paginator(queryset, *args, **kwargs)
         return super().get_paginator(request, queryset, *args, **kwargs)
@@ -103,18 +103,18 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         ]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """The form of an edit checks what is unique together with a field that it does not have, too."""
+        """The edit form also checks unique constraints over `written_once` fields, for which it has no input."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         kept = set(self.written_once) if change else set()
 
-        class WholeForm(form):  # type: ignore[misc] # made anew for each request
+        class WholeForm(form):  # type: ignore[misc] # created for each request
             def _get_validation_exclusions(self) -> set[str]:
                 return set(super()._get_validation_exclusions()) - kept
 
         return WholeForm
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Who may not view what there is to choose writes its id: no choices are sent to them."""
+        """Staff who may not view the choices enter an id, and are sent no choices."""
         if not may_view(db_field.related_model, request=request):
             kwargs |= {"form_class": _IdOfField, "widget": UnfoldAdminTextInputWidget}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -145,9 +145,9 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
 
 class ReadOnlyAdmin(RecordAdmin):
-    """A record that the service wrote: to be looked at, found by a whole id, and never changed here."""
+    """The admin of records that the service writes: they can be viewed and found by a whole id, but not changed."""
 
-    search_fields = ("pk",)  # shows the box; what it finds says matching()
+    search_fields = ("pk",)  # makes the search box appear; matching() decides what it finds
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -159,7 +159,7 @@ class ReadOnlyAdmin(RecordAdmin):
         return False
 
     def search_hint(self, request: HttpRequest) -> str:
-        """What this member of staff may search for."""
+        """The hint beside the search box: what this member of staff may search for."""
         return str(self.search_help_text or "")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -168,13 +168,13 @@ class ReadOnlyAdmin(RecordAdmin):
         return found
 
     def matching(self, text: str, request: HttpRequest) -> Q:
-        """Which records the text names, where it is not the id of one: trimmed, and not empty."""
+        """The condition for records that match the text (stripped, not empty), if it is not the id of one."""
         return Q(pk__in=[])
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Asks for the id first: one condition over two indexes would tempt PostgreSQL to walk the table instead."""
+        """Looks for the id first: one condition over two indexes could make PostgreSQL scan the table instead."""
         text = search_term.strip()
         if not text:
             return queryset, False
@@ -186,7 +186,7 @@ class ReadOnlyAdmin(RecordAdmin):
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:
-    """The rows of fields of a page, every name replaced; what is replaced by None is left out."""
+    """The page's rows of fields with each name replaced; a name whose replacement is None is left out."""
     rows = [[entry] if isinstance(entry, str) else entry for entry in fields]
     replaced = [[new for name in row if (new := replace(name)) is not None] for row in rows]
     return [row[0] if len(row) == 1 else row for row in replaced if row]

@@ -1,4 +1,4 @@
-"""Staff and their groups, in the clothes of the other pages."""
+"""Staff accounts and groups, styled like the other admin pages."""
 
 from typing import Any
 
@@ -17,9 +17,10 @@ admin.site.unregister(Group)
 
 
 class SuperusersChange(admin.ModelAdmin[Any]):
-    """Others may at most look: whoever may change an account or a group could give themselves any permission.
+    """Only superusers may change accounts and groups; others may at most view them.
 
-    By Django's own rules, who may change users may make themselves a superuser, and set a superuser's password.
+    Under Django's own rules, staff who may change users can make themselves a superuser, or set a superuser's password.
+    Staff who may change groups can likewise grant themselves any permission.
     """
 
     def has_add_permission(self, request: HttpRequest) -> bool:

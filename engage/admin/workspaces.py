@@ -1,4 +1,4 @@
-"""Workspaces: made and renamed here, never deleted, since all of a tenant's records hang on one."""
+"""Workspaces: created and renamed here, never deleted, because all of a tenant's records depend on one."""
 
 from typing import Any
 

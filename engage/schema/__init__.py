@@ -1,10 +1,10 @@
-"""How the interface is described in the OpenAPI document: what the calls of every app share.
+"""The parts of the OpenAPI document that the calls of every app share.
 
-Each app has a module `schema` that describes its calls with `calls.ServerCall` and `calls.SdkCall`. The shapes of the
-answers are the types that the code builds them with; the bodies are the serializers that read them; the errors are the
-refusals that are raised. So nothing is said here that the code says already.
+Each app has a module `schema` that describes its calls with `calls.ServerCall` and `calls.SdkCall`. Answers are
+described by the types that the code builds them with, bodies by the serializers that read them, and errors by the
+refusals that are raised, so the document repeats nothing that the code already states.
 """
 
-from engage.schema import access, bodies, components  # they make themselves known to drf-spectacular
+from engage.schema import access, bodies, components  # importing them registers them with drf-spectacular
 
 __all__ = ["access", "bodies", "components"]

@@ -1,4 +1,4 @@
-"""Who may call, in the document."""
+"""The authentication schemes in the OpenAPI document."""
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema

@@ -1,4 +1,4 @@
-"""The bodies of requests in the document, from the serializers that read them."""
+"""Request bodies in the OpenAPI document, derived from the serializers that read them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ BLANK: Schema = {"pattern": r"^\s*$"}  # or null
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What a serializer reads, with what JSON Schema can say of it beyond the fields.
+    """A serializer's body, with JSON Schema keywords that its fields do not express.
 
-    `properties` adds keywords to single fields, in both spellings, `rules` to the whole object. `parts` are the
-    serializers inside of it that have more to say as well.
+    `properties` adds keywords to single fields, in both spellings; `rules` adds keywords to the whole object. `parts`
+    are nested serializers with keywords of their own.
     """
 
     serializer: type[BodySerializer]
@@ -43,7 +43,7 @@ class _BodyExtension(OpenApiSerializerExtension):
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         body: Body = self.target
-        for part in body.parts:  # named before the serializer mentions them, which would name them without their rules
+        for part in body.parts:  # first, because mapping the serializer would register them without their rules
             auto_schema.resolve_serializer(part, direction)  # type: ignore[arg-type]
         schema = auto_schema._map_serializer(body.serializer, direction)
         properties = {
@@ -54,7 +54,7 @@ class _BodyExtension(OpenApiSerializerExtension):
 
 
 class _SerializerExtension(OpenApiSerializerExtension):
-    """Both spellings of a field, and null for a field that may be absent. Unknown fields may stand there too."""
+    """Adds a field's second spelling, and null for optional fields. Unknown fields are allowed."""
 
     target_class = BodySerializer
     match_subclasses = True
@@ -95,7 +95,7 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
 
 
 def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema) -> Schema:
-    """The rule that one of these fields, in either spelling, has such a value."""
+    """The rule that at least one of these fields, in either spelling, matches `value`."""
     return {
         "anyOf": [
             {"required": [name], "properties": {name: value}} for name in _spellings(*names, serializer=serializer)
@@ -104,10 +104,10 @@ def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema
 
 
 def none_of(*names: str, serializer: type[BodySerializer], absent: Schema) -> Schema:
-    """The rule that none of these fields, in either spelling, has another value than one that counts as absent."""
+    """The rule that each of these fields, in either spelling, is missing or matches `absent`."""
     return {"properties": dict.fromkeys(_spellings(*names, serializer=serializer), absent)}
 
 
 def _spellings(*names: str, serializer: type[BodySerializer]) -> list[str]:
-    """The fields in both their spellings."""
+    """The names together with their aliases."""
     return [*names, *(alias for alias, meant in serializer.aliases.items() if meant in names)]

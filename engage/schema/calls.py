@@ -1,4 +1,4 @@
-"""Describing a call of the interface: a `ServerCall` or an `SdkCall` decorates the method of a view that answers it."""
+"""Descriptions of API calls: a `ServerCall` or an `SdkCall` decorates the view method that answers the call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,7 +58,7 @@ _IDEMPOTENCY_KEY = OpenApiParameter(
 
 
 def path_id(name: str, description: str) -> OpenApiParameter:
-    """An id in the path, by the name that it has in the route."""
+    """An id in the path; `name` is its name in the route."""
     return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
 
 
@@ -67,9 +67,9 @@ WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one o
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """What there is to say about a call. `requests` are examples of its body, by title.
+    """The description of a call. `requests` are examples of its body, by title.
 
-    `refusals` are those of this call alone: what every call of its kind may answer is added.
+    `refusals` are those specific to this call; the ones that every call of its kind can return are added.
     """
 
     operation_id: str
@@ -124,7 +124,7 @@ class _Call:
 
 
 class ServerCall(_Call):
-    """A call of a server, which sends an API key, and ids in the path."""
+    """A call from a server, which sends an API key, and ids in the path."""
 
     def _of_every_such_call(self) -> list[Refusal]:
         return [Unauthorized(KEY_NOT_VALID), as_refusal(Http404())]
@@ -134,7 +134,7 @@ class ServerCall(_Call):
 
 
 class SdkCall(_Call):
-    """A call of an app's SDK, which sends an app id."""
+    """A call from an app's SDK, which sends an app id."""
 
     def _of_every_such_call(self) -> list[Refusal]:
         return [InvalidRequest(KEY_LEAKED), InvalidAppId(), OriginNotAllowed("https://elsewhere.example")]

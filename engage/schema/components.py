@@ -1,4 +1,4 @@
-"""The types of the answers as named components of the document."""
+"""The answer types as named components of the OpenAPI document."""
 
 from typing import Any, get_args, get_origin, is_typeddict
 
@@ -11,7 +11,7 @@ from engage.schema.shapes import Schema, object_schema
 
 
 class _TypedDictExtension(OpenApiSerializerExtension):
-    """A TypedDict may stand wherever drf-spectacular takes a serializer; also a generic one with its argument."""
+    """Lets drf-spectacular take a TypedDict, also a generic one with its argument, in place of a serializer."""
 
     @classmethod
     def _matches(cls, target: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The last touch to the document: what many calls have in common is written once and referred to."""
+"""The last step in building the OpenAPI document: parts that many calls share become components."""
 
 from typing import Any
 
@@ -39,14 +39,14 @@ _HEADERS = {
     **_RETRY_AFTER,
     **_AUTHENTICATE,
 }
-# Refused before the call is counted.
+# Always refused before the call is counted.
 _UNCOUNTED = {"401"}
-# Refused or failed before the call is counted or after: a host or an address that nobody knows, a failure of ours.
+# May come before or after the call is counted: an unknown host or address, or a failure on our side.
 _PERHAPS_COUNTED = {"400", "404", "500", "503"}
 
 
 def finish(result: Schema, **_: Any) -> Schema:
-    """Adds the headers, the failure and that every body is required. A hook of drf-spectacular."""
+    """A drf-spectacular hook: adds headers and `Failure`, makes every body required, and shares common failures."""
     result["components"]["headers"] = _HEADERS
     result["components"]["schemas"]["Failure"] = object_schema(Failure, refer=dict)
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
@@ -63,7 +63,7 @@ def finish(result: Schema, **_: Any) -> Schema:
 
 
 def _shared_responses(paths: Schema) -> Schema:
-    """Moves the failures that have one reason alone, and so are the same in many calls, out of the calls."""
+    """Replaces each call's single-code failures with references, and returns the shared responses they refer to."""
     shared: Schema = {}
     for responses in (operation["responses"] for path in paths.values() for operation in path.values()):
         for status, response in responses.items():

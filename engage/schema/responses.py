@@ -1,4 +1,4 @@
-"""What a call answers, status by status."""
+"""The responses of a call, by status."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _REQUEST_ID = "9f2c4e0d8b7a4c1f8e6d5b3a2c1d0e9f"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A way in which a call succeeds: the type of its `data`, and examples, each a message with data, by title."""
+    """A successful answer to a call: the type of its `data`, and examples by title, each a message with its data."""
 
     data: Any
     description: str
@@ -40,7 +40,7 @@ def successes(answers: Iterable[Answer]) -> Responses:
 
 
 def failures(refusals: Iterable[Refusal]) -> Responses:
-    """The refusals by their status. Each is an example of its class, and its message one of what the class says."""
+    """The responses for these refusals, by status. Each refusal serves as an example of its class and its message."""
 
     def status(refusal: Refusal) -> int:
         return refusal.status
@@ -49,7 +49,7 @@ def failures(refusals: Iterable[Refusal]) -> Responses:
 
 
 def _failure(refusals: Sequence[Refusal]) -> OpenApiResponse:
-    """No other title and no other code may come with this status."""
+    """One response for all refusals with this status. Its schema allows only their titles and codes."""
     kinds = list(dict.fromkeys(type(refusal) for refusal in refusals))
     reasons = [f"**{kind.error}** (`{kind.code}`): {kind.__doc__}" for kind in kinds]
     narrowed = {

@@ -1,4 +1,4 @@
-"""From the types that answers are declared with to JSON Schema."""
+"""JSON Schema from the types that answers are declared with."""
 
 from collections.abc import Callable, Mapping
 from inspect import getdoc
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from engage.keywords import Keywords
 
 Schema = dict[str, Any]
-# From a TypedDict to the `$ref` that stands for it.
+# Returns the `$ref` to a TypedDict's component.
 Refer = Callable[[Any], Schema]
 
 _PLAIN: Mapping[Any, Schema] = {
@@ -21,9 +21,9 @@ _PLAIN: Mapping[Any, Schema] = {
 
 
 def object_schema(shape: Any, *, refer: Refer) -> Schema:
-    """The closed object that a TypedDict is: what it does not name does not stand in it.
+    """The schema of a TypedDict. It allows no properties other than those declared.
 
-    A generic one is given with its argument: `Success[JobData]`.
+    A generic TypedDict is passed with its argument: `Success[JobData]`.
     """
     declared = get_origin(shape) or shape
     bound = dict(zip(getattr(declared, "__parameters__", ()), get_args(shape), strict=True))
@@ -38,7 +38,7 @@ def object_schema(shape: Any, *, refer: Refer) -> Schema:
 
 
 def type_schema(hint: Any, *, refer: Refer) -> Schema:
-    """The schema of a type. In Annotated, a text is the description."""
+    """The schema of a type. In `Annotated`, a string is the description."""
     arguments = get_args(hint)
     match get_origin(hint):
         case None:
@@ -70,14 +70,14 @@ def _annotated(schema: Schema, notes: tuple[Any, ...]) -> Schema:
 
 
 def _union(members: list[Schema]) -> Schema:
-    """`X | None` is X with one more type, which reads better than a choice."""
+    """`X | None` becomes X with one more type, which reads better than `oneOf`."""
     if len(members) == 2 and members[1] == _PLAIN[NoneType] and "type" in members[0]:  # noqa: PLR2004
         return or_null(members[0])
     return {"oneOf": members}
 
 
 def or_null(schema: Schema) -> Schema:
-    """The same, or null."""
+    """The schema, with null allowed as well."""
     if "type" not in schema:
         described = {"description": schema["description"]} if "description" in schema else {}
         return {"anyOf": [schema, {"type": "null"}], **described}
