@@ -36,7 +36,7 @@ class SingleData(TypedDict):
 
 
 class ExcludedData(TypedDict):
-    """The one customer is also on the call's list of exclusions: nothing was queued."""
+    """The call excludes its own customer: nothing was queued."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
     journeyId: Annotated[ObjectId, "The journey's id."]
@@ -48,7 +48,7 @@ class ExcludedData(TypedDict):
 
 
 class BulkData(TypedDict):
-    """Many customers, queued; without the two arrays after `Prefer: return=minimal`."""
+    """Many customers, queued. `Prefer: return=minimal` leaves the two arrays out."""
 
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["queued"]
@@ -129,7 +129,7 @@ def excluded_data(excluded: Excluded) -> ExcludedData:
 
 
 def bulk_data(queued: QueuedMany) -> BulkData:
-    """All but the two arrays."""
+    """Everything but the two arrays."""
     return {
         "journeyId": queued.trigger.journey_id,
         "status": "queued",
@@ -141,7 +141,7 @@ def bulk_data(queued: QueuedMany) -> BulkData:
 
 
 def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
-    """The whole bulk answer in pieces: an audience of a million takes no more memory than one of a thousand."""
+    """The whole bulk answer in pieces: a million customers take no more memory than a thousand."""
     envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
     yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())

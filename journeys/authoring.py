@@ -1,4 +1,4 @@
-"""Making and changing journeys: the one place where their rules, their steps and their ends are checked and saved."""
+"""Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
 from journeys.steps.written import InvalidSteps
 
-# How seed files and messages spell what may be said of a journey.
+# How seed files and messages spell the fields of a journey.
 SPELLINGS = {
     "key": "key",
     "name": "name",
@@ -36,7 +36,7 @@ SPELLINGS = {
 class InvalidJourney(Refusal):
     """A journey cannot be as described; the message begins with the place: `steps[2].for must …`.
 
-    `field` is the name of what is wrong as in `JourneyChanges`, or `key`.
+    `field` is the invalid field, named as in `JourneyChanges`, or `key`.
     """
 
     error = "Invalid journey"
@@ -48,7 +48,7 @@ class InvalidJourney(Refusal):
 
 
 class JourneyChanges(TypedDict, total=False):
-    """What may be said of a journey; what is not said stays as it is, or as the model has it for a new one."""
+    """The fields to set. One that is left out keeps its value; in a new journey it has the model's default."""
 
     name: str
     trigger_type: str
@@ -63,7 +63,7 @@ class JourneyChanges(TypedDict, total=False):
 
 
 class SavedJourney(NamedTuple):
-    """A journey as it now stands, and what saving it came to."""
+    """A journey as it is now, and what saving it did."""
 
     journey: Journey
     outcome: Literal["created", "changed", "unchanged"]
@@ -71,10 +71,10 @@ class SavedJourney(NamedTuple):
 
 @transaction.atomic
 def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Unpack[JourneyChanges]) -> SavedJourney:
-    """Makes the workspace's journey of this key, or changes it. Raises InvalidJourney; then nothing is written.
+    """Creates the workspace's journey with this key, or changes it. Raises InvalidJourney; then nothing is written.
 
-    Other steps or exit conditions than before make a new revision, with which customers enter from then on; those who
-    are inside walk on with theirs. A new journey is named after its key until it is given a name.
+    Different steps or exit rules create a new revision, with which customers enter from then on; those already in the
+    journey go on with theirs. A new journey is named after its key until it is given a name.
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
     journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
@@ -95,13 +95,13 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
 
 
 def check_journey(journey: Journey, *, steps: object, exit_on: object = None) -> None:
-    """Raises InvalidJourney unless the journey, saved or not, could be kept as it is with these steps and ends."""
+    """Raises InvalidJourney unless the journey, saved or not, is valid with these steps and exit rules."""
     for refusal in refusals_of(journey, steps=steps, exit_on=exit_on):
         raise refusal
 
 
 def refusals_of(journey: Journey, *, steps: object, exit_on: object = None) -> Iterator[InvalidJourney]:
-    """Why the journey could not be kept as it is with these steps and ends; one reason each at most."""
+    """Why the journey is not valid with these steps and exit rules; at most one reason per check."""
     checks: tuple[Callable[[], object], ...] = (
         lambda: _check_fields(journey),
         lambda: _check_trigger(journey),
@@ -118,21 +118,21 @@ def refusals_of(journey: Journey, *, steps: object, exit_on: object = None) -> I
 
 
 class _RevisionContent(NamedTuple):
-    """What is kept in a revision."""
+    """What a revision stores."""
 
     steps: object
     exit_on: object
 
 
 def _stored_content(journey: Journey) -> _RevisionContent | None:
-    """The content of the current revision; None where the journey has none yet."""
+    """The content of the current revision; None if the journey has none yet."""
     current = JourneyRevision.objects.filter(journey=journey, number=journey.revision)
     stored = current.values_list("steps", "exit_on").first()
     return None if stored is None else _RevisionContent(*stored)
 
 
 def _requested_content(changes: JourneyChanges, stored: _RevisionContent) -> tuple[_RevisionContent, dict[str, object]]:
-    """The content that the changes ask for, what they do not say being as it was; and the changes of the journey."""
+    """The content after the changes, as stored unless they say otherwise; and the changes to the journey itself."""
     fields: dict[str, object] = dict(changes)
     steps, exit_on = fields.pop("steps", stored.steps), fields.pop("exit_on", stored.exit_on)
     return _RevisionContent(steps=steps, exit_on=[] if exit_on is None else exit_on), fields
@@ -150,7 +150,7 @@ def _make_revision(journey: Journey, content: _RevisionContent) -> None:
 
 
 def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
-    """Sets the fields; the names of those that became different."""
+    """Sets the fields, and returns the names of those that changed."""
     fields = dict(changes)
     if fields.get("trigger_type") == Journey.TriggerType.API:
         fields.setdefault("event_name", "")

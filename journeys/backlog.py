@@ -1,6 +1,6 @@
-"""What waits, and how late it is: for a monitoring system, in queries that stay cheap whatever waits or has been.
+"""The backlog and how late it is, for a monitoring system: queries that stay cheap however much waits or has passed.
 
-Ages are taken at the ends of indexes; what is counted is counted up to a limit.
+Ages are read at the ends of indexes; counts stop at a limit.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ COUNTED_AT_MOST = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """Work of one kind: how much there is, up to COUNTED_AT_MOST, and by how many seconds the latest is late."""
+    """Work of one kind: how much there is, up to COUNTED_AT_MOST, and how many seconds the most overdue is late."""
 
     number: int
     seconds_late: float
@@ -23,7 +23,7 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class LaneBacklog:
-    """The jobs of a lane, counted over COUNTED_AT_MOST chunks; late is whose turn has come and who still waits."""
+    """The jobs of a lane, counted over at most COUNTED_AT_MOST chunks. A chunk is late once its turn has come."""
 
     lane: str
     jobs: Waiting
@@ -31,7 +31,7 @@ class LaneBacklog:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """What waits in all workspaces together."""
+    """The backlog of all workspaces together."""
 
     lanes: Sequence[LaneBacklog]
     enrollments: Waiting
@@ -55,7 +55,7 @@ SELECT (SELECT count(*) FROM (
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """
 
-# What waits for a host whose circuit is open is meant to wait; it is late from then on.
+# A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time.
 _WEBHOOKS = """
 WITH RECURSIVE {hosts}
 SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
@@ -73,7 +73,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state =
 
 
 def backlog() -> Backlog:
-    """What waits at the moment, in three statements."""
+    """The current backlog, in three statements."""
     most = {"most": COUNTED_AT_MOST}
     with connection.cursor() as cursor:
         cursor.execute(_LANES, most)

@@ -1,7 +1,7 @@
-"""Taking a queued job back: one that is cancelled is never enrolled, and one that is enrolled is never cancelled.
+"""Taking a queued job back: a cancelled job never enrolls, and one that has enrolled is never cancelled.
 
-A worker that decides jobs locks the customers' rows first and then reads the jobs that wait. So whoever holds the
-customer's row comes before the decision as a whole, or after it.
+A worker that decides jobs locks the customers' rows first and then reads the queued jobs. So a transaction that locks
+the customer's row comes entirely before the decision or entirely after it.
 """
 
 from django.db import transaction
@@ -19,7 +19,7 @@ CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."
 
 
 class JobAlreadyDecided(Refusal):
-    """The job does not wait any more. Where it enrolled somebody, the enrollment can be exited."""
+    """The job is no longer queued. If it enrolled the customer, the enrollment can be exited."""
 
     status = 409
     error = "Job already decided"
@@ -27,7 +27,7 @@ class JobAlreadyDecided(Refusal):
 
 
 def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
-    """Cancels the job if it is still queued; the job as it then is. A job cancelled before stays as it is.
+    """Cancels the job if it is still queued, and returns its state. A job cancelled before stays as it is.
 
     Raises JobNotFound, JobAlreadyDecided.
     """
@@ -37,7 +37,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
     with transaction.atomic():
         customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
         list(customer.select_for_update(no_key=True).values_list("id"))
-        # An erased customer's job can be decided meanwhile; it enrolls nobody, and the status keeps the two apart.
+        # An erased customer's job can be decided meanwhile: that enrolls nobody, and the status keeps the two apart.
         jobs = EnrollmentJob.objects.filter(workspace_id=workspace_id, **parts._asdict())
         cancelled = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.CANCELLED,

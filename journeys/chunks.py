@@ -1,12 +1,12 @@
 """Work that waits: claiming chunks of jobs, retrying them, splitting them, giving up on one job.
 
 1. A claim is a committed statement: it counts the attempt and holds the chunk back for a moment. So a worker that dies
-   leaves a trace, and no other takes the chunk between the claim and the lock.
-2. The work locks the chunk's row, and deletes it in the transaction that decides its jobs. A worker that dies frees
-   the lock with its connection.
-3. A chunk that was tried before is split in halves, each tried afresh, until a poisonous job stands alone.
-4. One job alone is tried five times, ever later; then it has failed, and its reason says why. An attempt whose failure
-   might befall any work does not count.
+   leaves a trace, and no other worker takes the chunk between the claim and the lock.
+2. A worker locks the chunk's row, and deletes it in the transaction that decides its jobs. If it dies, its connection
+   closes and the lock is released.
+3. A chunk that was tried before is split in halves, each tried afresh, until a poisonous job is alone in its chunk.
+4. A job alone is tried five times, with growing pauses; then it has failed, and its reason says why. A failure that
+   might affect any work does not count as an attempt.
 """
 
 from collections.abc import Sequence
@@ -68,14 +68,14 @@ RETURNING id, trigger_id, start, stop, attempts
 
 
 def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
-    """This chunk, if it is due and nobody works on it; else nothing."""
+    """This chunk, if it is due and no other worker has it; otherwise an empty list."""
     return _claim(_CLAIM_NAMED, {"trigger_id": trigger_id, "start": start})
 
 
 def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
-    """The lane's next piece of work, in turn: at most CHUNK_SIZE jobs; empty where nothing is due.
+    """The lane's next piece of work, in turn: at most CHUNK_SIZE jobs; empty if nothing is due.
 
-    The bulk lane looks at one chunk only: whoever looks holds a lock, and the others would find less to do.
+    In the bulk lane it looks at one chunk only: it locks what it looks at, and other workers would find less to do.
     """
     most = 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE
     return _claim(_CLAIM_NEXT, {"lane": lane.value, "most": most, "size": CHUNK_SIZE})
@@ -91,7 +91,7 @@ def _claim(statement: str, parameters: dict[str, Any]) -> list[ClaimedChunk]:
 
 
 def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
-    """Those of the chunks that are still there and that nobody else works on, locked until the transaction ends."""
+    """Those of the chunks that still exist and that no other worker holds, locked until the transaction ends."""
     locked = set(
         Chunk.objects.select_for_update(skip_locked=True)
         .filter(id__in=[chunk.id for chunk in chunks])
@@ -101,12 +101,12 @@ def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
 
 
 def remove_chunks(chunks: Sequence[ClaimedChunk]) -> None:
-    """The chunks' jobs are decided: nothing waits any more."""
+    """Deletes chunks whose jobs are decided."""
     Chunk.objects.filter(id__in=[chunk.id for chunk in chunks]).delete()
 
 
 def split_chunk(chunk: ClaimedChunk) -> None:
-    """Puts two halves in the place of a chunk of more than one job, each to be tried at once and afresh."""
+    """Replaces a chunk of more than one job by two halves, each due at once and without counted attempts."""
     middle = chunk.start + chunk.size // 2
     with transaction.atomic():
         whole = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id, stop=chunk.stop).first()
@@ -126,7 +126,7 @@ WHERE id = ANY(%s::bigint[])
 
 
 def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
-    """Notes why an attempt failed. One job alone waits before the next one; a larger chunk is split at once."""
+    """Records why an attempt failed. A job alone waits before the next; a larger chunk is due at once, to be split."""
     with connection.cursor() as cursor:
         cursor.execute(_HOLD_BACK, [error, [chunk.id for chunk in chunks]])
 
@@ -137,16 +137,16 @@ UPDATE journeys_chunk SET error = %s, {put_off} WHERE id = %s
 
 
 def put_off(chunk: ClaimedChunk, *, error: str) -> None:
-    """Notes why the one job of the chunk could not be decided, where that may be no fault of it.
+    """Records why the chunk's one job could not be decided, if that may be no fault of the job.
 
-    It is tried for as long as it takes, and goes on to be tried alone: if it is its fault, it costs no other anything.
+    It is retried for as long as it takes, always alone: if it is at fault after all, it costs other jobs nothing.
     """
     with connection.cursor() as cursor:
         cursor.execute(_PUT_OFF, [error, chunk.id])
 
 
 def give_up(chunk: ClaimedChunk) -> None:
-    """The one job of the chunk has failed for good; its reason holds the last error."""
+    """Marks the chunk's one job as failed for good; its reason holds the last error."""
     with transaction.atomic():
         waiting = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id).first()
         if waiting is None:
@@ -190,7 +190,7 @@ ORDER BY chunk.lane, chunk.turn_at
 
 
 def due_chunks(*, most: int, seconds: float = 0.0, lanes: Sequence[Chunk.Lane] = tuple(Chunk.Lane)) -> list[DueChunk]:
-    """At most `most` chunks of each lane that have been due for so many seconds, lane by lane, earliest turn first."""
+    """At most `most` chunks of each lane that have been due for `seconds`, lane by lane, earliest turn first."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE, {"lanes": [lane.value for lane in lanes], "seconds": seconds, "most": most})
         return [

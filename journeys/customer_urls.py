@@ -1,4 +1,4 @@
-"""Paths below /api/v1/customers/ that lead to journeys. They stand before the customers' own: `events` is no id."""
+"""Paths below /api/v1/customers/ that lead to journeys. They come before the customers' own: `events` is not an id."""
 
 from django.urls import path
 

@@ -20,7 +20,7 @@ DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued
 
 
 class NamedData(TypedDict):
-    """A customer whom the call names."""
+    """A customer named by the call."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
     external_id: Annotated[str | None, "Your own id of the customer."]
@@ -34,7 +34,7 @@ class TriedData(NamedData):
 
 
 class RehearsedRequestData(TypedDict):
-    """A webhook as it would be sent, and signed. Values that look like credentials are hidden here."""
+    """A webhook as it would be sent, without its signature. Values that look like credentials are hidden here."""
 
     method: str
     url: str
@@ -50,7 +50,7 @@ class RehearsedEventData(TypedDict):
 
 
 class RehearsedStepData(TypedDict):
-    """What one step would come to. A step that waits stands here twice: when it begins, and when it is over."""
+    """The result of one step. A step that waits is listed twice: when it begins, and when it is over."""
 
     at: Annotated[Instant, "When, on a clock that jumps from wait to wait."]
     stepId: str
@@ -64,14 +64,14 @@ class RehearsedStepData(TypedDict):
 
 
 class RehearsedEndData(TypedDict):
-    """How the way would end."""
+    """How the customer would leave the journey."""
 
     state: Annotated[Literal["completed", "exited", "unfinished"], "`unfinished` after more steps than are rehearsed."]
     reason: str
 
 
 class RehearsalData(TypedDict):
-    """The steps that the customer would go through, were they enrolled now."""
+    """The steps that the customer would go through if they were enrolled now."""
 
     steps: Annotated[
         list[RehearsedStepData],
@@ -81,7 +81,7 @@ class RehearsalData(TypedDict):
 
 
 class DryRunData(TypedDict):
-    """What a call would do; nothing was written, and nothing queued."""
+    """What the call would do. Nothing was written and nothing was queued."""
 
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["dry_run"]
@@ -104,7 +104,7 @@ class DryRunData(TypedDict):
 
 
 def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
-    """The answer in one piece; without the customers unless they are to be listed."""
+    """The answer in one piece; without the customers unless `listed`."""
     customers: list[TriedData] = []
     results = Counter[str]()
     for page in run.pages:
@@ -119,7 +119,7 @@ def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
 
 
 def dry_run_pieces(run: DryRun) -> Iterator[str]:
-    """The answer in pieces, a page of customers each: it takes no more memory for a million than for a thousand."""
+    """The answer in pieces, a page of customers each: a million take no more memory than a thousand."""
     yield f'{{"success":true,"message":{ascii_json(DRY_RUN_MESSAGE)},"data":{{"customers":['
     results = Counter[str]()
     for number, page in enumerate(run.pages):
@@ -129,7 +129,7 @@ def dry_run_pieces(run: DryRun) -> Iterator[str]:
 
 
 def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
-    """All but the customers and the rehearsal."""
+    """Everything but the customers and the rehearsal."""
     return {
         "journeyId": run.journey_id,
         "status": "dry_run",

@@ -1,7 +1,7 @@
-"""What a trigger call would do, asked without doing it: nothing is written, nothing is queued.
+"""What a trigger call would do, without doing it: nothing is written, nothing is queued.
 
-The checks are those of trigger.py, in the same order. The jobs that the call would make are decided as a worker would
-decide them now (entry_decisions.py), and the steps are walked by the one engine on a clock of their own.
+The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
+decide them now (entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _NO_ENROLLMENT = "0" * 24
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A customer whom the call means, and what a worker would decide."""
+    """A customer whom the call would queue, and what a worker would decide."""
 
     customer: NamedCustomer
     decision: Decision
@@ -36,7 +36,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """What a call would come to. The pages are decided as they are read, once."""
+    """What a call would do. The pages are decided as they are read, and can be read once."""
 
     journey_id: str
     left_out: LeftOut
@@ -53,7 +53,7 @@ def try_one(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> DryRun:
-    """What `trigger_one` would come to, with the customer's way from `now` on, also where they would not enter.
+    """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
 
     Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
     """
@@ -71,7 +71,7 @@ def try_one(
 
 
 def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
-    """What `trigger_many` would come to. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+    """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
     journey = _journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
@@ -85,7 +85,7 @@ def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload:
 def try_customers(
     *, journey: Journey, customers: Sequence[NamedCustomer], payload: Mapping[str, Any], event_name: str | None = None
 ) -> list[Tried]:
-    """What a worker would decide now, were these customers (each of them there, and once) queued for the journey."""
+    """What a worker would decide now if these customers, who exist and are listed once each, were queued."""
     jobs = supposed_jobs(
         workspace_id=journey.workspace_id,
         journey_id=journey.id,
@@ -103,9 +103,9 @@ def try_customers(
 def rehearse_journey(
     *, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime, event: Occurrence | None = None
 ) -> Rehearsal:
-    """The way that the customer would go through the journey's current steps, on a clock that begins at `now`.
+    """The customer's path through the journey's current steps, on a virtual clock that begins at `now`.
 
-    There is no enrollment, so its id is made of zeros.
+    There is no enrollment, so its id is all zeros.
     """
     revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
     context = StepContext(

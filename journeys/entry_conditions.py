@@ -1,4 +1,4 @@
-"""Entry conditions: checked when a journey is saved, and asked of jobs with one SQL filter per journey."""
+"""Entry conditions: checked when a journey is saved, and evaluated for jobs by one SQL filter per journey."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,7 +29,7 @@ WHERE job.journey_id = {} AND {}
 
 
 def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
-    """Raises InvalidCondition, whose message names the place, unless such a journey may have these (null: none)."""
+    """Raises InvalidCondition, which names the place, unless a journey of this type may have these (None: none)."""
     if conditions is not None:
         parse_condition(conditions, roots=_ROOTS[Journey.TriggerType(trigger_type)], place="entryConditions")
 
@@ -37,9 +37,9 @@ def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
 def failing_conditions(
     *, relation: Fragment, jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]
 ) -> set[int]:
-    """The ids of the jobs whose journey has conditions that their customer does not meet at the moment.
+    """The ids of the jobs whose journey has conditions that their customer does not meet now.
 
-    `jobs` are those of the relation. Raises InvalidCondition where a journey's conditions are none.
+    `jobs` are those of the relation. Raises InvalidCondition if a journey's conditions are not valid.
     """
     asked: dict[str, set[int]] = {}
     for job in jobs:
@@ -51,7 +51,7 @@ def failing_conditions(
 
 
 def _meeting(relation: Fragment, journey: EnteredJourney) -> set[int]:
-    """Those of the journey's jobs whose customer is there and meets its conditions."""
+    """Those of the journey's jobs whose customer exists and meets its conditions."""
     condition = parse_condition(journey.conditions, roots=list(Root), place="entryConditions")
     query = compose(
         _MEETING, relation, Fragment("%s::text", [journey.id]), compile_condition(condition, columns=_COLUMNS)

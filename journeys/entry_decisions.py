@@ -1,8 +1,8 @@
-"""What becomes of jobs, decided and not yet written: the one way for those that wait and for those only supposed.
+"""Deciding jobs without writing the decisions: the same code for jobs that wait and for those only supposed.
 
 1. Read the jobs with their customers' past in the journey; entry conditions are one SQL filter per journey that has
    any.
-2. Decide each job by the entry rules, in order; a job sees what the jobs before it did.
+2. Decide each job by the entry rules, in order; a job sees the effects of the jobs before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class _Past:
 
 @dataclass
 class DecidedJobs:
-    """What decisions come to, before it is written."""
+    """The results of decisions, before they are written."""
 
     decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -48,7 +48,10 @@ class DecidedJobs:
 
 
 def decide_jobs(relation: Fragment) -> DecidedJobs:
-    """Decides the jobs of a relation (see waiting_jobs.py), as of now, in as many statements for one as for many."""
+    """Decides the jobs of a relation (see waiting_jobs.py) as of now.
+
+    The number of statements does not grow with that of a journey's jobs.
+    """
     jobs = read_jobs(relation)
     journeys = entered_journeys(job.journey_id for job in jobs)
     return _decide_all(jobs, journeys, failing=failing_conditions(relation=relation, jobs=jobs, journeys=journeys))

@@ -1,11 +1,11 @@
 """The entry rules of the interface, as a pure function: may this customer enter this journey now?
 
-1. More than one entry allowed, fewer completed: an active enrollment is exited and a new one is made.
+1. More than one entry allowed, fewer completed: an active enrollment is exited and a new one is created.
 2. One entry (1 or unset), an active enrollment: already enrolled.
 3. One entry, a completed enrollment: already enrolled, unless re-enrollment is enabled.
 
-Rule 2 comes before rule 3: an active enrollment counts also where re-enrollment is on. Only completed entries count
-against the number; exited ones do not. The entry conditions must hold in addition.
+Rule 2 comes before rule 3: an active enrollment counts even if re-enrollment is on. Only completed entries count
+against the limit; exited ones do not. The entry conditions must also hold.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a decision comes to. A job's result is one of these, or says that there was none (models/entering.py)."""
+    """The outcome of a decision. A job's result is one of these, or says that there was none (models/entering.py)."""
 
     ENROLLED = "enrolled"
     ALREADY_ENROLLED = "already_enrolled"
@@ -54,7 +54,7 @@ class Decision:
 
 
 def decide(*, rules: EntryRules, history: History, customer_exists: bool, conditions_hold: bool) -> Decision:
-    """What becomes of one job."""
+    """The decision about one job."""
     if not customer_exists:
         return Decision(Verdict.CUSTOMER_DELETED, "The customer was erased before the job was decided.")
     if not rules.journey_active:

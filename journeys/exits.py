@@ -1,4 +1,4 @@
-"""Ending enrollments early, with everything that hangs on them."""
+"""Ending enrollments early, with everything that depends on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from django.db import connection
 
 @dataclass(frozen=True, kw_only=True)
 class EnrollmentExit:
-    """An enrollment that is to end, and why."""
+    """An enrollment to end, and why."""
 
     enrollment_id: str
     reason: str
 
 
-# What waits is interrupted in the same statement: no webhook is sent, and no step goes on, after the end. Each row is
+# Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end. Each row is
 # looked up by its key, in laterals with a limit, as in waiting_jobs.py.
 _EXIT = """
 WITH asked AS MATERIALIZED (
@@ -50,9 +50,9 @@ SELECT id FROM ended
 
 
 def exit_enrollments(exits: Sequence[EnrollmentExit]) -> set[str]:
-    """Ends those of the enrollments that are active, in one statement; their ids.
+    """Ends those of the enrollments that are active, in one statement, and returns their ids.
 
-    Whoever calls holds the customers' rows: so nobody walks these enrollments meanwhile, and none walks on afterwards.
+    The caller must hold the customers' row locks: so no walker walks these enrollments meanwhile, or afterwards.
     """
     if not exits:
         return set()

@@ -1,4 +1,4 @@
-"""Work that fails: how often it is tried, how long it waits, and what the records say of it."""
+"""Work that fails: how often it is tried, how long it waits, and what is recorded about it."""
 
 import psycopg
 
@@ -9,28 +9,28 @@ _LONGEST = 300
 
 
 def for_the_record(error: Exception) -> str:
-    """The kind of the error and its message. Of the database's errors the detail is left out: it quotes rows."""
+    """The error's type and message. The detail of a database error is left out: it quotes rows."""
     cause = error.__cause__
     message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
     return storable(f"{type(error).__name__}: {message}"[:_LONGEST])
 
 
 def pause_after(attempts: str) -> str:
-    """SQL for the wait before the next attempt: 1, 2, 4, 8 seconds; none before what was tried enough is given up.
+    """SQL for the wait before the next attempt: 1, 2, 4, 8 seconds; none if all that is left is to give up.
 
     `attempts` is the column that counts them.
     """
     return f"CASE WHEN {attempts} < {MAX_ATTEMPTS} THEN interval '1 second' * power(2, {attempts} - 1) ELSE '0' END"
 
 
-# SQL for what failed alone, where that may be no fault of it: the attempt does not count, but one is kept, so that it
-# goes on to be tried alone.
+# SQL for work that failed alone, perhaps through no fault of its own: the attempt does not count, but at least one is
+# kept, so that it is still tried alone.
 PUT_OFF = "attempts = greatest(attempts - 1, 1), due_at = now() + interval '5 seconds'"
 
 
 def why_given_up(error: str, *, at: str) -> str:
     """Why something that was tried MAX_ATTEMPTS times has failed for good.
 
-    Its last error; where it has none, each worker died `at` it ("deciding").
+    Its last error; if it has none, each worker died `at` it ("deciding").
     """
     return f"Given up after {MAX_ATTEMPTS} attempts: {error or f'the worker died while {at} it.'}"

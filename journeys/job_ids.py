@@ -28,7 +28,7 @@ def job_ids(*, journey_id: str, customer_ids: Iterable[str], queued_ms: int) -> 
 
 
 def parse_job_id(text: str) -> JobIdParts | None:
-    """The parts of a job id, or None where the text is none."""
+    """The parts of a job id, or None if the text is not one."""
     match = _PATTERN.fullmatch(text)
     if match is None:
         return None

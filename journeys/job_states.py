@@ -35,7 +35,7 @@ class TriggerNotFound(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class JobState:
-    """A job as it stands; `result`, `reason`, `decided_at` are None while it is queued."""
+    """A job's current state; `result`, `reason` and `decided_at` are None while it is queued."""
 
     job_id: str
     trigger_id: str
@@ -65,7 +65,7 @@ class TriggerState:
 
 
 def job_state(*, workspace_id: str, job_id: str) -> JobState:
-    """Raises JobNotFound."""
+    """The job's current state. Raises JobNotFound."""
     parts = parse_job_id(job_id)
     job = (
         EnrollmentJob.objects.select_related("trigger").filter(workspace_id=workspace_id, **parts._asdict()).first()
@@ -90,7 +90,7 @@ def job_state(*, workspace_id: str, job_id: str) -> JobState:
 
 
 def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
-    """Raises TriggerNotFound."""
+    """The trigger's jobs, counted now. Raises TriggerNotFound."""
     own = Trigger.objects.filter(workspace_id=workspace_id)
     trigger = own.filter(id=trigger_id).first() if is_object_id(trigger_id) else None
     if trigger is None:

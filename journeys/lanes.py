@@ -1,4 +1,4 @@
-"""A worker's turn at a lane: one piece of work after the other, and what is done about those that fail."""
+"""A worker's turn at a lane: one piece of work after another, and the handling of those that fail."""
 
 import time
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What a worker's turn came to: whether anything was due, and whether somebody may walk on at once.
+    """The result of a worker's turn: whether anything was due, and whether an enrollment is due to be walked.
 
-    `unfinished` where the time was up first, so that more may be due; `isolating` where the last piece had been tried
-    before, and was therefore taken alone.
+    `unfinished` if the time was up first, so more may be due; `isolating` if the last piece had been tried before and
+    was therefore taken alone.
     """
 
     anything: bool
@@ -52,7 +52,7 @@ def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: floa
 
 
 def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
-    """One attempt at claimed chunks; a failure is noted, and costs the others nothing but time."""
+    """One attempt at claimed chunks. A failure is recorded, and costs other chunks only time."""
     first = claimed[0]
     if first.attempts > MAX_ATTEMPTS and first.size == 1:
         give_up(first)
@@ -68,7 +68,7 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
         jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
         if jobs == 1 and may_befall_any_work(error):
             put_off(first, error=record)
-            # With a trace at first; while an outage lasts, this comes again every few seconds for each job.
+            # With a traceback the first time only: during an outage this recurs every few seconds for each job.
             log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
         else:
             hold_back(claimed, error=record)

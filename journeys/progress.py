@@ -1,8 +1,8 @@
 """How far a trigger has come: its jobs, counted by status and result.
 
 The jobs of a large trigger are counted as they change: the database notes each change in the transaction that makes it
-(migrations/0009_large_triggers_keep_progress.py). To count a million rows anew at each look would take a second, and
-whoever waits for a large trigger looks often.
+(migrations/0009_large_triggers_keep_progress.py). Counting a million rows at each look would take a second, and a
+caller who waits for a large trigger looks often.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from django.db.models import Count, QuerySet, Sum
 
 from journeys.models import EnrollmentJob, Trigger, TriggerProgress
 
-# From how many customers on; the jobs of fewer are counted in milliseconds.
+# In customers, at least; the jobs of fewer are counted in milliseconds.
 LARGE = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountedJobs:
-    """So many jobs of one status and result; the result is "" while they are queued."""
+    """The number of jobs with one status and result; the result is "" while they are queued."""
 
     status: str
     result: str
@@ -25,7 +25,7 @@ class CountedJobs:
 
 
 def count_jobs(trigger: Trigger) -> list[CountedJobs]:
-    """The trigger's jobs."""
+    """The trigger's jobs, by status and result."""
     if not trigger.keeps_progress:
         return count_by_result(EnrollmentJob.objects.filter(trigger_id=trigger.id))
     noted = TriggerProgress.objects.filter(trigger_id=trigger.id).values_list("status", "result")
@@ -35,7 +35,7 @@ def count_jobs(trigger: Trigger) -> list[CountedJobs]:
 
 
 def count_by_result(jobs: QuerySet[EnrollmentJob]) -> list[CountedJobs]:
-    """The jobs, which must be bounded: all of them are read."""
+    """The jobs, by status and result. They must be bounded: all of them are read."""
     found = jobs.values_list("status", "result").annotate(number=Count("*")).order_by("result")
     return [_counted(*row) for row in found]
 

@@ -1,7 +1,7 @@
 """What recorded events lead to: they end enrollments, move those that wait for them, and start journeys.
 
-Runs in the transaction that records the events, with the customers' rows locked, so that nobody walks the customers'
-enrollments meanwhile. Whoever commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
+Runs in the transaction that records the events, with the customers' rows locked, so that no walker walks their
+enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Reaction:
-    """What became due: customers queued for journeys, and whether somebody may walk on at once."""
+    """What became due: customers queued for journeys, and whether an enrollment is due to be walked."""
 
     queued: Sequence[QueuedEntry] = ()
     somebody_walks: bool = False
@@ -49,14 +49,14 @@ class _Inside:
 
 @dataclass
 class _Effects:
-    """What the events come to, before it is written."""
+    """The effects of the events, before they are written."""
 
     exits: dict[str, EnrollmentExit] = field(default_factory=dict)
     moves: dict[str, NewEvent] = field(default_factory=dict)
 
 
 def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()) -> Reaction:
-    """Records the events, and what they lead to, in a number of statements that does not grow with theirs.
+    """Records the events and what they lead to; the number of statements does not grow with that of the events.
 
     `beside` are enrollments that stay as they are: those whose own steps recorded the events.
     """
@@ -82,20 +82,20 @@ WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state =
   AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
 """
 # The predicate of _INSIDERS for one customer and one name; in a function (migrations/0011_notice_after_the_lock.py),
-# because it is to see what was committed before the row was locked.
+# because it must see what was committed before the row was locked.
 _NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
 
 
 def unnoticed(event_name: str) -> Fragment:
-    """The condition on a row `customer` that is held already: an event of this name leads to nothing for them.
+    """The condition on a row `customer`, already locked, that an event of this name leads to nothing for them.
 
-    It ends no enrollment, moves none, and starts no journey: to record it is all there is to do.
+    It ends no enrollment, moves none, and starts no journey: it only has to be recorded.
     """
     return compose("{} AND {}", starts_nothing(event_name), Fragment(_NOT_INSIDE, [event_name]))
 
 
 def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
-    """The active enrollments of the events' customers that may take notice of events of these names."""
+    """The active enrollments of the events' customers that may react to events of these names."""
     with connection.cursor() as cursor:
         cursor.execute(
             _INSIDERS,
@@ -114,7 +114,7 @@ def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
 
 
 def _course(revision_id: int, courses: Courses) -> Course | None:
-    """None for a revision that cannot be read: its enrollments fail when they are walked, and no event has to."""
+    """None for a revision that cannot be read: its enrollments fail when they are walked; the events need not."""
     try:
         return courses.of(revision_id)
     except Refusal:
@@ -134,7 +134,7 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_Inside]) -> _Effects:
 
 
 def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
-    """The first event that ends an enrollment ends it; the first that it waits for moves it."""
+    """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
     reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
     if reason is not None:
         effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))

@@ -1,8 +1,8 @@
-"""What of journeys may be deleted once it is old enough, without changing any decision.
+"""Which data of journeys may be deleted once it is old enough, without changing any decision.
 
-Nothing goes that is active or waits, or that something active or waiting needs. A completed enrollment counts for the
-entry rules for ever: its row stays, without its history and, later, without its job. An exited one counts for nothing.
-A trigger goes with its last job, and until then keeps the payload that an active enrollment may render.
+Nothing is deleted that is active or waits, or that something active or waiting needs. A completed enrollment counts for
+the entry rules for ever: only its history and its job are deleted. An exited one counts for nothing. A trigger goes
+with its last job, and until then keeps the payload that an active enrollment may render.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ EXISTS (
 
 STEP_RUNS = Prunable(what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED)
 
-# Their attempts go with them. Staff may have asked to send one again.
+# Their attempts go with them. One may wait although its enrollment has ended: staff may have asked to send it again.
 DELIVERIES = Prunable(
     what="webhook deliveries",
     table="journeys_webhookdelivery",
@@ -67,7 +67,7 @@ TRIGGERS = Prunable(
     """,
 )
 
-# Templates of an active enrollment may speak of the event, and so may the conditions of a journey that it is to enter.
+# Templates of an active enrollment may refer to the event, as may the conditions of a journey that it is to start.
 EVENTS = Prunable(
     what="events",
     table="customers_event",
@@ -86,6 +86,6 @@ EVENTS = Prunable(
 
 
 def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
-    """Deletes the webhook secrets that sign nothing any more; how many. There are few."""
+    """Deletes the webhook secrets that no longer sign anything; a dry run only counts them. There are few."""
     retired = WebhookSecret.objects.filter(retires_at__lte=now)
     return retired.count() if dry_run else retired.delete()[0]

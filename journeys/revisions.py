@@ -29,7 +29,7 @@ class Courses:
 
 
 def courses_of(revision_ids: Collection[int]) -> Courses:
-    """The courses of these revisions, which exist; those that the process does not know are read in one statement."""
+    """The courses of these revisions, which must exist; those not cached in the process are read in one statement."""
     parsed = {revision_id: course for revision_id in revision_ids if (course := _known.get(revision_id))}
     unknown = [revision_id for revision_id in revision_ids if revision_id not in parsed]
     rows = JourneyRevision.objects.filter(id__in=unknown).values_list("id", "steps", "exit_on") if unknown else ()

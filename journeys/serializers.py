@@ -22,7 +22,7 @@ NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, se
 
 
 def _identifier(help_text: str) -> TextField:
-    """However long: who has none so long is not found."""
+    """Of any length: a value that is too long matches no customer."""
     return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
 
 
@@ -69,7 +69,7 @@ class TriggerCall:
 
 
 def read_trigger_call(body: Any) -> TriggerCall:
-    """The call that the body makes. Raises MissingParameter, ArraySizeExceeded, InvalidRequest."""
+    """The call that the body describes. Raises MissingParameter, ArraySizeExceeded, InvalidRequest."""
     values = TriggerBody.read(body)
     excluded = values.get("exclude_external_ids", [])
     return TriggerCall(
@@ -78,14 +78,15 @@ def read_trigger_call(body: Any) -> TriggerCall:
 
 
 def read_payload(payload: dict[str, Any]) -> dict[str, Any]:
-    """A payload alone, held to the bounds that it has in a call. Raises InvalidRequest."""
+    """A payload alone, with the same limits as in a call. Raises InvalidRequest."""
     read: dict[str, Any] = TriggerBody.read({"payload": payload})["payload"]
     return read
 
 
 def read_dry_run(query: QueryDict) -> bool:
-    """Whether the query string asks for a dry run. Raises InvalidRequest, also for another spelling of the name: who
-    wants a dry run must not trigger.
+    """Whether the query string asks for a dry run.
+
+    Raises InvalidRequest, also for another spelling of the name: a caller who wants a dry run must not trigger.
     """
     for name in query:
         if name != DRY_RUN and _NO_LETTERS.sub("", name).lower() == DRY_RUN.lower():

@@ -1,10 +1,10 @@
-"""A chunk of jobs is decided, and those who may enter are enrolled.
+"""Deciding chunks of jobs, and enrolling the customers who may enter.
 
 1. In one transaction: lock the chunks, then their customers' rows in the order of their ids. Decisions about one
-   customer happen one after the other; the partial unique index alone would let two through, one after the other
-   completes.
-2. Decide the jobs that still wait (entry_decisions.py).
-3. Write exits, enrollments and results, a statement each.
+   customer then happen one after the other; the partial unique index alone would let a second entry through once the
+   first has completed.
+2. Decide the jobs that are still queued (entry_decisions.py).
+3. Write exits, enrollments and results, one statement each.
 """
 
 from collections import Counter
@@ -29,14 +29,14 @@ _LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """What one piece of work came to: how many jobs were decided, and whether somebody may walk on at once."""
+    """The result of one piece of work: how many jobs were decided, and whether an enrollment is due to be walked."""
 
     decided: int = 0
     somebody_walks: bool = False
 
 
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
-    """Decides the jobs of the chunks and enrolls who may enter, in one transaction. Safe to run twice."""
+    """Decides the jobs of the chunks and enrolls customers who may enter, in one transaction. Safe to run twice."""
     with transaction.atomic():
         chunks = lock_chunks(claimed)
         if not chunks:
@@ -60,7 +60,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:
-    """A line for each trigger; for a burst of them one that names many, because each would cost as much as its job."""
+    """A line per trigger; in a burst, lines that name many, because a line each would cost as much as the job."""
     jobs = Counter((job.trigger_id, job.request_id, job.workspace_id) for job, _ in outcome.decisions)
     enrolled = Counter(entry.job.trigger_id for entry in outcome.entries)
     told = [
@@ -117,7 +117,7 @@ def _write_entries(entries: Sequence[Entry]) -> None:
         )
 
 
-# A job is looked up by its key, in a lateral with a limit, as in waiting_jobs.py; the lock reads its status anew.
+# A job is looked up by its key, in a lateral with a limit, as in waiting_jobs.py; the lock reads its status again.
 _WRITE_DECISIONS = """
 WITH decided AS MATERIALIZED (
     SELECT decided.*

@@ -1,4 +1,4 @@
-"""The Celery tasks: each does what waits in PostgreSQL, may run twice, and may be lost."""
+"""The Celery tasks. Each does work that waits in PostgreSQL, may run twice, and may be lost."""
 
 import time
 from itertools import groupby
@@ -17,24 +17,24 @@ from journeys.webhooks.claims import anything_overdue
 from journeys.webhooks.client import Client
 from journeys.webhooks.sending import send_due
 
-# How long one task goes on with its lane before it lets others have the worker.
+# How long one task serves its lane before it frees the worker for others.
 _LANE_SECONDS = 1.0
 # How long the jobs of a burst of single calls gather before they are decided together: deciding forty costs little more
 # than deciding one.
 _GATHERING_SECONDS = 0.1
-# A single job that has been due for so long has not come during the last gulp: more wait than a turn can take.
+# A single job that has been due for this long did not arrive during the last batch: more wait than a turn can take.
 _BACKLOG_SECONDS = 0.3
 _WALK_SECONDS = 1.0
-# How many wake-ups the sweeper sends per lane: as many as may usefully work at once, not one per chunk.
+# How many wake-ups the sweeper sends per lane: as many as can usefully work at once, not one per chunk.
 _WAKEUPS = 4
 _LATE_SECONDS = 1.0
-# How long one task sends before it makes place for the next; another one of its process goes on meanwhile.
+# How long one task sends before it makes way for the next; another task of its process goes on meanwhile.
 _SEND_SECONDS = 30.0
 
 
 @shared_task(name=wakeups.ENROLL)
 def enroll(*, lane: str, trigger_id: str | None, start: int | None) -> None:
-    """Decides the jobs of a chunk, then those that have queued behind it. The task's id is its first job's id."""
+    """Decides the jobs of a chunk, then those queued behind it. The task's id is its first job's id."""
     named = None if trigger_id is None or start is None else (trigger_id, start)
     if Chunk.Lane(lane) is Chunk.Lane.SINGLE:
         _serve_single_lane(named)
@@ -49,9 +49,9 @@ def _serve_bulk_lane(named: tuple[str, int] | None) -> None:
 
 
 def _serve_single_lane(named: tuple[str, int] | None) -> None:
-    """The first job is decided at once. If others have come meanwhile, it is a burst, and they are taken in gulps.
+    """Decides the first job at once. If others have arrived meanwhile, it is a burst, and they are taken in batches.
 
-    No gulp comes of those that are tried one by one, because a gulp with them has failed: each follows the other.
+    Jobs that are tried one by one, because a batch with them has failed, follow each other without a pause.
     """
     until = time.monotonic() + _LANE_SECONDS
     wakeups.stay_at_single_lane()
@@ -62,7 +62,7 @@ def _serve_single_lane(named: tuple[str, int] | None) -> None:
             time.sleep(_GATHERING_SECONDS)
     wakeups.leave_single_lane()
     if _serve(Chunk.Lane.SINGLE).unfinished:
-        # Of those that have just come, the next to come sends a message.
+        # Jobs that have only just arrived need no message: the next one to arrive sends one.
         for chunk in due_chunks(most=1, seconds=_BACKLOG_SECONDS, lanes=[Chunk.Lane.SINGLE]):
             wakeups.wake_lane(lane=chunk.lane, first_jobs=[chunk.first_job])
 
@@ -81,13 +81,13 @@ def walk() -> None:
     wakeups.wake_for_reaction(walked.reaction)
     if walked.somebody_sends:
         wakeups.wake_sender()
-    if walked.unfinished:  # beside the one that the next tick wakes: so walkers become as many as there are processes
+    if walked.unfinished:  # beside the one that the next tick wakes, until every process walks
         wakeups.wake_walker()
 
 
 @shared_task(name=wakeups.SEND)
 def send() -> None:
-    """Sends the webhooks that are due, and wakes the walker for those who wait for them."""
+    """Sends the webhooks that are due, and wakes a walker for the enrollments that wait for them."""
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS)
     for sent in send_due(
         threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops
@@ -97,13 +97,13 @@ def send() -> None:
 
 
 def _worker_stops() -> bool:
-    """Whether the worker was asked to end; it then waits for its tasks. Only known in its own process."""
+    """Whether the worker was asked to stop; it then waits for its tasks. Only known in its own process."""
     return any(asked is not None for asked in (state.should_stop, state.should_terminate))
 
 
 @shared_task(name="sweep")
 def sweep() -> None:
-    """Wakes those for whom something has waited too long: its message was lost, or nobody was there to hear it."""
+    """Wakes workers for what has waited too long: its message was lost, or no worker was there to receive it."""
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])

@@ -2,7 +2,7 @@
 
     key, limit, body (the view) → journey → segments → customer → one statement that commits → wake the workers
 
-"Queued" is only said of what is committed. The trigger never creates customers.
+An answer says "queued" only of what is committed. A trigger never creates customers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,12 @@ from journeys.queueing.audience import pages_of_customer_ids, queue_jobs, queued
 from journeys.queueing.inserts import QueuedTrigger
 from journeys.queueing.single import IdentifyingColumn, queue_one
 
-# Each task goes on to the lane's next chunk, so more messages than may usefully be worked on at once are waste.
+# Each task goes on to the lane's next chunk, so messages beyond what workers can usefully serve at once are waste.
 _MOST_WAKEUPS = 16
 
 
 class JourneyNotFound(Refusal):
-    """The journey is missing, not active, or of another workspace; the answer does not say which."""
+    """The journey does not exist, is not active, or is in another workspace; the answer does not say which."""
 
     status = 404
     error = "Journey not found"
@@ -41,7 +41,7 @@ class JourneyNotFound(Refusal):
 
 
 class InvalidJourneyType(Refusal):
-    """The journey is entered in another way than by API."""
+    """The journey is not entered by API."""
 
     error = "Invalid journey type"
     code = "invalid_journey_type"
@@ -65,7 +65,7 @@ class Recipient:
                 return "email", comparable_email(self.value)
 
     def not_found(self) -> CustomerNotFound:
-        """The refusal where nobody has it."""
+        """The refusal if no customer has it."""
         return CustomerNotFound(
             named=f"{self.field}, {self.value[:255]!r}",
             advice="The customer must exist before a journey is triggered for them.",
@@ -74,7 +74,7 @@ class Recipient:
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded:
-    """A single call whose customer is on its own list of exclusions: nothing was queued."""
+    """A single call that excludes its own customer: nothing was queued."""
 
     customer_id: str
     journey_id: str
@@ -94,7 +94,7 @@ class QueuedOne:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedMany:
-    """A bulk call, queued. The pages may be walked through once or more; only the first is held in memory."""
+    """A bulk call, queued. The pages may be read more than once; only the first is held in memory."""
 
     trigger: QueuedTrigger
     first_page: list[str]
@@ -165,7 +165,7 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
 
 
 def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
-    """A bulk call that was queued earlier. Raises JourneyNotFound where its jobs went with their journey."""
+    """A bulk call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     first_page = queued_customer_ids(trigger_id)
     if customers and not first_page:
@@ -174,7 +174,7 @@ def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms
 
 
 def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
-    """How the workspace's active journey is entered; None where it has no such journey."""
+    """How the workspace's active journey is entered; None if it has no such journey."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active",
@@ -185,9 +185,9 @@ def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
 
 
 def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
-    """`trigger_type` is that of the workspace's active journey, None where it has no such journey.
+    """Raises JourneyNotFound or InvalidJourneyType unless the journey is active and entered by API.
 
-    Raises JourneyNotFound, InvalidJourneyType.
+    `trigger_type` is that of the workspace's active journey, None if it has no such journey.
     """
     if trigger_type is None:
         raise JourneyNotFound(journey_id)

@@ -1,4 +1,4 @@
-"""The trigger, and what became of it."""
+"""The trigger and its look-ups."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.I
 
 
 def _is_rehearsed(request: Request) -> bool:
-    """A dry run may be repeated at will, and must not stand in the way of the call that it rehearses."""
+    """Whether this is a dry run: it may be repeated at will, and must not use up the key of the call it rehearses."""
     return read_dry_run(request.query_params)
 
 
 def _wants_little(request: Request) -> bool:
-    """`Prefer: return=minimal`; of several preferences for `return` the first counts (RFC 7240)."""
+    """Whether `Prefer: return=minimal` was sent; of several preferences for `return` the first counts (RFC 7240)."""
     preferred = _RETURN.search(request.headers.get("Prefer", ""))
     return preferred is not None and preferred.group(1).lower() == "minimal"
 

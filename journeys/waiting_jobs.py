@@ -1,8 +1,8 @@
-"""Reading what decisions need: the jobs to be decided, and the journeys that they are for.
+"""Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name` and `chain`. It is either of jobs that wait, or of supposed ones that
-no table holds; all that is asked about jobs is asked of such a relation.
+`customer_id`, `payload`, `event_id`, `event_name` and `chain`. It contains either jobs that wait, or supposed ones that
+no table holds; every query about jobs runs on such a relation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ from journeys.models import Journey, JourneyRevision
 class WaitingJob:
     """A job with its customer's past in the journey; `completed` is counted up to the entries allowed.
 
-    `event_id` is the event that queued it, and `chain` how many events led to it. `trigger_id` and `request_id`, of the
-    call or event that queued it, are "" for a supposed job.
+    `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
+    the call or event that queued it, are "" for a supposed job.
     """
 
     id: int
@@ -42,7 +42,7 @@ class WaitingJob:
 
 @dataclass(frozen=True, kw_only=True)
 class EnteredJourney:
-    """A journey as its entry rules and its current revision are at the moment; `first_step` is "" without steps."""
+    """A journey with its current entry rules and revision; `first_step` is "" if it has no steps."""
 
     id: str
     rules: EntryRules
@@ -52,8 +52,8 @@ class EnteredJourney:
 
 
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
-# arrays, leave it no choice. Its statistics may be of a moment when no job waited, or nobody was inside; then it would
-# rather compare each row of the one side with each of the other.
+# arrays, leave it no choice. Its statistics may be from a time when no job waited, or no enrollment was active; then it
+# would rather compare each row of one side with each of the other.
 _JOBS_OF_CHUNKS = """
     unnest(%s::text[], %s::bigint[], %s::bigint[]) AS chunk(trigger_id, start, stop)
     CROSS JOIN LATERAL (
@@ -116,7 +116,7 @@ def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
 
 
 def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:
-    """The relation of the chunks' jobs that still wait."""
+    """The relation of the chunks' jobs that are still queued."""
     return Fragment(_WAITING, _ranges(chunks))
 
 
@@ -128,7 +128,7 @@ def supposed_jobs(
     payload: Mapping[str, Any],
     event_name: str | None = None,
 ) -> Fragment:
-    """The relation of the jobs that a call (or an event) would make of these customers, numbered from 1."""
+    """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
     return Fragment(_SUPPOSED, [workspace_id, journey_id, Jsonb(payload), event_name, list(customer_ids)])
 
 
@@ -160,7 +160,7 @@ def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
 
 
 def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
-    """The journeys by their ids."""
+    """The journeys with their current revisions, by their ids."""
     revisions = JourneyRevision.objects.select_related("journey").filter(
         journey_id__in=set(journey_ids), number=F("journey__revision")
     )

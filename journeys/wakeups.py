@@ -1,9 +1,9 @@
-"""Waking the workers: messages that say where there is something to do.
+"""Waking the workers: messages that say where work is waiting.
 
-A message may be lost or doubled. What is to be done stands in PostgreSQL; a sweeper publishes again what waits too
-long. So publishing is never repeated, raises nothing that Redis is to blame for, and is left out while it is away; who
-publishes after a commit does it with `robust`, and not as a `functools.partial`: it has no `__qualname__`, which Django
-logs where it raises.
+A message may be lost or duplicated. The work itself is stored in PostgreSQL, and a sweeper publishes again for whatever
+waits too long. So publishing is never retried, raises no Redis failure, and is skipped while Redis is away. Publish
+after a commit with `robust`, and not through a `functools.partial`: it has no `__qualname__`, which Django logs if the
+callback raises.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ log = structlog.get_logger(__name__)
 ENROLL = "enroll"
 WALK = "walk"
 SEND = "send"
-# Somebody serves the single lane or is about to; whoever queues a job meanwhile need not publish. It goes by itself,
-# so that nobody relies for long on a worker that has died.
+# Set while a worker serves the single lane or is about to: a job queued meanwhile needs no message. It expires by
+# itself, so that no job relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
 _PENDING_MS = 500
 _BETWEEN_LOOKS_SECONDS = 0.02
@@ -34,7 +34,7 @@ _redis = cache(redis_client)
 
 @dataclass(frozen=True, kw_only=True)
 class _FirstOfBurst:
-    """The job after which a message to the single lane is named."""
+    """The first job of a burst: the message to the single lane carries its ids."""
 
     trigger_id: str
     job_id: str
@@ -42,15 +42,15 @@ class _FirstOfBurst:
 
 
 def wake_for_single(*, trigger_id: str, job_id: str) -> None:
-    """Wakes the single lane for one job, in a moment: who has queued it need not wait until Redis has answered."""
+    """Wakes the single lane for one job, in the background: the caller does not wait for Redis to answer."""
     _single_lane.ask(_FirstOfBurst(trigger_id=trigger_id, job_id=job_id, request_id=current_request_id()))
 
 
 def _wake_single_lane(first: _FirstOfBurst) -> None:
-    """While a worker is expected there or at work, it will take this job too.
+    """Publishes unless a worker is already at the lane or expected there: it will take this job too.
 
-    The worker takes the mark away before it looks for the last time, and the job was committed before this looks at
-    the mark: either the worker sees the job, or this publishes.
+    The worker clears the mark before it looks for the last time, and the job was committed before this checks the
+    mark: either the worker sees the job, or this publishes.
     """
     try:
         if redis_availability.is_expected() and _redis().set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS):
@@ -71,12 +71,12 @@ _single_lane = BackgroundCall(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SEC
 
 
 def wake_now() -> None:
-    """Sends at once what was going to be sent in a moment; for tests."""
+    """Sends a pending wake-up of the single lane at once; for tests."""
     _single_lane.run_now()
 
 
 def stay_at_single_lane() -> None:
-    """A worker serves the single lane and will look again within less than half a second."""
+    """Marks that a worker serves the single lane and will look again within less than half a second."""
     try:
         _redis().set(_SINGLE_PENDING, b"1", px=_PENDING_MS)
     except REDIS_FAILURES as error:
@@ -84,7 +84,7 @@ def stay_at_single_lane() -> None:
 
 
 def leave_single_lane() -> None:
-    """A worker is about to look at the single lane for the last time: later jobs need a message of their own."""
+    """Clears the mark before a worker looks at the single lane for the last time: later jobs need their own message."""
     try:
         _redis().delete(_SINGLE_PENDING)
     except REDIS_FAILURES as error:
@@ -92,9 +92,9 @@ def leave_single_lane() -> None:
 
 
 def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> None:
-    """Wakes the bulk lane: a message per (start, job id) of a chunk's first job.
+    """Wakes the bulk lane: one message per (start, job id) of a chunk's first job.
 
-    Each that still waits from before does for one of them: its worker, too, goes on until nothing waits in the lane.
+    Each earlier message still in the queue replaces one of them: its worker, too, goes on until the lane is empty.
     """
     for start, job_id in first_jobs[_messages_that_wait("bulk") :]:
         if not _publish(ENROLL, task_id=job_id, queue="bulk", lane="bulk", trigger_id=trigger_id, start=start):
@@ -102,18 +102,18 @@ def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> 
 
 
 def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
-    """Wakes a lane for whatever waits in it; the sweeper's way.
+    """Wakes a lane for whatever waits in it; for the sweeper, and for a worker that leaves a backlog.
 
-    As above, a message that still waits does for one.
+    As above, each message still in the queue replaces one.
     """
     for job_id in first_jobs[_messages_that_wait(lane) :]:
         _wake_lane_once(lane, job_id)
 
 
 def hand_on(*, lane: str, first_job: str) -> None:
-    """A worker's turn at the lane is over, and something still waits: one message, whatever else does.
+    """Passes the lane on when a worker's turn is over and work still waits: one message, whatever else is queued.
 
-    So there are as many at work until nothing waits as there were when it began.
+    So the number of workers at the lane stays the same until nothing waits.
     """
     _wake_lane_once(lane, first_job)
 
@@ -123,7 +123,7 @@ def _wake_lane_once(lane: str, first_job: str) -> None:
 
 
 def _messages_that_wait(queue: str) -> int:
-    """How many; 0 while Redis is away, which publishing will find out, too."""
+    """The length of the queue; 0 while Redis is away, which publishing will find out too."""
     try:
         return int(_redis().llen(queue)) if redis_availability.is_expected() else 0
     except REDIS_FAILURES as error:
@@ -132,9 +132,9 @@ def _messages_that_wait(queue: str) -> int:
 
 
 def wake_for_reaction(reaction: Reaction) -> None:
-    """Wakes whoever has something to do after recorded events were committed with what they led to.
+    """Wakes the workers for what recorded events led to, after the commit.
 
-    One message for all the jobs: its worker takes those that have queued behind the first.
+    One message serves all the jobs: its worker also takes those queued behind the first.
     """
     if reaction.queued:
         first = reaction.queued[0]
@@ -144,19 +144,19 @@ def wake_for_reaction(reaction: Reaction) -> None:
 
 
 def wake_walker() -> None:
-    """Somebody may walk on at once."""
+    """Wakes a walker: an enrollment may be due."""
     _wake_one(WALK, queue="walk")
 
 
 def wake_sender() -> None:
-    """Webhooks may be sent at once."""
+    """Wakes a sender: a webhook may be due."""
     _wake_one(SEND, queue="webhooks")
 
 
 def _wake_one(task: str, *, queue: str) -> None:
-    """While an earlier message still waits, its worker will find this work, too: so they never pile up.
+    """Publishes unless an earlier message still waits: its worker will find this work too, so messages never pile up.
 
-    A tick of the scheduler that has expired makes nobody look; but the next tick does.
+    If that message is an expired tick of the scheduler, no worker acts on it; but the next tick makes one look.
     """
     if not _messages_that_wait(queue):
         _publish(task, task_id=None, queue=queue)
@@ -170,7 +170,7 @@ def _publish(
     request_id: str | None = None,
     **arguments: str | int | None,
 ) -> bool:
-    """Whether the message was handed to Redis. `request_id` is that with which this began, unless it is given."""
+    """Whether the message was handed to Redis. `request_id` defaults to the one that this work began with."""
     if not redis_availability.is_expected():
         return False
     try:
@@ -179,7 +179,7 @@ def _publish(
             task_id=task_id,
             queue=queue,
             kwargs=arguments,
-            argsrepr="",  # for monitors, which do not run; to make them takes a fifth of a publication
+            argsrepr="",  # for monitors, which do not run; building it takes a fifth of a publication
             kwargsrepr="",
             headers={"request_id": beginning_request_id() if request_id is None else request_id},
             ignore_result=True,

@@ -1,6 +1,6 @@
-"""One customer's way through a journey as it stands, on a clock of its own: would they enter, and what would follow?
+"""One customer's path through a journey as it is now, on a virtual clock: would they enter, and what would follow?
 
-Unlike a dry run of a call it takes every journey: one that is switched off, and one that events start.
+Unlike a dry run of a call it takes any journey, also one that is switched off or that events start.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class UnknownJourney(Refusal):
 
 
 class AmbiguousJourney(Refusal):
-    """More than one workspace has a journey of this key."""
+    """More than one workspace has a journey with this key."""
 
     status = 409
     error = "Ambiguous journey"
@@ -39,7 +39,10 @@ class AmbiguousJourney(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class WalkThrough:
-    """What would happen. `unheard` says why the event would not start the journey; None: it would."""
+    """What would happen.
+
+    `unheard` says why the event would not start the journey; None if it would, or if the journey needs none.
+    """
 
     journey: Journey
     unheard: str | None
@@ -52,9 +55,9 @@ class WalkThrough:
 
 
 def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime) -> WalkThrough:
-    """The customer's way, if they entered with this payload, which is the event's properties in an event journey.
+    """The customer's path if they entered with this payload, or in an event journey by an event with these properties.
 
-    The entry is decided as of this moment, the steps begin at `now`.
+    The entry is decided as of the present moment; the steps begin at `now`.
     """
     event = None
     if journey.trigger_type == Journey.TriggerType.EVENT:
@@ -80,8 +83,7 @@ def _unheard(journey: Journey, event: Occurrence) -> str | None:
 
 
 def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
-    """The journey of this id or key, in this workspace or in whichever has it. Raises UnknownJourney,
-    AmbiguousJourney."""
+    """The journey with this id or key, in this workspace or in any. Raises UnknownJourney, AmbiguousJourney."""
     journeys = Journey.objects.select_related("workspace").order_by("workspace__key")
     if workspace_key is not None:
         journeys = journeys.filter(workspace__key=workspace_key)
@@ -99,7 +101,7 @@ def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
 
 
 def customer_known_as(*, workspace_id: str, name: str) -> Customer:
-    """The workspace's customer of this id, else of this external id. Raises CustomerNotFound."""
+    """The workspace's customer with this id, else with this external id. Raises CustomerNotFound."""
     own = Customer.objects.filter(workspace_id=workspace_id)
     found = own.filter(id=name).first() if is_object_id(name) else None
     found = found or own.filter(external_id=name).first()

@@ -1,4 +1,4 @@
-"""Where a webhook goes to, read from its URL as strictly as can be."""
+"""Where a webhook goes, parsed from its URL as strictly as possible."""
 
 import re
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# Visible ASCII without the backslash, which some take for a slash; what is beyond has to come percent-encoded.
+# Visible ASCII without the backslash, which some programs take for a slash; all else must be percent-encoded.
 _PATH = re.compile(r"[\x21-\x5b\x5d-\x7e]*")
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*")
 _LONGEST_NAME = 253
 
 
 class RefusedRequest(Exception):
-    """This request is not sent at all; the message says why."""
+    """The request must not be sent; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """`host` is a name in ASCII or an address, without brackets; `path` begins with a slash and has the query."""
+    """`host` is an ASCII name or an address without brackets; `path` begins with a slash and includes the query."""
 
     https: bool
     host: str
@@ -37,7 +37,7 @@ class Target:
 
 
 def parse_target(url: str) -> Target:
-    """Raises RefusedRequest for whatever two programs might read differently."""
+    """Raises RefusedRequest for anything that two programs might read differently."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -56,7 +56,7 @@ def parse_target(url: str) -> Target:
 
 def _path(parts: SplitResult, url: str) -> str:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    # urlsplit() drops some control characters unasked.
+    # urlsplit() silently drops some control characters.
     if not path.startswith("/") or not _PATH.fullmatch(path) or re.search(r"[\x00-\x20\x7f]", url):
         raise RefusedRequest("The URL's path and query must be percent-encoded.")
     return path
@@ -70,7 +70,7 @@ def _host(parts: SplitResult) -> str:
         except AddressValueError:
             raise RefusedRequest("The URL's host is no IPv6 address.") from None
     name = host.removesuffix(".")
-    # To lower some letters beyond ASCII makes ASCII of them.
+    # Lowercasing turns some non-ASCII letters into ASCII ones.
     if not parts.netloc.isascii() or len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise RefusedRequest("The URL's host is no name and no address.")
     return name

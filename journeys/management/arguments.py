@@ -1,4 +1,4 @@
-"""What several commands are given."""
+"""Arguments that several commands take."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from engage.storable_json import parse_object
 
 
 def read_object(file: str) -> dict[str, Any]:
-    """The JSON object in the file; - is standard input. Raises CommandError, and InvalidJson where it holds none."""
+    """The JSON object in the file; - is standard input. Raises CommandError, and InvalidJson if it holds none."""
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -20,7 +20,7 @@ def read_object(file: str) -> dict[str, Any]:
 
 
 def workspace_named(key: str) -> Workspace:
-    """Raises CommandError where there is none."""
+    """The workspace with this key. Raises CommandError if there is none."""
     workspace = Workspace.objects.filter(key=key).first()
     if workspace is None:
         raise CommandError(f"There is no workspace {key!r}.")

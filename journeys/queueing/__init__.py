@@ -2,6 +2,6 @@
 
 - audience.py: the audience of one bulk call, in one statement.
 - single.py: the one customer of a single call, in one statement that also decides about the call.
-- by_event.py: customers whom events enter into journeys, in the transaction that records the events.
+- by_event.py: customers who enter journeys by events, in the transaction that records the events.
 - inserts.py: what these share.
 """

@@ -15,7 +15,7 @@ from journeys.queueing.inserts import QueuedTrigger, past_taken_ids
 _PAGE_SIZE = 10_000
 
 
-# A common table expression that changes a table is executed once and to its end, so the call is one statement and
+# A common table expression that changes a table is executed once and to completion, so the call is one statement and
 # one round trip, and commits or fails as a whole. Jobs are inserted in the order of their customers, so that two calls
 # whose job ids collide wait for each other instead of deadlocking.
 _QUEUE = """
@@ -56,12 +56,12 @@ def queue_jobs(
     payload: Mapping[str, Any],
     request_id: str,
 ) -> tuple[QueuedTrigger, list[str]]:
-    """Makes a trigger with a job for every customer of the audience, and chunks for the workers.
+    """Creates a trigger with a job for every customer of the audience, and chunks for the workers.
 
-    Gives it with the first page of its customers, as `queued_customer_ids` does.
+    Returns it with the first page of its customers, as `queued_customer_ids` does.
 
-    The job ids of one trigger share a millisecond. Where one is taken by an earlier trigger of the same journey and
-    customer, the millisecond steps past it.
+    The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
+    customer, the millisecond moves past it.
     """
     trigger_id = new_object_id()
     customers, queued_ms, first_page = past_taken_ids(
@@ -92,7 +92,7 @@ def queued_customer_ids(trigger_id: str, *, after: int = -1) -> list[str]:
 
 
 def pages_of_customer_ids(queued: QueuedTrigger, first_page: list[str]) -> Iterator[list[str]]:
-    """All the trigger's customers, page by page, so that memory stays flat whatever their number."""
+    """All the trigger's customers, page by page, so memory stays flat whatever their number."""
     page, seen = first_page, len(first_page)
     while page:
         yield page

@@ -20,7 +20,7 @@ from journeys.steps.events import EventPattern
 
 @dataclass(frozen=True, kw_only=True)
 class EventEntry:
-    """A customer whom an event names for a journey: one trigger with one job."""
+    """A customer whom an event queues for a journey: one trigger with one job."""
 
     event: NewEvent
     journey_id: str
@@ -51,7 +51,7 @@ def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
 
 
 def starts_nothing(event_name: str) -> Fragment:
-    """The condition on a row `customer`: no journey of its workspace is started by events of this name."""
+    """The condition on a row `customer` that no journey of its workspace is started by events of this name."""
     return Fragment(
         "NOT EXISTS (SELECT FROM journeys_journey journey WHERE journey.trigger_type = 'event' AND journey.active "
         "AND journey.workspace_id = customer.workspace_id AND journey.event_name = %s)",
@@ -69,7 +69,7 @@ ORDER BY id
 
 
 def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, EventPattern]]]:
-    """By workspace and event name: the journeys that such an event starts, with the pattern that it must match."""
+    """The journeys that such an event starts, with the pattern that it must match, by workspace and event name."""
     kinds = {(event.workspace_id, event.name) for event in events}
     starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
     with connection.cursor() as cursor:
@@ -80,7 +80,7 @@ def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str,
     return starts
 
 
-# Job ids are unique: where a customer's job in a journey has the millisecond already, this one steps past it.
+# Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.
 _QUEUE = """
 WITH clock AS (
     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
@@ -120,6 +120,6 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
                     for row in cursor.fetchall()
                 ]
         except IntegrityError as error:
-            # An API call, which holds no customer's row, has taken the millisecond just now.
+            # An API call, which locks no customer's row, has just taken the millisecond.
             if not EnrollmentJob.id_was_taken(error):
                 raise

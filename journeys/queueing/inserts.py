@@ -1,4 +1,4 @@
-"""What all of them share: the statement's part that queues customers one by one, and job ids that are taken."""
+"""What the other modules share: SQL that queues customers one by one, and a way past job ids that are taken."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +13,7 @@ from journeys.models import EnrollmentJob
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedTrigger:
-    """A committed trigger: how many jobs it made, all with the same epoch millisecond in their ids."""
+    """A queued trigger: how many jobs it created, all with the same epoch millisecond in their ids."""
 
     id: str
     journey_id: str
@@ -43,9 +43,9 @@ jobs AS (
 def past_taken_ids(
     statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
 ) -> tuple[Any, ...]:
-    """Executes the statement that queues the audience and gives its one row.
+    """Executes the statement that queues the audience and returns its one row.
 
-    `parameters` are those for a least millisecond, which is 0 at first, and greater where a job id is taken.
+    `parameters` returns those for a least millisecond, which is 0 at first, and greater if a job id is taken.
     """
     least_ms = 0
     while True:
@@ -62,12 +62,12 @@ def past_taken_ids(
 
 
 def _savepoint() -> AbstractContextManager[None]:
-    """Inside of a transaction, a statement that fails must not fail all that came before it."""
+    """A savepoint if inside a transaction: a failed statement must not undo what came before it."""
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 
 def _free_ms(*, journey_id: str, audience: Fragment) -> int:
-    """The first millisecond after all those that the audience's jobs in this journey have taken."""
+    """The first millisecond after all those taken by the audience's jobs in this journey."""
     statement = (
         "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
         "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = %s"

@@ -15,15 +15,15 @@ IdentifyingColumn = Literal["id", "external_id", "email"]
 
 @dataclass(frozen=True, kw_only=True)
 class QueueingOutcome:
-    """What the call found (None: the workspace has no such thing), and its trigger (None: nothing was queued)."""
+    """What the call found (None if the workspace has no such thing), and its trigger (None if nothing was queued)."""
 
     trigger_type: str | None
     customer_id: str | None
     trigger: QueuedTrigger | None
 
 
-# As in audience.py, it commits or fails as a whole. Nothing is queued where the journey or the customer is not
-# there, or the customer is on the call's list of exclusions.
+# As in audience.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
+# entered by API, or if the customer is missing or on the call's list of exclusions.
 _QUEUE = """
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
@@ -50,9 +50,9 @@ def queue_one(
     payload: Mapping[str, Any],
     request_id: str,
 ) -> QueueingOutcome:
-    """Makes a trigger with one job, where the journey is active and entered by API, and the customer is not excluded.
+    """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
 
-    The one identifier decides alone, so that a trigger never reaches the wrong person.
+    Only the one identifier counts, so that a trigger never reaches the wrong person.
     """
     column, value = known_by
     customer = Fragment(

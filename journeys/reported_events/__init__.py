@@ -1,1 +1,1 @@
-"""Events that a server reports: one, or up to 1,000 in one call."""
+"""Events reported by a server: one, or up to 1,000 in one call."""

@@ -19,7 +19,7 @@ class ReportedEventData(TypedDict):
 
 
 class EventItemRecorded(TypedDict):
-    """An event of many that was recorded."""
+    """One of many events, recorded."""
 
     status: Literal["recorded"]
     eventId: Annotated[ObjectId, "The event's id."]
@@ -27,7 +27,7 @@ class EventItemRecorded(TypedDict):
 
 
 class ReportedEventsData(TypedDict):
-    """What became of many events."""
+    """What became of each of many events."""
 
     recorded: Annotated[int, "How many events were recorded."]
     failed: Annotated[int, "How many were refused."]

@@ -1,9 +1,9 @@
-"""Recording reported events with what they lead to: a thousand cost as many statements as one.
+"""Recording reported events with what they lead to: a thousand take as many statements as one.
 
 1. The customers whom the events name are looked up and locked in one statement, in the order of their ids, so that
-   calls that overlap wait for each other instead of locking each other out.
-2. Events of customers whom nobody knows are refused, each alone; nobody is created.
-3. The others are recorded in the order in which they came. What they lead to (ends, moves, entries) is committed with
+   overlapping calls wait for each other instead of deadlocking.
+2. Events of unknown customers are refused, each alone; no customer is created.
+3. The others are recorded in the order in which they came. What they lead to (exits, moves, entries) is committed with
    them.
 4. After the commit the workers are woken.
 """
@@ -25,7 +25,7 @@ from journeys.reactions import record_and_react
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedEvent:
-    """An event as a server tells of it; without `occurred_at` it is of now."""
+    """An event as a server reports it; without `occurred_at` it happened now."""
 
     customer: Reference
     name: str
@@ -52,9 +52,9 @@ def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> Recorde
 def record_reported_events(
     *, workspace_id: str, events: Sequence[ReportedEvent | Refusal]
 ) -> list[RecordedEvent | Refusal]:
-    """The same for many, as if they came one after the other: a result per event, in order.
+    """The same for many, as if they came one after the other: one result per event, in order.
 
-    An event that was refused when it was read keeps its place and its refusal.
+    An event that was already refused when it was read keeps its place and its refusal.
     """
     read = [event for event in events if isinstance(event, ReportedEvent)]
     with transaction.atomic():
@@ -72,7 +72,7 @@ def record_reported_events(
 
 
 def unknown_customer(identifier: str) -> CustomerNotFound:
-    """The refusal of an event of somebody who is not known by this identifier, of which it tells the name."""
+    """The refusal of an event of an unknown customer. It contains the identifier's name, not its value."""
     return CustomerNotFound(named=identifier, advice="The customer must exist before an event is reported of them.")
 
 

@@ -1,4 +1,4 @@
-"""The body of a report: one event, or many of which each is read on its own."""
+"""The body of a report: one event, or many, each read on its own."""
 
 import re
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from journeys.reported_events.recording import ReportedEvent
 
 MAX_EVENTS = 1000
 IN_THE_FUTURE = "occurredAt is more than 5 minutes in the future."
-# What the clocks of two machines may differ by.
+# How far the clocks of two machines may differ.
 _AHEAD = timedelta(minutes=5)
 _OLDEST = timedelta(days=3653)
 _WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
@@ -27,7 +27,7 @@ def _event_name(*, required: bool) -> TextField:
 
 
 class _EventFields(ReferenceBody):
-    """What there is to say of an event, but for its name."""
+    """The fields of an event except its name."""
 
     eventProperties = ObjectField(
         required=False,
@@ -59,7 +59,7 @@ class EventsBody(_EventFields):
 
 
 def read_report(body: Any, *, now: datetime) -> ReportedEvent | list[ReportedEvent | Refusal]:
-    """The one event, or each of the many, or why it cannot be read.
+    """The one event, or a list with each of the many, or with its refusal if it cannot be read.
 
     Raises MissingParameter, ArraySizeExceeded or InvalidRequest.
     """

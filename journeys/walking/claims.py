@@ -1,4 +1,4 @@
-"""Which enrollments a walker takes, and what becomes of those that fail."""
+"""Which enrollments a walker claims, and what happens to those that fail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class ClaimedEnrollment:
     attempts: int
 
 
-# Customers and enrollments are locked for the statement only, and skipped where somebody else is busy with them; of one
-# customer's enrollments one is taken, since what it does may concern the others. One that was tried before is taken
+# Customers and enrollments are locked for the statement only, and skipped if another transaction has locked them. Of
+# one customer's enrollments one is taken, since what it does may affect the others. One that was tried before is taken
 # alone.
-# The lease is short: as long as the walker lives, it is the customers' locks that keep others away.
+# The lease is short: while the walker lives, its locks on the customers keep other walkers away.
 #
-# The planner's statistics may be of a moment when nobody was due, or nobody there, so it has no choice: each customer
-# is looked up by their key, as in waiting_jobs.py, when it is the enrollment's turn and no sooner; and the update asks
-# for ids alone, since what is locked is known to be due.
+# The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
+# each customer is looked up by key, as in waiting_jobs.py, not before it is the enrollment's turn; and the update
+# selects by id alone, since what is locked is known to be due.
 _CLAIM = """
 WITH due AS MATERIALIZED (
     SELECT enrollment.id, enrollment.customer_id
@@ -50,7 +50,7 @@ RETURNING id, attempts
 
 
 def claim_fresh() -> list[ClaimedEnrollment]:
-    """At most BATCH due enrollments, the longest due first, each of another customer."""
+    """At most BATCH due enrollments not tried before, the longest due first, each of a different customer."""
     return _claim("attempts = 0", most=BATCH)
 
 
@@ -60,14 +60,14 @@ def claim_tried() -> list[ClaimedEnrollment]:
 
 
 def _claim(whose: str, *, most: int) -> list[ClaimedEnrollment]:
-    """Each condition stands in the statement itself, so that its partial index serves it."""
+    """Each condition is part of the statement's text, so that its partial index serves it."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM.replace("{whose}", whose), {"most": most})
         return [ClaimedEnrollment(id=row[0], attempts=row[1]) for row in cursor.fetchall()]
 
 
 def is_anybody_due() -> bool:
-    """Whether some enrollment is due and not claimed: after a claim that found none, one whose customer is busy."""
+    """Whether an enrollment is due and not claimed: after a claim that found none, one whose customer is locked."""
     return Enrollment.objects.filter(due_at__lte=Now()).exists()
 
 
@@ -93,14 +93,14 @@ WHERE enrollment.id = failed.id AND enrollment.attempts = failed.attempts AND en
 
 @dataclass(frozen=True, kw_only=True)
 class FailedAttempt:
-    """An attempt at a claimed enrollment that came to nothing."""
+    """A failed attempt at a claimed enrollment, and why it failed."""
 
     claimed: ClaimedEnrollment
     error: str
 
 
 def hold_back(failures: Sequence[FailedAttempt]) -> None:
-    """Notes why attempts failed; the next ones wait."""
+    """Records why attempts failed, and delays the next ones."""
     if not failures:
         return
     with connection.cursor() as cursor:
@@ -122,9 +122,9 @@ WHERE id = %s AND attempts = %s AND state = 'active'
 
 
 def put_off(failure: FailedAttempt) -> None:
-    """Notes why one enrollment, tried alone, failed, where that may be no fault of it.
+    """Records why one enrollment, tried alone, failed, if that may be no fault of the enrollment.
 
-    It is tried for as long as it takes, and goes on to be tried alone: if it is its fault, it costs no other anything.
+    It is retried for as long as it takes, always alone: if it is at fault after all, it costs others nothing.
     """
     with connection.cursor() as cursor:
         cursor.execute(_PUT_OFF, [failure.error, failure.claimed.id, failure.claimed.attempts])
@@ -138,7 +138,7 @@ WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND 
 
 
 def put_back(claimed: Sequence[ClaimedEnrollment]) -> None:
-    """There was no time for these: they are due at once, and the claim does not count."""
+    """Returns enrollments that there was no time for: they are due at once, and the claim does not count."""
     if not claimed:
         return
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Writing what a batch of walks came to: a statement per kind, whatever the number of enrollments."""
+"""Writing the results of a batch of walks: one statement per kind, whatever the number of enrollments."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from journeys.walking.standings import Standing
 
 @dataclass(frozen=True, kw_only=True)
 class Walked:
-    """How far one enrollment came."""
+    """How far one enrollment got."""
 
     standing: Standing
     walk: Walk
@@ -37,7 +37,7 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenWalks:
-    """What became due by a batch, for the caller to wake."""
+    """What a batch made due, for the caller to wake workers for."""
 
     reaction: Reaction = field(default_factory=Reaction)
     somebody_sends: bool = False
@@ -89,7 +89,7 @@ def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
 
 
 def _profile_changes(entries: Iterable[_Entry]) -> list[ProfileChange]:
-    """What each customer's walk wrote, later writes over earlier ones; a batch walks a customer once."""
+    """What each customer's walk wrote; later writes override earlier ones. A batch walks a customer once."""
     changes: dict[str, dict[str, Any]] = {}
     workspaces: dict[str, str] = {}
     for entry in entries:
@@ -196,7 +196,7 @@ WHERE enrollment.id = stop.id
 
 @dataclass(frozen=True, kw_only=True)
 class _NewPlace:
-    """What an enrollment's row says after a walk."""
+    """The new values of an enrollment's row after a walk."""
 
     step_id: str
     state: Enrollment.State = Enrollment.State.ACTIVE
@@ -213,7 +213,7 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
         case AwaitEvent():
             return _NewPlace(step_id=stop.step_id, due_at=stop.due_at, awaits_event=stop.event_name)
         case Send():
-            return _NewPlace(step_id=stop.step_id)  # the end of the sending makes it due
+            return _NewPlace(step_id=stop.step_id)  # due once the sending is over
         case Pause():
             return _NewPlace(step_id=stop.step_id, due_at=now, began=False)
         case Ended(exited=True):

@@ -1,4 +1,4 @@
-"""A walker's turn: batch by batch, and what is done about enrollments that fail."""
+"""A walker's turn: batch by batch, and the handling of enrollments that fail."""
 
 import time
 from collections.abc import Sequence
@@ -31,15 +31,15 @@ from journeys.walking.standings import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
-_TRIED_SECONDS = 0.2  # for those that are walked one by one, before the next batch
-# A batch holds its customers' rows: so long on the processor, and until webhooks of so many characters are written.
+_TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
+# A batch keeps its customers locked, so it ends after this much processor time, or these many characters of webhooks.
 _BATCH_SECONDS = 1.0
 _BATCH_LENGTH = 4 * 1024 * KIB
 
 
 @dataclass(kw_only=True)
 class Round:
-    """What a walker's turn came to; `unfinished` where its time was up first."""
+    """The result of a walker's turn; `unfinished` if its time was up first."""
 
     moved: int = 0
     unfinished: bool = False
@@ -55,8 +55,8 @@ class Round:
 def walk_due(*, seconds: float) -> Round:
     """Walks due enrollments, batch by batch, until none is due or the time is up.
 
-    Enrollments whose customer is locked are skipped, and looked for again within this turn: whoever holds the lock need
-    not know that somebody wants to walk, and so sends no other wake-up.
+    Enrollments whose customer is locked are skipped, and looked for again within this turn: the transaction that holds
+    the lock may not know of the walker, and so sends no other wake-up.
     """
     done, until, looks = Round(), time.monotonic() + seconds, _LOOKS
     while True:
@@ -74,9 +74,9 @@ def walk_due(*, seconds: float) -> Round:
 
 
 def _walk_some(done: Round) -> bool:
-    """A batch, and then for a moment those that were tried before, one by one; whether there was anybody.
+    """Walks a batch, then for a moment enrollments that were tried before, one by one; returns whether any were due.
 
-    Each is claimed when it is its turn and no sooner: a claim lasts for some seconds only.
+    Each is claimed only when its turn comes, because a claim lasts for only a few seconds.
     """
     fresh = claim_fresh()
     if fresh:
@@ -92,7 +92,7 @@ def _walk_some(done: Round) -> bool:
 
 
 def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
-    """One attempt at claimed enrollments; a failure is noted, and costs the others nothing but time."""
+    """One attempt at claimed enrollments. A failure is recorded, and costs the others only time."""
     try:
         with transaction.atomic():
             lock_customers_of([one.id for one in claimed])
@@ -108,7 +108,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
         failed = [FailedAttempt(claimed=one, error=record) for one in claimed]
         if len(failed) == 1 and may_befall_any_work(error):
             put_off(failed[0])
-            # With a trace at first; while an outage lasts, this comes again every few seconds for each enrollment.
+            # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
             one = failed[0].claimed
             log.warning("enrollment_put_off", enrollment_id=one.id, error=record, exc_info=one.attempts == 1)
         else:
@@ -121,7 +121,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
 
 
 def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedAttempt]]:
-    """As many of them, in their order, as there is time for: at least one."""
+    """Walks as many as there is time for, in their order: at least one."""
     walks: list[Walked] = []
     failures: list[FailedAttempt] = []
     courses = courses_of({standing.revision_id for standing in standings})
@@ -147,7 +147,7 @@ def _walk(standing: Standing, courses: Courses) -> Walk:
 
 
 def _given_up(standing: Standing) -> Walk:
-    """The end of an enrollment that cannot be walked; its history and its reason hold the last error."""
+    """The end of an enrollment that cannot be walked; its history and its exit reason hold the last error."""
     reason = why_given_up(standing.error, at="walking")
     step_record = StepRecord(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
     return Walk(step_records=(step_record,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))

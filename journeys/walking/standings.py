@@ -1,6 +1,6 @@
-"""Reading what the steps of a batch may speak of: a statement for the enrollments and one for their payloads.
+"""Reading what the steps of a batch may refer to: one statement for the enrollments and one for their payloads.
 
-Profiles, payloads and events stay texts until it is an enrollment's turn: as objects they take ten times the memory,
+Profiles, payloads and events stay text until it is an enrollment's turn: as objects they take ten times the memory,
 and those of a whole batch could be gigabytes.
 """
 
@@ -24,7 +24,7 @@ from journeys.walking.claims import ClaimedEnrollment
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A claimed enrollment as it stands."""
+    """The current state of a claimed enrollment."""
 
     claimed: ClaimedEnrollment
     workspace_id: str
@@ -42,7 +42,7 @@ class Standing:
     _payload: str = field(repr=False)
 
     def context(self) -> StepContext:
-        """What its steps may speak of, made anew: to be dropped after its walk."""
+        """What its steps may refer to, built by each call; to be dropped after the walk."""
         row = self._row
         return StepContext(
             journey_id=row["journey_id"],
@@ -63,7 +63,7 @@ class Standing:
         )
 
     def arrival(self, course: Course) -> Arrival:
-        """How it comes to its step: ahead of it, or at the end of what it waited for."""
+        """Whether its step is still ahead of it, or how the wait in that step ended."""
         if not self.began:
             return Ahead()
         if self.answer:
@@ -94,7 +94,7 @@ WHERE enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
 
 
 def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
-    """Those of the claimed enrollments that are still the claim's, as they stand now; their customers are locked."""
+    """Those of the claimed enrollments that the claim still holds, as they are now; their customers must be locked."""
     with connection.cursor() as cursor:
         cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
         names = [column.name for column in cursor.description]
@@ -104,7 +104,7 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
 
 
 def _payloads(trigger_ids: set[str]) -> dict[str, str]:
-    """Each payload once, however many enrollments came of its call."""
+    """Each payload once, however many enrollments its call led to."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT id, payload FROM journeys_trigger WHERE id = ANY(%s::text[])", [list(trigger_ids)])
         return dict(cursor.fetchall())
@@ -112,7 +112,7 @@ def _payloads(trigger_ids: set[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _parsed(payload: str) -> dict[str, Any]:
-    """The payload of a call for many is that of the next enrollment, too."""
+    """Cached, because the enrollments of a call for many share its payload."""
     parsed: dict[str, Any] = json.loads(payload)
     return parsed
 
@@ -143,7 +143,7 @@ def _occurrence(row: dict[str, Any]) -> Occurrence | None:
 
 
 def _answer(row: dict[str, Any]) -> Answered | None:
-    """What the webhook of the step at hand came to."""
+    """The result of the current step's webhook; None if it has none."""
     if row["delivery_state"] is None:
         return None
     return Answered(ok=row["delivery_state"] == WebhookDelivery.State.DELIVERED, reason=row["delivery_result"])

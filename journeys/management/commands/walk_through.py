@@ -56,7 +56,7 @@ a wait for an event to last until its time-out.
 
 
 def _instant(text: str) -> datetime:
-    with suppress(ValueError, OverflowError):  # it may also lie before or after all dates in UTC
+    with suppress(ValueError, OverflowError):  # in UTC it may also be out of range
         if moment := parse_datetime(text):
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
@@ -107,7 +107,7 @@ def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    """On lines of their own where there is much of it, like the rest indented. Escapes what would move a terminal."""
+    """On several indented lines if it is long. Escapes the control characters that would affect a terminal."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) > _LONGEST_LINE:
         text = json.dumps(value, ensure_ascii=False, indent=2).replace("\n", f"\n{_INDENT}")
