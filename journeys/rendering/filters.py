@@ -97,7 +97,7 @@ def _join(items: Any, separator: Any = " ") -> str:
 
 @with_context
 def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
-    """The instant in its own offset, or else in UTC, formatted by `form`; what is no instant is returned unchanged.
+    """The instant in its own offset, or else in UTC, formatted by `form`; any other value is returned unchanged.
 
     "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
     """
