@@ -1,4 +1,4 @@
-"""The admin's pages for journeys, the calls that trigger them, their jobs and their enrollments."""
+"""The admin's pages for journeys, their triggers, jobs and enrollments, and the webhook secrets."""
 
 from journeys.admin import dashboard, enrollments, jobs, journeys, panels, triggers, webhook_secrets
 

@@ -1,4 +1,4 @@
-"""The first page: what waits, for how long, and what was decided lately. Every figure is read from a bounded set."""
+"""The first page: the backlog, its age, and what was decided lately. Every figure is read from a bounded set."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ LATEST_TRIGGERS = 10
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of the page, with what it means and where it is listed."""
+    """One number on the page, with what it means and a link to the list behind it."""
 
     title: str
     value: str
@@ -34,7 +34,7 @@ class Figure:
 
 
 def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Adds what this member of staff may see of it (UNFOLD["DASHBOARD_CALLBACK"])."""
+    """Adds the figures that this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"])."""
     now, may = timezone.now(), request.user.has_perm
     figures: list[Figure] = []
     if may("journeys.view_chunk"):
@@ -51,7 +51,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
 
 
 def waiting_work(*, now: datetime) -> Figure:
-    """How many chunks wait, and since when the oldest does."""
+    """How many chunks are waiting, and how long the oldest has waited."""
     oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
     note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
     return Figure("Waiting chunks", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk))
@@ -69,7 +69,7 @@ def failing_work() -> Figure:
 
 
 def due_enrollments(*, now: datetime) -> Figure:
-    """How many enrollments could take their next step now, and since when the first could."""
+    """How many enrollments are due for their next step, and for how long the first has been."""
     due = Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=now)
     first = due.order_by("due_at").values_list("due_at", flat=True).first()
     note = f"the first for {timesince(first, now)}" if first else "nobody waits for the walker"
@@ -90,6 +90,6 @@ def latest_triggers(request: HttpRequest) -> dict[str, Any]:
 
 
 def latest_results() -> SafeString:
-    """What the latest jobs came to; they are a range of the primary key, so never all of them."""
+    """The results of the latest jobs, which are a range of the primary key, so never all jobs."""
     newest = EnrollmentJob.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     return counted_results(count_by_result(EnrollmentJob.objects.filter(pk__gt=newest - LATEST_JOBS)))

@@ -1,4 +1,4 @@
-"""Enrollments: where each customer stands on a journey, what happened there, and what staff may do about it."""
+"""Enrollments: where each customer is in a journey, what has happened there, and what staff may do about it."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -86,7 +86,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ]
 
     def _change(self, request: HttpRequest, object_id: str, permission: str, change: _Change) -> HttpResponse:
-        """Makes the change, notes who made it, and leads back to the page, which says what came of it."""
+        """Makes the change, logs who made it, and redirects to the page, which shows the result."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if not (request.user.has_perm(permission) and self.has_view_permission(request)):

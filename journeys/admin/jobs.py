@@ -56,8 +56,8 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         return str(display_for_value(datetime.fromtimestamp(job.queued_ms / 1000, tz=UTC), "-"))
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """One trigger's jobs run along its own index, however many there are."""
-        of_one = request.GET.get("trigger__id__exact", "").strip()  # the filters' form sends the empty boxes, too
+        """One trigger's jobs are read in the order of their own index, however many there are."""
+        of_one = request.GET.get("trigger__id__exact", "").strip()  # the filter form also sends empty fields
         return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
 
     def search_hint(self, request: HttpRequest) -> str:
@@ -67,5 +67,5 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         parts = parse_job_id(text)
         if parts is not None:
             return Q(**parts._asdict())
-        # The id itself, too: an erased customer's jobs are all that is left of them.
+        # The id itself as well: nothing but jobs is left of an erased customer.
         return Q(customer__in={text, *(customer.pk for customer in customers_known_as(text, request))})

@@ -1,4 +1,4 @@
-"""The form that makes and edits a journey together with the steps of its current revision."""
+"""The form that creates and edits a journey together with the content of its current revision."""
 
 from typing import Any, cast
 
@@ -19,12 +19,12 @@ _JOURNEY_FIELDS = (
     "entry_conditions",
 )
 _REVISION_FIELDS = ("steps", "exit_on")
-# For what was refused at its own field, so that the other fields are checked all the same.
+# Stand in for values that were refused at their own field, so that the other fields are still checked.
 _STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
 
 
 class JourneyForm(forms.ModelForm[Journey]):
-    """Checks with the rules that every journey is saved by; a refusal stands at its field, with the place in it."""
+    """Checks the rules that apply whenever a journey is saved; a refusal is shown at its field and names the place."""
 
     entry_conditions = JsonField(
         named="entryConditions",
@@ -76,13 +76,13 @@ class JourneyForm(forms.ModelForm[Journey]):
                 self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
 
     def changes(self) -> JourneyChanges:
-        """What the form says of the journey; of one that is there, what was edited."""
+        """The values of a new journey; for an existing one, only those that were edited."""
         values = {name: self.cleaned_data[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
         return cast("JourneyChanges", {name: values[name] for name in values.keys() - self._left_alone().keys()})
 
     def _left_alone(self) -> dict[str, Any]:
-        """What nobody edited of a journey that is there, as it is now."""
-        if "key" in self.fields:  # which only a new one is given
+        """The current values that were not edited; none for a new journey."""
+        if "key" in self.fields:  # only for a new journey
             return {}
         return {
             name: self.initial[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS) if name not in self.changed_data

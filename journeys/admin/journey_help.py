@@ -1,4 +1,4 @@
-"""What a member of staff has to know to write the steps and exits of a journey, beside the form that takes them."""
+"""What staff need to know to write the steps and exits of a journey, shown next to the form."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from engage.admin.columns import json_line
 
 @dataclass(frozen=True)
 class StepHelp:
-    """What a type of step does, and steps of this type with all the fields that it may have."""
+    """What a type of step does, with examples that use all the fields it may have."""
 
     type: str
     does: str
@@ -20,7 +20,7 @@ class StepHelp:
         return [json_line({"id": example["id"], "type": self.type, **example}) for example in self.examples]
 
 
-# Together they are a journey.
+# Together, the examples form a journey.
 STEPS = (
     StepHelp(
         "webhook",

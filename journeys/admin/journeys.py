@@ -41,13 +41,13 @@ class JourneyAdmin(RecordAdmin):
         return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Locked where it is to be saved, which is a transaction, so that it is saved as it was checked."""
+        """Locks the journey if it is about to be saved (in a transaction), so that it is saved as it was checked."""
         if request.method == "POST" and connection.in_atomic_block:
             list(Journey.objects.select_for_update(no_key=True).filter(pk=object_id).values_list("pk"))
         return super().get_object(request, object_id, from_field)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A journey is switched off: its triggers, jobs and enrollments would go with it."""
+        """A journey is switched off instead: its triggers, jobs and enrollments would be deleted with it."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the pages of workspaces, customers, journeys and triggers show of journeys, from top to bottom."""
+"""The panels about journeys on the pages of workspaces, customers, journeys and triggers, from top to bottom."""
 
 from customers.models import Customer
 from engage.admin.panels import Panel, show_on

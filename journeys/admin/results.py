@@ -1,4 +1,4 @@
-"""What jobs and enrollments came to, and in which colour that is shown."""
+"""The colours in which the results and states of jobs, enrollments, steps and webhooks are shown."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -46,7 +46,7 @@ DELIVERY_STATE: dict[str, str] = {
 
 
 def counted_results(counted: Iterable[CountedJobs]) -> SafeString:
-    """How many of the jobs came to what, most first, as labels. Without a result they are named by their status."""
+    """The number of jobs per result as labels, largest first. Jobs without a result are labelled by their status."""
     labels = [
         badge(f"{jobs.number:,} {jobs.result or jobs.status}", JOB_RESULT.get(jobs.result) or JOB_STATUS[jobs.status])
         for jobs in sorted(counted, key=attrgetter("number"), reverse=True)

@@ -1,6 +1,6 @@
 """The timeline on an enrollment's page: each step with its reasons, and each webhook with its attempts.
 
-It costs the same four queries for every history; the longest ones show their latest steps only.
+It takes the same four queries for every history; a long one shows only its latest steps.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _ATTEMPT_HEADERS = ["Attempt", "At", "Status", "Took", "Answer", "Error"]
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """An enrollment's history, ready for the template; `earlier` steps are left out."""
+    """An enrollment's history, ready for the template; `earlier` is the number of steps left out."""
 
     standing: str
     table: dict[str, Any]
@@ -35,15 +35,15 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class _Staff:
-    """What the one who looks may see and do."""
+    """What the viewing member of staff may see and do."""
 
-    event: Any  # the column for what a step recorded
+    event: Any  # the column for the event that a step recorded
     sees_requests: bool
     sends_again: bool
 
 
 def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
-    """The history as this member of staff may see it: requests and answers may hold what is known of a customer."""
+    """The history as this member of staff may see it: requests and answers may contain a customer's data."""
     steps = history_page(enrollment, after=enrollment.steps_begun - STEPS_SHOWN - 1, limit=STEPS_SHOWN).steps
     may = request.user.has_perm
     staff = _Staff(
@@ -61,7 +61,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
 
 
 def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> str:
-    """Where the enrollment stands and when it goes on; `delivery` is that of its latest step, where it has one."""
+    """Where the enrollment is and when it goes on, in words; `delivery` is that of its latest step, if it has one."""
     if enrollment.state != Enrollment.State.ACTIVE:
         ended = f"{enrollment.get_state_display()} at {_shown(enrollment.ended_at)}"
         return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."

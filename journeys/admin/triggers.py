@@ -1,4 +1,4 @@
-"""Triggers, and the work of theirs that waits."""
+"""Triggers, and their waiting work."""
 
 from django.contrib import admin
 from django.db.models import Q
@@ -38,16 +38,16 @@ class TriggerAdmin(ReadOnlyAdmin):
         parts = parse_job_id(text)
         if parts is not None:
             return Q(pk__in=EnrollmentJob.objects.filter(**parts._asdict()).values("trigger"))
-        # The id itself, too: of an erased customer it is all that is left.
+        # The id itself as well: it is all that is left of an erased customer.
         known = {text, *(customer.pk for customer in customers_known_as(text, request))}
-        # In the order of the index by customer. The ids first: a condition over both tables would tempt PostgreSQL
-        # to walk the triggers instead.
+        # In the order of the index by customer. The ids are read first: a condition over both tables would tempt
+        # PostgreSQL to scan the triggers instead.
         jobs = EnrollmentJob.objects.filter(customer__in=known).order_by("-customer_id", "-journey_id", "-queued_ms")
         return Q(pk__in=list(jobs.values_list("trigger_id", flat=True)[:_MOST_JOBS]))
 
     @display(description="results")
     def results(self, trigger: Trigger) -> SafeString:
-        """For the page of one trigger only."""
+        """Only for the page of one trigger."""
         return counted_results(count_jobs(trigger))
 
 

@@ -1,4 +1,4 @@
-"""The secrets that sign a workspace's webhooks: shown to who may see them, and rotated."""
+"""The secrets that sign a workspace's webhooks: shown to staff who may see them, and rotated."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _WHAT_FOLLOWS = "A new secret signs from now on. The present one signs as well u
 
 @admin.register(WebhookSecret)
 class WebhookSecretAdmin(RecordAdmin):
-    """Making one for a workspace that has one is how it is rotated."""
+    """Adding a secret for a workspace that has one rotates it."""
 
     list_display = ("id", "workspace", "validity", "created_at", "retires_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
@@ -41,14 +41,14 @@ class WebhookSecretAdmin(RecordAdmin):
 
     @display(description="secret")
     def shown_secret(self, secret: WebhookSecret) -> SafeString:
-        """Behind a click, so that nobody reads it over a shoulder."""
+        """Hidden behind a click, so that nobody reads it over a shoulder."""
         return format_html(
             '<details><summary class="cursor-pointer">Show</summary><code class="engage-copy">{}</code></details>',
             secret.secret,
         )
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        """By a workspace's key finds who may view workspaces: what is found would tell whose key it is."""
+        """Only staff who may view workspaces can search by key: a match would reveal whose key it is."""
         return super().get_search_fields(request) if may_view(Workspace, request=request) else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The answers about enrollments, as the interface spells them."""
+"""Response bodies about enrollments, as the API spells them."""
 
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
@@ -35,7 +35,7 @@ class AttemptData(TypedDict):
 
 
 class WebhookData(TypedDict):
-    """The request of a webhook step, and what became of it."""
+    """The request of a webhook step, and its result."""
 
     webhookId: Annotated[str, "What the receiver sees as `webhook-id`, the same on every attempt."]
     method: str
@@ -58,7 +58,7 @@ class WebhookData(TypedDict):
 
 
 class StepData(TypedDict):
-    """What one step came to."""
+    """One step in an enrollment's history."""
 
     ordinal: Annotated[int, "Its place in the history, from 0; in a loop a step stands there more than once."]
     stepId: str
@@ -77,7 +77,7 @@ class StepData(TypedDict):
 
 
 class EnrollmentData(TypedDict):
-    """One customer's way through one journey."""
+    """One customer's path through one journey."""
 
     enrollmentId: Annotated[ObjectId, "The enrollment's id."]
     journeyId: Annotated[ObjectId, "The journey."]
@@ -97,7 +97,7 @@ class EnrollmentData(TypedDict):
 
 
 class EnrollmentHistoryData(EnrollmentData):
-    """One customer's way through one journey, with a page of its steps."""
+    """One customer's path through one journey, with a page of its steps."""
 
     steps: Annotated[list[StepData], "What the steps came to, in their order."]
     stepsBegun: Annotated[int, "How many steps the whole history has."]
@@ -105,7 +105,7 @@ class EnrollmentHistoryData(EnrollmentData):
 
 
 class TriggeredEnrollmentData(TypedDict):
-    """The enrollment that came of a trigger."""
+    """The enrollment that a trigger led to."""
 
     enrollmentId: Annotated[ObjectId, "The enrollment's id; its own look-up tells its history."]
     state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
@@ -137,7 +137,7 @@ class CustomerTriggerData(TypedDict):
 
 
 class CustomerJourneysData(TypedDict):
-    """A page of what named a customer for journeys."""
+    """A page of the triggers that named a customer for journeys."""
 
     customerId: Annotated[ObjectId, "The customer."]
     triggers: Annotated[list[CustomerTriggerData], "The newest first."]

@@ -23,7 +23,7 @@ _START = Place(queued_ms=2**53, journey_id="")
 
 @dataclass(frozen=True, kw_only=True)
 class TriggeredEnrollment:
-    """The enrollment that came of a job."""
+    """The enrollment that a job led to."""
 
     id: str
     state: str
@@ -36,10 +36,10 @@ class TriggeredEnrollment:
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerTrigger:
-    """A job of the customer with its trigger, and the enrollment where there is one.
+    """A job of the customer with its trigger, and its enrollment if there is one.
 
-    `result`, `reason` and `decided_at` are empty while the job is queued. `event_name` is None where no event
-    triggered it, or where that event was deleted.
+    `result`, `reason` and `decided_at` are empty while the job is queued. `event_name` is None if no event triggered
+    it, or if that event was deleted.
     """
 
     job_id: str
@@ -60,15 +60,15 @@ class CustomerTrigger:
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerTriggersPage:
-    """The newest first; `last` is where it ended, where more follow."""
+    """The newest first; `last` is where the page ended, None if no more follow."""
 
     triggers: Sequence[CustomerTrigger]
     last: Place | None
 
 
-# The index that keeps job ids unique is by customer, journey and millisecond. So each journey of the workspace gives
-# its newest jobs of the customer from there, and the newest of all are among them: however many jobs a customer has,
-# a page costs a look into the index per journey, and queueing jobs needs no index for it.
+# The unique index of job ids is by customer, journey and millisecond. Each journey of the workspace yields its newest
+# jobs of the customer from there, and the newest of all are among them. However many jobs a customer has, a page costs
+# one index lookup per journey, and queueing jobs has no extra index to maintain.
 _PAGE = """
 SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
        event.name AS event_name, job.status, job.result, job.reason, trigger.queued_at, job.decided_at,
@@ -101,7 +101,7 @@ _OF_THE_ENROLLMENT = 13
 def customer_triggers_page(
     *, workspace_id: str, customer_id: str, after: Place | None, limit: int
 ) -> CustomerTriggersPage:
-    """At most `limit` jobs of the customer, in one statement; empty where the workspace has no such customer."""
+    """At most `limit` jobs of the customer, in one statement; empty if the workspace has no such customer."""
     place = after or _START
     parameters: dict[str, str | int] = {
         "workspace_id": workspace_id,

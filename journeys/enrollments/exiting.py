@@ -1,7 +1,7 @@
-"""Ending an enrollment by a call, exactly: no step follows.
+"""Ends an enrollment on request, exactly: no step follows.
 
-Walkers lock the customers' rows first and then read where the enrollments stand. So whoever holds the customer's row
-ends the enrollment between two walks, and the next one does not find it any more.
+Walkers lock the customers' rows first and then read the state of the enrollments. A transaction that holds the
+customer's row therefore ends the enrollment between two walks, and the next walk no longer finds it.
 """
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from journeys.models import Enrollment
 
 
 class EnrollmentAlreadyEnded(Refusal):
-    """The enrollment has ended before, and stays as it is."""
+    """The enrollment had already ended, and stays as it is."""
 
     status = 409
     error = "Enrollment already ended"
@@ -23,9 +23,9 @@ class EnrollmentAlreadyEnded(Refusal):
 
 
 def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> EnrollmentState:
-    """Ends the enrollment with this reason; the enrollment as it then is.
+    """Ends the enrollment with this reason and returns its new state.
 
-    Raises EnrollmentNotFound, EnrollmentAlreadyEnded.
+    Raises EnrollmentNotFound or EnrollmentAlreadyEnded.
     """
     if not is_object_id(enrollment_id):
         raise EnrollmentNotFound(enrollment_id)
@@ -33,7 +33,7 @@ def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> En
         own = Enrollment.objects.filter(workspace_id=workspace_id, id=enrollment_id)
         customer = Customer.objects.filter(workspace_id=workspace_id, id__in=own.values("customer_id"))
         list(customer.select_for_update(no_key=True).values_list("id"))
-        # An enrollment of another workspace has no customer here, and is not found in the end.
+        # An enrollment of another workspace has no customer here to lock, and is not found below.
         standing = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
         if not exit_enrollments([EnrollmentExit(enrollment_id=enrollment_id, reason=reason)]):
             raise _ended(standing.enrollment)

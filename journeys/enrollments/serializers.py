@@ -1,4 +1,4 @@
-"""The calls about enrollments, read into what the domain takes."""
+"""Parses requests about enrollments into what the domain takes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ TRIGGERS, MOST_TRIGGERS = 20, 100
 
 
 class ExitBody(BodySerializer):
-    """Why the enrollment is to end."""
+    """Why the enrollment should end."""
 
     reason = TextField(
         blank_is_absent=True,
@@ -30,13 +30,13 @@ def read_exit(body: Any) -> str:
 
 
 def read_history_query(query: QueryDict) -> tuple[int, int]:
-    """After which ordinal, and how many steps at most. Raises InvalidRequest."""
+    """The ordinal to read after (-1: from the start), and the maximum number of steps. Raises InvalidRequest."""
     cursor = read_cursor(query, int)
     return cursor[0] if cursor else -1, read_limit(query, default=STEPS, at_most=MOST_STEPS)
 
 
 def read_triggers_query(query: QueryDict) -> tuple[Place | None, int]:
-    """After which place, and how many triggers at most. Raises InvalidRequest."""
+    """The place to read after (None: from the start), and the maximum number of triggers. Raises InvalidRequest."""
     limit = read_limit(query, default=TRIGGERS, at_most=MOST_TRIGGERS)
     cursor = read_cursor(query, int, str)
     if cursor is None:

@@ -1,4 +1,4 @@
-"""One enrollment as it stands, and the history of its steps, page by page."""
+"""The state of one enrollment, and the history of its steps, page by page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 
-# Staff may send a webhook again as often as they like.
+# A limit is needed because staff may send a webhook again as often as they like.
 MOST_ATTEMPTS = 20
 
 
@@ -28,7 +28,7 @@ class EnrollmentNotFound(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class EnrollmentState:
-    """An enrollment with its journey, revision and job read; `goes_on_at` is None where nothing is due."""
+    """An enrollment with its journey, revision and job loaded; `goes_on_at` is None if nothing is due."""
 
     enrollment: Enrollment
     goes_on_at: datetime | None
@@ -36,7 +36,7 @@ class EnrollmentState:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedStep:
-    """A step of the history; of a webhook with its delivery and the latest attempts, the first one first."""
+    """A step of the history; a webhook step has its delivery and the latest attempts, oldest first."""
 
     run: StepRun
     delivery: WebhookDelivery | None
@@ -45,14 +45,14 @@ class RecordedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryPage:
-    """Steps in their order; `last` is the ordinal of the last of them where more follow."""
+    """Steps in order; `last` is the ordinal of the last one if more follow, otherwise None."""
 
     steps: Sequence[RecordedStep]
     last: int | None
 
 
 def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentState:
-    """Raises EnrollmentNotFound. What waits for a webhook goes on, as far as is known, when that is tried next."""
+    """Raises EnrollmentNotFound. While it waits for a webhook, `goes_on_at` is when that is next attempted."""
     sending = WebhookDelivery.objects.filter(
         enrollment_id=OuterRef("id"), ordinal=OuterRef("steps_begun") - 1, state=WebhookDelivery.State.WAITING
     )
@@ -96,7 +96,7 @@ def _deliveries(enrollment: Enrollment, ordinals: Sequence[int]) -> dict[int, We
 
 
 def _attempts(deliveries: Sequence[WebhookDelivery]) -> dict[int, list[WebhookAttempt]]:
-    """The latest attempts at each delivery, in their order."""
+    """The latest attempts at each delivery, oldest first."""
     latest_first = Window(RowNumber(), partition_by="delivery_id", order_by=F("number").desc())
     made = WebhookAttempt.objects.filter(delivery__in=[delivery.id for delivery in deliveries])
     found: dict[int, list[WebhookAttempt]] = {}

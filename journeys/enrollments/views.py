@@ -1,4 +1,4 @@
-"""Enrollments, for servers."""
+"""The API's views of enrollments, for servers."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response

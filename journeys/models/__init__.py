@@ -1,4 +1,4 @@
-"""Journeys, the calls that trigger them, the jobs that these make, and the enrollments that come of the jobs."""
+"""Journeys, the triggers that name customers for them, the resulting jobs and enrollments, and their webhooks."""
 
 from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress
 from journeys.models.journeys import Journey, JourneyRevision

@@ -1,4 +1,4 @@
-"""Calls that name customers for a journey, the jobs that these make, and the work that waits."""
+"""Triggers that name customers for a journey, the jobs that these create, and the waiting work."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from journeys.models.journeys import Journey
 
 
 class Trigger(models.Model):
-    """One call (or event) that named customers for a journey. The payload stands here once, not with every job."""
+    """One call (or event) that named customers for a journey. The payload is stored here once, not with every job."""
 
     class Form(models.TextChoices):
         SINGLE = "single"
@@ -32,7 +32,7 @@ class Trigger(models.Model):
     customers = models.PositiveIntegerField(help_text="How many customers it named: its jobs.")
     request_id = models.CharField(max_length=64)
     queued_at = models.DateTimeField()
-    keeps_progress = models.BooleanField(db_default=False, editable=False)  # whether there are TriggerProgress of it
+    keeps_progress = models.BooleanField(db_default=False, editable=False)  # whether it has TriggerProgress rows
 
     class Meta:
         constraints: ClassVar = [
@@ -54,8 +54,8 @@ class Trigger(models.Model):
 class TriggerProgress(models.Model):
     """By how many one statement changed the number of a large trigger's jobs that have this status and result.
 
-    A trigger of the database writes these rows (migrations/0009_large_triggers_keep_progress.py). They are only added:
-    who decides a trigger's jobs beside others would have to wait for them at a common count.
+    A database trigger writes these rows (migrations/0009_large_triggers_keep_progress.py). They are only added: with a
+    shared count, workers that decide the same trigger's jobs concurrently would wait for each other.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -81,12 +81,11 @@ class TriggerProgress(models.Model):
 class EnrollmentJob(models.Model):
     """One customer named by one trigger: decided once, with a result and its reason.
 
-    The job id of the interface is made of `journey`, `customer` and `queued_ms`. There is no foreign key to the
-    customer: a job outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`.
-    Nor is there one to the trigger, which thousands of jobs share. A trigger of the database refuses, once per
-    statement, what these two would refuse, and deletes the jobs of a deleted trigger
-    (migrations/0004_workspaces_do_not_mix.py). Its pages have room for decisions (0007_room_for_decisions.py): what a
-    decision writes must stay out of all indexes.
+    The API's job id consists of `journey`, `customer` and `queued_ms`. There is no foreign key to the customer: a job
+    outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`. Nor is there one to the
+    trigger, which thousands of jobs share. A database trigger refuses, once per statement, what these two keys would
+    refuse, and deletes the jobs of a deleted trigger (migrations/0004_workspaces_do_not_mix.py). The table's pages have
+    room for decisions (0007_room_for_decisions.py): the columns that a decision writes must stay out of all indexes.
     """
 
     class Status(models.TextChoices):
@@ -124,9 +123,9 @@ class EnrollmentJob(models.Model):
         constraints: ClassVar = [
             # The job id; also serves a customer's jobs.
             models.UniqueConstraint(fields=["customer", "journey", "queued_ms"], name="job_id"),
-            # Serves a chunk's jobs, a trigger's counts, and the ids of the answer in their order.
+            # Serves a chunk's jobs, a trigger's counts, and the job ids of an answer, in order.
             models.UniqueConstraint(fields=["trigger", "ordinal"], name="job_in_trigger"),
-            # What an enrollment refers to. Serves the admin's list of one workspace, newest first.
+            # The target of an enrollment's foreign key. Serves the admin's list of one workspace, newest first.
             unique_in_workspace("job_in_workspace"),
         ]
 
@@ -145,10 +144,10 @@ class EnrollmentJob(models.Model):
 
 
 class Chunk(models.Model):
-    """Work that waits: the jobs of one trigger from ordinal `start` to before `stop`. Settling it deletes it.
+    """Waiting work: the jobs of one trigger from ordinal `start` up to, not including, `stop`. Settling it deletes it.
 
-    A worker locks the row while it works. `attempts` and `due_at` are written before the work begins, so that also a
-    worker that dies leaves a trace; they hold the next attempt back for a while.
+    A worker locks the row while it works. `attempts` and `due_at` are written before the work begins, so that even a
+    worker that dies leaves a trace; they delay the next attempt for a while.
     """
 
     class Lane(models.TextChoices):
@@ -174,7 +173,7 @@ class Chunk(models.Model):
             models.UniqueConstraint(fields=["trigger", "start"], name="chunk_in_trigger"),
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
         ]
-        # Serves a worker's claim, lane by lane, and the sweeper's look at who waits too long.
+        # Serves a worker's claim, lane by lane, and the sweeper's search for chunks that have waited too long.
         indexes: ClassVar = [models.Index(fields=["lane", "turn_at"], name="chunk_by_turn")]
 
     def __str__(self) -> str:

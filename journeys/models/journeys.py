@@ -15,9 +15,9 @@ from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 
 class Journey(models.Model):
-    """A way that customers walk, and the rules by which they enter it.
+    """A path that customers walk, and the rules by which they enter it.
 
-    Its steps are in revisions: an edit makes a new one, and who is inside goes on with the one they entered with.
+    Its steps are in revisions: an edit creates a new one, and customers inside go on with the one they entered with.
     """
 
     class TriggerType(models.TextChoices):
@@ -95,7 +95,7 @@ class JourneyRevision(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            # What an enrollment refers to: a revision of its own journey.
+            # The target of an enrollment's foreign key: a revision of its own journey.
             models.UniqueConstraint(fields=["workspace", "journey", "id"], name="revision_in_journey"),
             models.UniqueConstraint(fields=["journey", "number"], name="revision_number"),
             WorkspaceForeignKey(

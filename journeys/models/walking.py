@@ -1,4 +1,4 @@
-"""Customers' ways through journeys, and the history of their steps."""
+"""Customers' paths through journeys, and the history of their steps."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from journeys.models.journeys import Journey, JourneyRevision
 
 
 class Enrollment(models.Model):
-    """One customer's way through one journey."""
+    """One customer's path through one journey."""
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -34,7 +34,7 @@ class Enrollment(models.Model):
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     exit_reason = models.TextField(blank=True)
-    # Where it stands, and when it goes on. Long waits are here, never in the broker.
+    # The current step, and when it goes on. Long waits are stored here, never in the broker.
     step_id = models.CharField(max_length=100, blank=True)
     step_began_at = models.DateTimeField(
         null=True, help_text="When it began the step; unset while the step is ahead, and after the end."
@@ -47,7 +47,7 @@ class Enrollment(models.Model):
         db_default="",
         help_text="Emptied by the event that it waits for.",
     )
-    # The event that last started or moved it, and how many links of events led to that one.
+    # The event that last started or moved it, and how many events led to that one by way of journeys.
     event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     chain = models.PositiveSmallIntegerField(default=0, db_default=0)
     steps_begun = models.PositiveIntegerField(default=0, db_default=0, help_text="How many steps its history has.")
@@ -81,10 +81,10 @@ class Enrollment(models.Model):
             models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),
             # Serves a customer's enrollments, newest first, and erasing a customer.
             models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
-            # Serves the walker's claim. Neither it nor the next one names the state: the planner would take it for a
-            # list of all who are inside, and read that for each customer where it expects nobody.
+            # Serves the walker's claim. Neither it nor the next one names the state: the planner would use it as a
+            # list of all active enrollments, and read that list for each customer if it expects it to be empty.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_by_due"),
-            # Serves the walker's claim of those that were tried before: few, among however many that are due.
+            # Serves the walker's claim of those that were tried before: few, however many are due.
             models.Index(
                 fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_by_due"
             ),

@@ -1,4 +1,4 @@
-"""Webhooks on their way: requests, their attempts, the hosts that they go to, and the secrets that sign them."""
+"""Webhooks: requests, their attempts, the hosts that they go to, and the secrets that sign them."""
 
 from typing import ClassVar
 
@@ -12,10 +12,10 @@ from journeys.models.walking import Enrollment
 
 
 class WebhookDelivery(models.Model):
-    """The request of one webhook step. All its attempts are made under one id.
+    """The request of one webhook step. All its attempts have the same id.
 
-    While it waits, its enrollment stands at the step. Its end (delivered, failed) makes the enrollment due; being
-    dropped is the end where the enrollment ended first.
+    While it waits, its enrollment stays at the step, and its end (delivered, failed) makes the enrollment due; neither
+    applies once staff have had it sent again. It ends as dropped if the enrollment ends first.
     """
 
     class State(models.TextChoices):
@@ -97,7 +97,7 @@ class WebhookAttempt(models.Model):
 class WebhookHost(models.Model):
     """The circuit of one host: failures in a row, and until when nothing is sent to it.
 
-    Each workspace has its own: what fails for one tenant holds up no other.
+    Each workspace has its own, so what fails for one tenant does not hold up another.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
@@ -114,7 +114,7 @@ class WebhookHost(models.Model):
 
 
 class WebhookSecret(models.Model):
-    """What a workspace's webhooks are signed with. After a rotation the former one signs, too, until it retires."""
+    """A secret that signs a workspace's webhooks. After a rotation the previous one also signs, until it retires."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhook_secrets")
     secret = models.CharField(max_length=100, help_text="whsec_ and 32 bytes in base64.")

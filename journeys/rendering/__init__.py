@@ -1,12 +1,12 @@
-"""Templates of journeys: Liquid without files, with limits, and with a note of every variable that had no value.
+"""Templates of journeys: Liquid without files, with limits, and with a record of the variables that had no value.
 
 - The scope is the caller's: plain JSON values under `customer`, `api`, `event`, `journey`, `enrollment` and `now`.
 - Allowed tags: assign, capture, case, comment, decrement, echo, for (break, continue), if, increment, liquid, unless.
-- A value that is absent or null is empty, and its full path is noted once, where it is written, filtered or looped
-  over. It is not noted where it is only tested (`if`, `unless`, `case`), nor before the filters `default` and `size`.
-- A string is written as it is; anything else as compact JSON writes it.
-- Whatever the templates of a step and their values are, rendering them ends within a fraction of a second: as text or
-  as RenderingFailed.
+- A value that is absent or null is empty, and its full path is noted once, when it is written, filtered or looped
+  over. It is not noted if it is only tested (`if`, `unless`, `case`), nor before the filters `default` and `size`.
+- A string is written unchanged; anything else is written as compact JSON.
+- Whatever the templates of a step and their values are, rendering them ends within a fraction of a second, with text
+  or with RenderingFailed.
 """
 
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed

@@ -1,4 +1,4 @@
-"""The state of one rendering: what names stand for, and how much work is left."""
+"""The state of one rendering: what names refer to, and how much work is left."""
 
 from collections.abc import Callable, Mapping
 from typing import TextIO
@@ -19,9 +19,9 @@ MAX_ASSIGNED = 100
 
 
 class Context(RenderContext):
-    """Looks names up in the scope and nowhere else, and stops what works too long or grows too big.
+    """Looks names up in the scope and nowhere else, and stops what works too long or grows too large.
 
-    Loops cost their rounds times the parts of their body; the rendering looks at the time.
+    A loop costs its rounds times the parts of its body; the Rendering enforces the time limit.
     """
 
     __slots__ = ("_rendering", "_sizes", "_work", "loop_weight")
@@ -35,10 +35,10 @@ class Context(RenderContext):
         self._sizes: dict[str, int] = {}
 
     def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
-        """The value that the path leads to; Missing where there is none, or null. `default` is not asked for.
+        """The value that the path leads to; Missing if there is none, or null. `default` is ignored.
 
-        An object has the names that it was given and no others: `size` and `first` are a customer's attributes like
-        any other. Of arrays and strings they are what Liquid says.
+        An object has only its own names: `size` and `first` are a customer's attributes like any other. On arrays and
+        strings they mean what Liquid defines.
         """
         self._rendering.tick()
         try:
@@ -62,7 +62,7 @@ class Context(RenderContext):
         self.locals[key] = val
 
     def get_buffer(self, buf: TextIO | None = None) -> LimitedStringIO:
-        """A buffer for at most MAX_OUTPUT bytes, together with the one around it; line ends stay as they are."""
+        """A buffer for at most MAX_OUTPUT bytes, including the enclosing one's; line endings are kept."""
         used = buf.size if isinstance(buf, LimitedStringIO) else 0
         return LimitedStringIO(MAX_OUTPUT - used, "", "")
 

@@ -43,7 +43,7 @@ class _OutputTag(output.Output):
 
 
 class _EchoTag(echo_tag.EchoTag):
-    node_class = _Output  # type: ignore[assignment]  # an EchoNode differs in how it is printed only
+    node_class = _Output  # type: ignore[assignment]  # an EchoNode differs only in how it is printed
 
 
 class _QuotedOutputTag(output.Output):
@@ -66,8 +66,8 @@ class _For(for_tag.ForNode):
 
 
 def _parts(node: Node) -> int:
-    """How many parts are rendered in one round; a loop inside counts its own."""
-    static: Any = None  # asked for by tags only that load other templates
+    """How many parts are rendered in one round; a nested loop counts its own."""
+    static: Any = None  # needed only by tags that load other templates
     return 1 + sum(1 if isinstance(child, _For) else _parts(child) for child in node.children(static))
 
 
@@ -94,20 +94,20 @@ _TAGS: tuple[type[Tag], ...] = (
 
 
 class TextEnvironment(Environment):
-    """Templates of texts."""
+    """The dialect for texts."""
 
     writing: ClassVar[tuple[type[Tag], ...]] = (_OutputTag, _EchoTag, capture_tag.CaptureTag)
 
-    def setup_tags_and_filters(self, *, extra: bool = False) -> None:  # there are no more than these
+    def setup_tags_and_filters(self, *, extra: bool = False) -> None:  # only these
         for tag in (*_TAGS, *self.writing):
             self.add_tag(tag)
         self.filters.update(FILTERS)
 
 
 class UrlEnvironment(TextEnvironment):
-    """Templates of a URL's path and query: each value that is written is percent-encoded.
+    """The dialect for a URL's path and query: each value that is written is percent-encoded.
 
-    There is no `capture`: what it has captured would be encoded twice.
+    There is no `capture`, because what it captured would be encoded twice.
     """
 
     writing = (_QuotedOutputTag, _QuotedEchoTag)

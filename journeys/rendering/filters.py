@@ -1,4 +1,4 @@
-"""The filters of templates: those of Liquid, on values and to results of a bounded size, and without a clock."""
+"""The filters of templates: those of Liquid, with inputs and results of bounded size, and without a clock."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from journeys.rendering.missing import Missing
 from journeys.rendering.values import MAX_ITEMS, MAX_SIZE, as_text, bounded, leaves
 
 Filter = Callable[..., Any]
-# What Python and the library raise where a value does not suit.
+# What Python and the library raise for an unsuitable value.
 UNSUITABLE = (LiquidError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
 _MAX_DATE_FORMAT = 100
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ _SECONDS_OR_PERCENT = re.compile("%[s%]")
 
 
 def _filter(name: str, apply: Filter, *, left: Callable[[Any], Any], right: Callable[[Any], Any]) -> Filter:
-    """The filter with its value and its arguments made ready, and its result bounded."""
+    """Wraps a filter: prepares its value and arguments, and bounds its result."""
 
     def filtered(value: Any, *arguments: Any, **options: Any) -> Any:
         try:
@@ -49,7 +49,7 @@ def _number_or_text(value: Any) -> Any:
 
 
 def _used(value: Any) -> Any:
-    """The value, null where it is missing, which is noted."""
+    """The value; None if it is missing, which is noted."""
     if not isinstance(value, Missing):
         return value
     value.note()
@@ -64,7 +64,7 @@ def _array(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An argument that is compared or looked up, once per item: nothing large."""
+    """An argument that is compared or looked up once per item, so it must not be large."""
     if isinstance(value, list | tuple | dict | range):
         raise TypeError
     return _used(value)
@@ -97,7 +97,7 @@ def _join(items: Any, separator: Any = " ") -> str:
 
 @with_context
 def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
-    """The instant in UTC, or in its own offset, as `form` has it; what is no instant stays as it is.
+    """The instant in its own offset, or else in UTC, formatted by `form`; any other value is returned unchanged.
 
     "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
     """

@@ -1,4 +1,4 @@
-"""The rendering of one step: its scope, its time, and the variables that had no value."""
+"""The rendering of one step: its scope, its time limit, and the variables that had no value."""
 
 from collections.abc import Callable, ItemsView, Mapping
 from functools import cached_property
@@ -19,8 +19,8 @@ _LONGEST_NAME = 200
 class Rendering:
     """The scope that the templates of one step are rendered with, and the names that had no value in it.
 
-    The scope is made when the first template asks for it. All the templates of the step have 100 ms on the processor
-    together: what single parts of them cost cannot be told beforehand (to compare two large values, say).
+    The scope is created when the first template asks for it. All templates of the step share 100 ms of CPU time,
+    because the cost of a single part cannot be known in advance (of comparing two large values, for example).
     """
 
     def __init__(self, make_scope: Callable[[], Mapping[str, object]]) -> None:
@@ -34,12 +34,12 @@ class Rendering:
         return self._make_scope()
 
     def note(self, name: str) -> None:
-        """Notes a name without a value: the first MAX_NOTED of them, and of each what can be stored."""
+        """Notes a name without a value, shortened and made storable; only the first MAX_NOTED are kept."""
         if len(self._missing) < MAX_NOTED:
             self._missing[storable(name[:_LONGEST_NAME])] = None
 
     def tick(self) -> None:
-        """To be called for each part of the work: looks at the clock now and then. Raises RenderingFailed."""
+        """Must be called for each part of the work; checks the clock now and then. Raises RenderingFailed."""
         self._ticks += 1
         if self._ticks % _LOOKED_AT_EVERY:
             return
@@ -50,7 +50,7 @@ class Rendering:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The noted names, each once, in the order in which they were met."""
+        """The noted names, each once, in the order in which they were first used."""
         return tuple(self._missing)
 
 
@@ -71,6 +71,6 @@ class Missing(Undefined):
         return ""
 
     def items(self) -> ItemsView[Any, object]:
-        """What a loop goes over."""
+        """What a loop iterates over."""
         self.note()
         return super().items()

@@ -1,4 +1,4 @@
-"""Ranges such as (1..5): cheap to make, and endless to go through where nobody looks at their length."""
+"""Bounds ranges such as (1..5), which are cheap to create and could take forever to iterate over."""
 
 from liquid import RenderContext
 from liquid.builtin.expressions.primitive import RangeLiteral
@@ -10,7 +10,7 @@ from journeys.rendering.values import MAX_ITEMS
 
 
 class _NearEnd(Expression):
-    """The end of a range, refused where it is too far from the start."""
+    """The end of a range, refused if it is too far from the start."""
 
     __slots__ = ("start", "stop")
 
@@ -29,12 +29,12 @@ class _NearEnd(Expression):
 
 
 def bound_range(literal: RangeLiteral) -> None:
-    """Has the range look at its length whenever it is made."""
+    """Makes the range check its length whenever it is evaluated."""
     literal.stop = _NearEnd(literal.start, literal.stop)
 
 
 def _whole(value: object) -> int:
-    """What a range takes the value for: 0 where it is no whole number."""
+    """The number that a range takes the value for: 0 if it is not a whole number."""
     try:
         return to_int(value)
     except (ValueError, TypeError):

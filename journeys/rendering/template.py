@@ -1,4 +1,4 @@
-"""Parsing a template once, and rendering it any number of times."""
+"""Parses a template once, to be rendered any number of times."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -58,12 +58,12 @@ class Template:
 
 
 def is_template(text: str) -> bool:
-    """Whether a text is to be rendered; any other one is written as it is."""
+    """Whether a text must be rendered; any other is written unchanged."""
     return "{{" in text or "{%" in text
 
 
 def parse_template(text: str) -> Template:
-    """A text's template. Raises InvalidTemplate."""
+    """A template of a text. Raises InvalidTemplate."""
     return _parse(text, _TEXT)
 
 
@@ -88,7 +88,7 @@ def _parse(text: str, environment: Environment) -> Template:
 
 
 def _check_delimiters(text: str) -> None:
-    """Refuses what the library would take seconds to refuse: what is never closed, is long, or holds many blanks."""
+    """Refuses empty tags, raw and doc, and what the library takes seconds over: unclosed or long tags, long blanks."""
     position = 0
     while opening := _OPENING.search(text, position):
         closing = "}}" if opening.group() == "{{" else "%}"
@@ -108,8 +108,8 @@ def _check_delimiters(text: str) -> None:
 
 
 def _expressions(nodes: Sequence[Node]) -> Iterator[Expression]:
-    """All expressions in the nodes, with those inside of them."""
-    static: Any = None  # asked for by tags only that load other templates
+    """All expressions in the nodes, including nested ones."""
+    static: Any = None  # needed only by tags that load other templates
     for node in nodes:
         pending = list(node.expressions())
         while pending:

@@ -1,4 +1,4 @@
-"""How values are written into a text, and how big they may become on the way."""
+"""How values are written into a text, and how large they may grow on the way."""
 
 import json
 import math
@@ -12,7 +12,7 @@ _GREATEST_BITS = 1024
 
 
 def as_text(value: object) -> str:
-    """The value as it is written: a string as it is, nothing for null, all else as compact JSON has it."""
+    """The value as text: a string unchanged, nothing for null, a range as `1..5`, anything else as compact JSON."""
     match value:
         case str():
             return value
@@ -30,12 +30,12 @@ def as_text(value: object) -> str:
 
 
 def _odd(value: object) -> str | None:
-    """What is no JSON, such as the loop's own variables: its text, or null."""
+    """The text of what JSON cannot represent, such as the loop's own variables; None if it is empty."""
     return str(value) or None
 
 
 def bounded(value: Any) -> Any:
-    """The value, if it is small enough to go on with. Raises RenderingFailed."""
+    """Returns the value. Raises RenderingFailed if it is too large."""
     match value:
         case str():
             if len(value) > MAX_SIZE:
@@ -54,7 +54,7 @@ def bounded(value: Any) -> Any:
 
 
 def _require_light(items: Any) -> None:
-    """An array may hold the same large value many times: small in memory, and huge when it is written."""
+    """An array may hold the same large value many times: small in memory, but huge when written."""
     weight, pending = 0, list(items)
     while pending:
         item = pending.pop()
@@ -69,7 +69,7 @@ def _require_light(items: Any) -> None:
 
 
 def leaves(value: Any, *, at_most: int) -> int:
-    """How many items an array holds with those of the arrays in it; stops to count a little after `at_most`."""
+    """How many items an array holds, including those of nested arrays; stops counting just after `at_most`."""
     count, pending = 0, [value]
     while pending and count <= at_most:
         for item in pending.pop():

@@ -13,7 +13,7 @@ _LONGEST_ORIGIN = 255
 
 @dataclass(frozen=True, kw_only=True)
 class SeedApiKey:
-    """`rate_limit` None: as it is, or the default."""
+    """`rate_limit` None keeps the stored one; a new key gets the default."""
 
     name: str
     rate_limit: str | None
@@ -21,7 +21,7 @@ class SeedApiKey:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedApp:
-    """`allowed_origins` None: as they are, or every origin."""
+    """`allowed_origins` None keeps the stored ones; a new app allows every origin."""
 
     name: str
     allowed_origins: list[str] | None
@@ -65,9 +65,9 @@ def _origin(part: Part) -> str:
 
 
 def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bool) -> dict[str, str | None]:
-    """Makes the keys that are missing and sets the limits of the others; `renew` makes all of them anew.
+    """Creates missing keys and sets the limits of the others; `renew` issues new secrets for all of them.
 
-    Returns each key's secret by its name: it is known only where the key was made now, else None.
+    Returns each key's secret by its name; None unless the secret was created now.
     """
     stored = {row.name: row for row in ApiKey.objects.select_for_update(no_key=True).filter(workspace=workspace)}
     secrets: dict[str, str | None] = {}
@@ -91,7 +91,7 @@ def _renew(row: ApiKey) -> str:
 
 
 def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str]:
-    """Makes the apps that are missing and sets the origins of the others. Returns each app's id by its name."""
+    """Creates missing apps and sets the origins of the others. Returns each app's id by its name."""
     stored = {row.name: row for row in App.objects.select_for_update(no_key=True).filter(workspace=workspace)}
     for app in apps:
         row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))

@@ -1,4 +1,4 @@
-"""Many customers at once, to try the service with: `user-0`, `user-1`, …"""
+"""Creates many customers at once, for trying the service out: `user-0`, `user-1`, …"""
 
 from django.db import connection
 
@@ -15,9 +15,9 @@ _COPY = "COPY customers_customer (id, workspace_id, external_id, attributes) FRO
 
 
 def seed_crowd(*, workspace: Workspace, size: int) -> int:
-    """Makes those of the workspace's customers `user-0` to `user-<size - 1>` that are missing; returns how many.
+    """Creates those of the workspace's customers `user-0` to `user-<size - 1>` that are missing; returns how many.
 
-    Raises IntegrityError where another program makes one of them at the same moment.
+    Raises IntegrityError if another program creates one of them at the same moment.
     """
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, [size, workspace.id])
@@ -26,6 +26,6 @@ def seed_crowd(*, workspace: Workspace, size: int) -> int:
             for number in missing:
                 copy.write_row((new_object_id(), workspace.id, f"user-{number}", "{}"))
         if missing:
-            # Until autovacuum comes by, queries would be planned as for the few customers of before.
+            # Until autovacuum runs, queries would be planned for the few customers that there were before.
             cursor.execute("ANALYZE customers_customer")
     return len(missing)

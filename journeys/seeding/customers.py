@@ -1,4 +1,4 @@
-"""The `customers` of a seed file: found by the identifier that they go by, made where they are missing."""
+"""The `customers` of a seed file: looked up by their first identifier, and created if missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from engage.models import Workspace
 from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
-# In the order of SPELLINGS. = ANY has one parameter for all the values; IN one for each, and PostgreSQL takes 65,535.
+# In the order of SPELLINGS. = ANY takes one parameter for all values; IN takes one each, and PostgreSQL allows 65,535.
 _HAVING_ANY = """
     SELECT * FROM customers_customer
     WHERE workspace_id = %s
@@ -33,9 +33,9 @@ _RELEASE = """
 
 @dataclass(frozen=True, kw_only=True)
 class SeedCustomer:
-    """A customer as described at `place`. It goes by `column`, its first, whose value as written is `name`.
+    """A customer as described at `place`, identified by `column`, its first identifier, whose written value is `name`.
 
-    `identifiers` holds column to stored form, None where it shall have none; of `attributes` None takes one away.
+    `identifiers` maps columns to stored forms, None to clear one; None in `attributes` deletes one.
     """
 
     place: str
@@ -90,9 +90,9 @@ def _attributes(part: Part) -> dict[str, Any]:
 
 
 def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], now: datetime) -> dict[str, str]:
-    """Makes the customers that are missing and changes those that differ; returns each one's id by its name.
+    """Creates missing customers and updates those that differ; returns each one's id by its name.
 
-    Attributes are set one by one, and others kept. Raises InvalidSeed where two would share an identifier.
+    Attributes are set one by one, and others are kept. Raises InvalidSeed if two would share an identifier.
     """
     stored = _lock_all_who_share(workspace, customers)
     owners = {column: {getattr(one, column): one for one in stored} for column in SPELLINGS}
@@ -114,13 +114,13 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
 
 
 def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer]) -> list[Customer]:
-    """Who has any of the identifiers, locked in the order in which everybody locks customers."""
+    """Locks all customers with any of these identifiers, in the order in which customers are locked everywhere."""
     mentioned = [[value for one in customers if (value := one.identifiers.get(column))] for column in SPELLINGS]
     return list(Customer.objects.raw(_HAVING_ANY, [workspace.id, *mentioned]))
 
 
 def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:
-    """Whether the customer became different, or is new."""
+    """Applies the description to the customer, unsaved; returns whether that changed it."""
     attributes = {name: value for name, value in customer.attributes.items() if name not in described.attributes}
     attributes |= {name: value for name, value in described.attributes.items() if value is not None}
     try:
@@ -141,7 +141,7 @@ def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:
 def _refuse_shared_identifiers(
     customers: Sequence[SeedCustomer], targets: Sequence[Customer], stored: Sequence[Customer]
 ) -> None:
-    """Looks at how things will stand: an identifier may go from one customer of the file to another."""
+    """Checks the final state, because an identifier may move from one customer of the file to another."""
     described = {target.id for target in targets}
     holders = {
         (column, value): "another customer of the workspace"
@@ -159,7 +159,7 @@ def _refuse_shared_identifiers(
 
 
 def _release_identifiers(owners: Mapping[str, Mapping[str, Customer]]) -> None:
-    """Empties those who give up an identifier, which another may be about to get; they are written whole after this."""
+    """Clears customers that give up an identifier, which another may be about to get; the caller then rewrites them."""
     leaving = {
         owner.id
         for column, owner_of in owners.items()

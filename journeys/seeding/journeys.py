@@ -10,7 +10,7 @@ from engage.models import Workspace
 from journeys.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
 from journeys.seeding.reading import InvalidSeed, refuse_twins
 
-# Types only: what the values may be is checked where journeys are made.
+# Types only: the values are checked when journeys are saved.
 _READERS: Mapping[str, Callable[[Part], object]] = {
     "name": Part.text,
     "trigger_type": Part.text,
@@ -51,7 +51,7 @@ def _changes(fields: Mapping[str, Part]) -> JourneyChanges:
 
 
 def seed_journeys(*, workspace: Workspace, journeys: Sequence[SeedJourney], now: datetime) -> dict[str, str]:
-    """Makes or changes the journeys one by one, as staff would; returns each one's id by its key.
+    """Creates or updates the journeys one by one, as staff would; returns each one's id by its key.
 
     Raises InvalidSeed.
     """

@@ -1,4 +1,4 @@
-"""What the readers of every part of a seed file have in common: how they refuse, and texts that fit their column."""
+"""What the parsers of all parts of a seed file share: how they refuse, and texts that fit their column."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ class InvalidSeed(Refusal):
 
 
 def text_for(part: Part, model: type[Model], column: str) -> str:
-    """A string that is not blank and that the model's field of this name takes."""
+    """A non-blank string that the model's field of this name accepts. Raises InvalidSeed."""
     text = part.text()
     try:
         model._meta.get_field(column).run_validators(text)  # type: ignore[union-attr]
@@ -27,7 +27,7 @@ def text_for(part: Part, model: type[Model], column: str) -> str:
 
 
 def refuse_twins(parts: Iterable[Part]) -> None:
-    """Refuses the second of two strings that are the same: it would overwrite what the first one names."""
+    """Refuses the second of two equal strings: it would overwrite what the first one names."""
     places: dict[str, str] = {}
     for part in parts:
         text = part.text()

@@ -1,10 +1,10 @@
-"""A workspace from a description: what is missing is made, what differs is changed, all of it or nothing.
+"""Seeds a workspace from a description: creates what is missing and updates what differs, all or nothing.
 
-1. Everything that can be seen to be wrong in the description alone is refused before the database is touched.
-2. `key` and `name` identify, and of a customer the external id, else the first identifier: so the same description
-   again makes nothing twice. What it does not name is left alone.
-3. One transaction holds it all, and a lock on the workspace keeps two seedings of it apart. It is a lock that lets
-   everybody else go on (FOR NO KEY UPDATE): a stronger one would hold up whoever makes a customer meanwhile.
+1. Errors that are visible in the description alone are refused before the database is touched.
+2. Rows are identified by `key` or `name`, and customers by their external id, else their first identifier, so the same
+   description again creates nothing twice. What it does not name is left alone.
+3. Everything runs in one transaction, and a lock on the workspace keeps two seedings of it apart. It is FOR NO KEY
+   UPDATE, so that other work goes on: a stronger lock would block the creation of customers meanwhile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class SeedingDisturbed(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Seed:
-    """A description that was read. `name` None: as it is, or the key."""
+    """A parsed description. `name` None keeps the stored name; a new workspace gets the key."""
 
     key: str
     name: str | None
@@ -48,7 +48,7 @@ class Seed:
 
 @dataclass(frozen=True, kw_only=True)
 class SeededWorkspace:
-    """The ids of what was described, by name or key; of the API keys the secrets, None where one was there before."""
+    """The ids of what was described, by name or key; for API keys the new secrets, None if the secret was kept."""
 
     workspace: Workspace
     api_keys: Mapping[str, str | None]
@@ -85,7 +85,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
 
 
 def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
-    """Carries the description out, and makes the customers `user-0` to `user-<crowd_size - 1>`.
+    """Applies the description, and creates the customers `user-0` to `user-<crowd_size - 1>`.
 
     Raises InvalidSeed or SeedingDisturbed; then nothing is written.
     """
@@ -118,7 +118,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
 
 
 def _locked_workspace(seed: Seed) -> Workspace:
-    """The workspace, made or changed, and locked until the transaction ends."""
+    """The workspace, created or updated, and locked until the transaction ends."""
     locked = Workspace.objects.select_for_update(no_key=True)
     workspace, _ = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
     if seed.name not in {None, workspace.name}:

@@ -1,4 +1,4 @@
-"""The `segments` of a seed file, and who is in them."""
+"""The `segments` of a seed file, and their members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _PUT_IN = """
 
 @dataclass(frozen=True, kw_only=True)
 class SeedSegment:
-    """`changes` holds the columns that are named; `members` names customers, None: they stay as they are."""
+    """`changes` holds the columns that are given; `members` names customers, None keeps the stored members."""
 
     key: str
     changes: Mapping[str, Any]
@@ -70,10 +70,10 @@ def _conditions(part: Part) -> object:
 def seed_segments(
     *, workspace: Workspace, segments: Sequence[SeedSegment], customers: Mapping[str, str], now: datetime
 ) -> dict[str, str]:
-    """Makes the segments that are missing, changes those that differ; returns each one's id by its key.
+    """Creates missing segments and updates those that differ; returns each one's id by its key.
 
-    Where members are given, they and nobody else are put into the segment. `customers` are the ids of the file's
-    customers by their names; other names are external ids. Raises InvalidSeed for a name that is nobody's.
+    If members are given, they replace the segment's members. `customers` maps the names of the file's customers to
+    their ids; other names are external ids. Raises InvalidSeed for a name that no customer has.
     """
     keys = [segment.key for segment in segments]
     locked = Segment.objects.select_for_update(no_key=True).filter(workspace=workspace, key__in=keys)

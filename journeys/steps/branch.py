@@ -1,7 +1,7 @@
-"""`branch`: the first case that holds decides where the customer goes on.
+"""`branch`: the first case that holds decides which step comes next.
 
-`{"id": "which", "type": "branch", "cases": [{"if": {…}, "next": "vip"}], "else": "others"}`; without `else` the step's
-`next`.
+`{"id": "which", "type": "branch", "cases": [{"if": {…}, "next": "vip"}], "else": "others"}`; without `else`, the step's
+`next` applies.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Branch:
-    """Goes to the first case that holds, else to `next`."""
+    """Goes to the target of the first case that holds, otherwise to `next`."""
 
     type: ClassVar = "branch"
     paces_loops: ClassVar = False
@@ -53,7 +53,7 @@ class Branch:
 
 
 def parse_branch(step: WrittenStep) -> Branch:
-    """The branch as written. Raises InvalidSteps."""
+    """Parses a `branch` step. Raises InvalidSteps."""
     fields = step.fields(required=["cases"], optional=["else"])
     parts = fields["cases"].items(at_most=MAX_CASES)
     if not parts:

@@ -21,9 +21,9 @@ class Occurrence:
 
 @dataclass(kw_only=True)
 class StepContext:
-    """One enrollment at one moment. A step that writes attributes replaces `customer`: later steps see what it wrote.
+    """One enrollment at one moment. A step that writes attributes replaces `customer`, so later steps see them.
 
-    `now` is aware and in UTC. `chain` counts the links of events that led here; an API call is 0 links away.
+    `now` is aware and in UTC. `chain` counts the events by which journeys led here; it is 0 for an API call.
     """
 
     journey_id: str
@@ -36,7 +36,7 @@ class StepContext:
     now: datetime
 
     def facts(self) -> Facts:
-        """What conditions may speak of."""
+        """What conditions may refer to."""
         if self.event is None:
             return Facts(customer=self.customer, payload=self.payload)
         return Facts(
@@ -47,7 +47,7 @@ class StepContext:
         )
 
     def rendering(self) -> Rendering:
-        """For the templates of one step, with what it finds at the moment."""
+        """A rendering for the templates of one step, with the values of this moment."""
         return Rendering(self._scope)
 
     def _scope(self) -> dict[str, object]:
@@ -63,6 +63,6 @@ class StepContext:
 
 
 def _identifiers(customer: CustomerFacts) -> dict[str, str]:
-    """Those that are set, by all of their spellings: each comes before the attribute of its name."""
+    """The identifiers that are set, under all their spellings. They take precedence over attributes of that name."""
     known = {spelling: getattr(customer, column) for spelling, column in IDENTIFIER_COLUMNS.items()}
     return {spelling: value for spelling, value in known.items() if value is not None}

@@ -1,7 +1,7 @@
-"""Walking the steps of a journey: the one engine for real enrollments, for dry runs and for rehearsals.
+"""Walks the steps of a journey: the one engine for real enrollments, dry runs and rehearsals.
 
-Pure: the context's time is the only clock, and what is to be written, recorded or sent comes back as a value. An
-exception out of a step's code is not caught here: it concerns one enrollment, which only the caller knows.
+It does no I/O: steps take the time from the context, and what must be written, recorded or sent is returned as values.
+An exception from a step's code is not caught here: it concerns one enrollment, which only the caller knows.
 """
 
 from collections.abc import Mapping
@@ -14,33 +14,33 @@ from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
 
 MAX_STEPS_IN_ONE_GO = 100
-SECONDS_IN_ONE_GO = 1.0  # on the processor
+SECONDS_IN_ONE_GO = 1.0  # of CPU time
 _COMPLETED = "The last step is done."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """The steps of one revision, by id and in their order, and what ends an enrollment in between."""
+    """The steps of one revision, by id and in order, and the rules that end an enrollment early."""
 
     steps: Mapping[str, Step]
     exit_rules: ExitRules = field(default_factory=ExitRules)
 
     @property
     def first(self) -> str | None:
-        """The id of the step that an enrollment begins with; None where there are no steps."""
+        """The id of the step that an enrollment begins with; None if there are no steps."""
         return next(iter(self.steps), None)
 
 
 def parse_course(steps: object, exit_on: object) -> Course:
-    """The course as written. Raises InvalidSteps and InvalidExitRules."""
+    """Parses the steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
     return Course(steps={step.id: step for step in parse_steps(steps)}, exit_rules=parse_exit_rules(exit_on))
 
 
 def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival) -> Walk:
-    """Goes on from this step until a stop, at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
+    """Walks from this step until a stop, for at most MAX_STEPS_IN_ONE_GO steps or SECONDS_IN_ONE_GO.
 
-    Before every step that has not begun the exit conditions are looked at. Writes to `context.customer` what the steps
-    write. Raises ValueError where the arrival fits no such step.
+    Checks the exit conditions before each step that has not begun. Updates `context.customer` with what the steps
+    write. Raises ValueError if the arrival does not fit the step.
     """
     step_records: list[StepRecord] = []
     until = thread_time() + SECONDS_IN_ONE_GO
@@ -61,7 +61,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
 
 
 def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:
-    """The step's result; Ended where an exit condition holds before it."""
+    """The step's result, or Ended if an exit condition holds before it begins."""
     if isinstance(arrival, Ahead):
         reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
         return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(context)
@@ -71,7 +71,7 @@ def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) ->
 
 
 def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
-    """The end, where the step tracked an event that ends the enrollment itself."""
+    """The end, if the step tracked an event that ends its own enrollment."""
     tracked = result.step_record.tracked
     if tracked is None or not tracked.reacts:
         return None

@@ -1,4 +1,4 @@
-"""A journey's steps, from the JSON in which they are written and stored to values that can be walked.
+"""Parses a journey's steps from the JSON in which they are stored into values that can be walked.
 
 A step goes on to the one after it, or to the one that its `next` names; `"next": null` ends the journey, as does the
 last step. A journey without steps completes at once.
@@ -22,7 +22,7 @@ from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
-# Those that may stop a walk, and are resumed; all others are over when they have begun.
+# Steps that may stop a walk and are resumed later. All others end as soon as they begin.
 ResumableStep = Webhook | Delay | WaitForEvent
 Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
 _PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
@@ -39,7 +39,7 @@ STEP_TYPES = tuple(_PARSERS)
 
 
 def parse_steps(value: object) -> tuple[Step, ...]:
-    """The steps in their order. Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`."""
+    """The steps in order. Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`."""
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     ids = _ids(parts)
     steps = tuple(
@@ -72,14 +72,14 @@ def _parse(step: WrittenStep) -> Step:
 
 
 def _refuse_loops_without_a_wait(parts: list[Part], steps: tuple[Step, ...]) -> None:
-    """A customer would run in such a loop for ever, and keep a worker busy."""
+    """Refuses loops in which a customer would run forever and keep a worker busy."""
     restless = {step.id: step for step in steps if not step.paces_loops}
     try:
         TopologicalSorter(
             {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}
         ).prepare()
     except CycleError as error:
-        loop = error.args[1][:0:-1]  # it comes backwards, its first step also as its last
+        loop = error.args[1][:0:-1]  # reversed, and its first step is repeated as its last
         first = next(index for index, step in enumerate(steps) if step.id in loop)
         turn = loop.index(steps[first].id)
         way = [*loop[turn:], *loop[:turn], steps[first].id]

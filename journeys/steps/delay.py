@@ -1,4 +1,4 @@
-"""`delay`: the customer waits, for a time, until a time of day, or to a moment that a template gives.
+"""`delay`: the customer waits for a duration, until a time of day, or until an instant, which may be templated.
 
 `{"id": "wait", "type": "delay", "for": "P1D"}`, `{…, "until": "09:00", "timezone": "Europe/Berlin"}`,
 `{…, "at": "{{ api.payload.departs_at }}"}`.
@@ -25,7 +25,7 @@ _LONGEST_TEXT = 100
 
 @dataclass(frozen=True, kw_only=True)
 class FixedTime:
-    """`for`: as long as it says."""
+    """`for`: a fixed duration."""
 
     duration: timedelta
 
@@ -39,7 +39,7 @@ class FixedTime:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeOfDay:
-    """`until`: the next time that clocks show this."""
+    """`until`: the next time that the zone's clocks show this time."""
 
     paces_loops: ClassVar = True
 
@@ -52,14 +52,14 @@ class TimeOfDay:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """`at`: the moment that the text gives, which may be past."""
+    """`at`: the instant that the text renders to, which may be past."""
 
     paces_loops: ClassVar = False
 
     text: str | TemplatedText
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
-        """Raises StepFailed where the text gives no moment, or one in more than ten years."""
+        """Raises StepFailed if the text renders to no instant, or to one more than ten years ahead."""
         text = render_text(self.text, rendering).strip()
         moment = parse_instant(text)
         if moment is None:
@@ -72,7 +72,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Delay:
-    """Waits as `length` has it, then goes on to `next` (None: the end). What is past already does not wait."""
+    """Waits as long as `length` says, then goes on to `next` (None: the end). Does not wait for a time that is past."""
 
     type: ClassVar = "delay"
 
@@ -82,7 +82,7 @@ class Delay:
 
     @property
     def paces_loops(self) -> bool:
-        """Whether a loop through it goes slowly enough to be let be."""
+        """Whether a loop through it is slow enough to be allowed."""
         return self.length.paces_loops
 
     @property
@@ -114,7 +114,7 @@ class Delay:
 
 
 def parse_delay(step: WrittenStep) -> Delay:
-    """The delay as written. Raises InvalidSteps."""
+    """Parses a `delay` step. Raises InvalidSteps."""
     fields = step.fields(optional=["for", "until", "timezone", "at"])
     if len(fields.keys() & {"for", "until", "at"}) != 1:
         step.part.refuse("must hold one of for, until and at.")
@@ -146,7 +146,7 @@ def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:
 
 
 def read_duration(part: Part) -> timedelta:
-    """The ISO 8601 duration that stands here."""
+    """The ISO 8601 duration in this part. Refuses anything else."""
     try:
         return parse_duration(part.text(at_most=_LONGEST_TEXT))
     except InvalidDuration as invalid:

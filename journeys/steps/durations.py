@@ -13,13 +13,13 @@ _WITH_YEARS_OR_MONTHS = re.compile(r"P[^T]*[YM]")
 
 
 class InvalidDuration(ValueError):
-    """Why a text is no duration: a sentence that goes on after the name of its place."""
+    """Why a text is not a duration; the message continues a sentence that begins with the place."""
 
 
 def parse_duration(text: str) -> timedelta:
     """The duration, of at most ten years. Raises InvalidDuration.
 
-    Years and months are refused: how long they are depends on when they begin.
+    Years and months are refused, because their length depends on when they begin.
     """
     if text.startswith("-"):
         raise InvalidDuration("must not be negative.")

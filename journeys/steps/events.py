@@ -1,4 +1,4 @@
-"""Which events are meant: a name, and a condition over the event."""
+"""Patterns that match events: a name, and optionally a condition on the event."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from customers.conditions import Condition, CustomerFacts, Facts, InvalidConditi
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.documents import Part
 
-_NOBODY = CustomerFacts(id="")  # such a condition cannot ask for the customer
+_NOBODY = CustomerFacts(id="")  # these conditions cannot refer to the customer
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventPattern:
-    """Events of this name; where there is a condition, those that meet it."""
+    """Events of this name that meet the condition, if there is one."""
 
     name: str
     where: Condition | None = None
 
     def matches(self, *, name: str, properties: Mapping[str, Any]) -> bool:
-        """Whether this event is meant."""
+        """Whether the event matches."""
         if name != self.name:
             return False
         return self.where is None or evaluate(
@@ -37,7 +37,7 @@ def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
 
 
 def read_condition(part: Part, *, roots: Collection[Root]) -> Condition:
-    """The condition that stands here; refused as its place is, by the document's own refusal."""
+    """The condition in this part. Refuses an invalid one with the document's own refusal."""
     try:
         return parse_condition(part.value, roots=roots, place=part.place)
     except InvalidCondition as invalid:

@@ -30,5 +30,5 @@ class Exit:
 
 
 def parse_exit(step: WrittenStep) -> Exit:
-    """The exit as written. Raises InvalidSteps."""
+    """Parses an `exit` step. Raises InvalidSteps."""
     return Exit(id=step.id, reason=step.fields(required=["reason"])["reason"].text(at_most=LONGEST_REASON))

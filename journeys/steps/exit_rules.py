@@ -1,7 +1,7 @@
-"""`exitOn` of a journey: what ends an enrollment wherever it stands.
+"""`exitOn` of a journey: what ends an enrollment, whichever step it is at.
 
-`[{"event": "bought", "where": {…}}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]`: an event as soon
-as it is recorded; a condition when it holds before a step.
+`[{"event": "bought", "where": {…}}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]`: an event ends it
+as soon as it is recorded, a condition if it holds before a step.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ MAX_RULES = 20
 
 
 class InvalidExitRules(Refusal):
-    """The exit conditions are none; the message names the place: `exitOn[1].where.op is …`."""
+    """The exit conditions are invalid; the message names the place: `exitOn[1].where.op is …`."""
 
     error = "Invalid exit conditions"
     code = "invalid_exit_conditions"
@@ -33,17 +33,17 @@ class ExitRules:
 
     @cached_property
     def event_names(self) -> tuple[str, ...]:
-        """The names of the events that may end it, each once and sorted."""
+        """The distinct names of the events that may end it, sorted."""
         return tuple(sorted({pattern.name for pattern in self.events}))
 
     def matching(self, *, name: str, properties: Mapping[str, Any]) -> str | None:
-        """Why this event ends it; None where it does not."""
+        """Why this event ends the enrollment; None if it does not."""
         if any(pattern.matches(name=name, properties=properties) for pattern in self.events):
             return f"The event {name!r} ends the journey."
         return None
 
     def holding(self, facts: Facts) -> str | None:
-        """Why the facts end it; None where they do not."""
+        """Why these facts end the enrollment; None if they do not."""
         for number, condition in enumerate(self.conditions, start=1):
             if evaluate(condition, facts):
                 return f"Exit condition {number} of {len(self.conditions)} holds."
@@ -51,7 +51,7 @@ class ExitRules:
 
 
 def parse_exit_rules(value: object) -> ExitRules:
-    """The rules as written; null: none. Raises InvalidExitRules, whose message names the place."""
+    """Parses the rules; null means none. Raises InvalidExitRules, whose message names the place."""
     if value is None:
         return ExitRules()
     rules = [_read(part) for part in Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES)]

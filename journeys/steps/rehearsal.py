@@ -1,4 +1,4 @@
-"""The whole way of one customer on a virtual clock, by the engine that walks for real. Nothing is written or sent."""
+"""Walks one customer through a journey on a virtual clock, with the real engine. Nothing is written or sent."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from journeys.steps.results import (
 )
 
 MAX_STEP_RECORDS = 200
-MAX_SECONDS = 2.0  # on the processor
+MAX_SECONDS = 2.0  # of CPU time
 _SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
 
@@ -35,7 +35,7 @@ class Rehearsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The step records in their order; how it `ended` (None: it was stopped), and that in words."""
+    """The step records in order, how it `ended` (None if it was stopped or has no steps), and `ending` in words."""
 
     steps: tuple[Rehearsed, ...]
     ended: Ended | None
@@ -45,10 +45,10 @@ class Rehearsal:
 def rehearse(
     course: Course, context: StepContext, *, step_id: str | None = None, at_most: int = MAX_STEP_RECORDS
 ) -> Rehearsal:
-    """Walks from this step, or from the first one, to the end: at most `at_most` step records, or MAX_SECONDS.
+    """Walks from this step, by default the first, to the end: at most `at_most` step records, or MAX_SECONDS.
 
-    A wait lasts until it is due, no event comes that is waited for, and every webhook succeeds; the details of these
-    say so. The context stays as it is.
+    Every wait lasts until it is due. It is assumed that no awaited event arrives and that every webhook succeeds, and
+    the details of those steps say so. The context is not changed.
     """
     start = step_id or course.first
     if start is None:
@@ -65,13 +65,13 @@ def rehearse(
 
 
 def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehearsed | Ended]:
-    """The step records with their times, for ever where the journey has no end; then how it ended."""
+    """Yields the step records with their times, endlessly if the journey never ends, then how it ended."""
     arrival: Arrival = Ahead()
     stop: Stop | None = None
     while True:
         try:
             walk = walk_on(course, context, step_id=step_id, arrival=arrival)
-        except Exception as error:  # noqa: BLE001 - whatever a step raises, this is what comes of it
+        except Exception as error:  # noqa: BLE001 - any exception from a step is reported as the end
             yield _given_up(step_id, error)
             return
         for step_record in walk.step_records:
@@ -87,7 +87,7 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehear
 
 
 def _given_up(step_id: str, error: Exception) -> Ended:
-    """What becomes of a step whose own code raises: a worker tries it again, and then ends the enrollment."""
+    """How a step whose own code raises would end: a worker retries it, then ends the enrollment."""
     reason = f"The step {step_id!r} cannot be walked, and would be given up: {type(error).__name__}: {error}"
     return Ended(step_id=step_id, exited=True, reason=reason)
 

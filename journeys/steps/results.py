@@ -1,4 +1,4 @@
-"""What walking comes to: values that say what happened and where the enrollment stops. Writing it is the caller's."""
+"""The results of walking: values that describe what happened and where the enrollment stops. The caller writes them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ State = Literal["done", "waiting", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedEvent:
-    """An event to record of the customer. Where it does not react, it starts and moves no journey."""
+    """An event to record for the customer. Unless it `reacts`, it starts and moves no journey."""
 
     name: str
     properties: Mapping[str, Any]
@@ -19,7 +19,7 @@ class TrackedEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookRequest:
-    """A rendered webhook that is to be sent to `host` (with its port); `body` is JSON text."""
+    """A rendered webhook to be sent to `host` (which includes the port); `body` is JSON text."""
 
     method: str
     url: str
@@ -31,10 +31,10 @@ class WebhookRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class StepRecord:
-    """What one step came to: a row of the enrollment's history.
+    """The result of one step: a row of the enrollment's history.
 
-    `resumed`: this is the end of a step that began in an earlier walk. `waiting`: a delay, a wait for an event, or a
-    webhook that is to be sent. `missing` are the template variables that had no value. None in `writes` deletes.
+    `resumed`: this is the end of a step that began in an earlier walk. The state `waiting` is a delay, a wait for an
+    event, or a webhook to be sent. `missing` lists the template variables without a value. None in `writes` deletes.
     """
 
     step_id: str
@@ -49,7 +49,7 @@ class StepRecord:
 
 
 class NamedStep(Protocol):
-    """A step, as its records know it."""
+    """What a record needs to know of its step."""
 
     @property
     def id(self) -> str: ...
@@ -84,7 +84,7 @@ def step_record(
 
 
 class StepFailed(Exception):
-    """A step that cannot do what it is for, as may be expected of its templates: the detail of a failed record."""
+    """A step failed in an expected way, for example because of its templates; `detail` goes into the failed record."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -100,7 +100,7 @@ class GoTo:
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """The step has begun and is over at `due_at`."""
+    """The step has begun and ends at `due_at`."""
 
     step_id: str
     due_at: datetime
@@ -108,7 +108,7 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class AwaitEvent:
-    """The step has begun, and is over when an event matches its pattern, at the latest at `due_at`."""
+    """The step has begun and ends when an event matches its pattern, at `due_at` at the latest."""
 
     step_id: str
     event_name: str
@@ -117,21 +117,21 @@ class AwaitEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Send:
-    """The webhook of the last record is to be sent; the step is over with its final result."""
+    """The webhook of the last record must be sent; its final result ends the step."""
 
     step_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pause:
-    """Enough for one go: the walk goes on at once, in a turn of its own, with this step ahead."""
+    """The limit of one walk is reached: another walk continues at once, from this step."""
 
     step_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """The enrollment is over: completed, or exited for this reason. `step_id` is where that was."""
+    """The enrollment is over: completed or exited, for this reason. `step_id` is the step at which it ended."""
 
     step_id: str
     exited: bool
@@ -151,7 +151,7 @@ class StepResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """The step records in their order, and where the enrollment stops."""
+    """The step records in order, and where the enrollment stops."""
 
     step_records: tuple[StepRecord, ...]
     stop: Stop
@@ -169,12 +169,12 @@ class TimeUp:
 
 @dataclass(frozen=True)
 class Heard:
-    """The event that the step awaits has come; it is the context's."""
+    """The event that the step awaits has come; it is `event` in the context."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """The webhook's final result; `reason` says it in a sentence."""
+    """The webhook's final result; `reason` describes it in a sentence."""
 
     ok: bool
     reason: str
@@ -185,11 +185,11 @@ Resumption = TimeUp | Heard | Answered
 
 
 def in_words(moment: datetime) -> str:
-    """The instant as it stands in a detail: "2026-11-22T09:00:00Z"."""
+    """The instant as a detail shows it: "2026-11-22T09:00:00Z"."""
     written = moment.astimezone(UTC).isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
     return written.replace("+00:00", "Z")
 
 
 def going_on(step_id: str | None) -> str:
-    """The end of a detail that says where the walk goes on."""
+    """The closing words of a detail: where the walk goes on."""
     return "the journey ends" if step_id is None else f"goes on to {step_id!r}"

@@ -1,4 +1,4 @@
-"""`split`: customers go different ways by chance, and the same customer always the same way.
+"""`split`: customers are divided among paths by chance, and the same customer always takes the same path.
 
 `{"id": "test", "type": "split", "paths": [{"weight": 90, "next": "a"}, {"weight": 10, "next": "b"}]}`.
 """
@@ -20,7 +20,7 @@ _HASHED_BYTES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Path:
-    """A way that customers take as often as its weight has it among all weights."""
+    """A path taken by a share of the customers: its weight divided by the sum of all weights."""
 
     weight: float
     next: str | None
@@ -28,7 +28,7 @@ class Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Goes along one of the paths: stable per journey, step and customer."""
+    """Follows one of the paths; the choice is stable per journey, step and customer."""
 
     type: ClassVar = "split"
     paces_loops: ClassVar = False
@@ -55,7 +55,7 @@ class Split:
 
 
 def parse_split(step: WrittenStep) -> Split:
-    """The split as written. Raises InvalidSteps."""
+    """Parses a `split` step. Raises InvalidSteps."""
     part = step.fields(required=["paths"])["paths"]
     paths = tuple(_read_path(step, item) for item in part.items(at_most=MAX_PATHS))
     if len(paths) < 2:  # noqa: PLR2004

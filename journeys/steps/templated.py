@@ -1,7 +1,7 @@
-"""Texts and JSON of a step with templates in them: parsed with the definition, rendered with every walk.
+"""Templated texts and JSON of a step: parsed with the definition, rendered on every walk.
 
-Only string values are templates, and each is rendered on its own, before anything is encoded: whatever a value holds
-stays inside of its string. Keys are literal. What holds no template costs nothing.
+Only string values are templates. Each is rendered on its own before anything is encoded, so whatever a value contains
+stays inside its string. Keys are literal. A value without templates costs nothing.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from journeys.steps.written import WrittenStep
 
 @dataclass(frozen=True)
 class TemplatedText:
-    """A text with a template, and where it stands in its step."""
+    """A template, and its place within the step."""
 
     place: str
     template: Template
@@ -39,7 +39,7 @@ class TemplatedText:
 
 @dataclass(frozen=True)
 class TemplatedJson:
-    """A JSON value in which strings may be TemplatedText; `constant` where none is."""
+    """A JSON value in which strings may be TemplatedText; `constant` if none is."""
 
     value: Any
     constant: bool
@@ -52,7 +52,7 @@ class TemplatedJson:
 def read_text(
     step: WrittenStep, part: Part, *, parse: Callable[[str], Template] = parse_template
 ) -> str | TemplatedText:
-    """The string that stands here, which may be empty. Refuses what is no template."""
+    """The string in this part, which may be empty. Refuses other types, unstorable text and invalid templates."""
     if not isinstance(part.value, str):
         part.refuse_type("a string")
     if problem := unstorable(part.value):
@@ -66,7 +66,7 @@ def read_text(
 
 
 def read_json(step: WrittenStep, part: Part, *, deepest: int) -> TemplatedJson:
-    """The JSON that stands here. Refuses what is no template, and what is nested deeper than `deepest`."""
+    """The JSON in this part. Refuses invalid templates, unstorable text, and nesting deeper than `deepest`."""
     if depth(part.value) > deepest:
         part.refuse(f"is nested more than {deepest} deep.")
     if problem := unstorable(part.value):
@@ -76,7 +76,7 @@ def read_json(step: WrittenStep, part: Part, *, deepest: int) -> TemplatedJson:
 
 
 def _read(step: WrittenStep, part: Part) -> Any:
-    """The value with its templates parsed; the very same value where there are none."""
+    """The value with its templates parsed; the same object if there are none."""
     match part.value:
         case str():
             return read_text(step, part)
@@ -91,7 +91,7 @@ def _read(step: WrittenStep, part: Part) -> Any:
 
 
 def render_text(text: str | TemplatedText, rendering: Rendering) -> str:
-    """The text, rendered where it is to be. Raises StepFailed."""
+    """The text, rendered if it is a template. Raises StepFailed."""
     return text if isinstance(text, str) else text.render(rendering)
 
 

@@ -1,4 +1,4 @@
-"""Times of day by the clocks of a time zone: "09:00" in "Europe/Berlin"."""
+"""Times of day in a time zone: "09:00" in "Europe/Berlin"."""
 
 import re
 from datetime import UTC, datetime, time, timedelta
@@ -6,12 +6,12 @@ from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 _FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
-_NO_PLACES = {"Factory", "localtime", "posixrules"}  # what the machine is set to
+_NO_PLACES = {"Factory", "localtime", "posixrules"}  # these depend on the machine's settings
 _A_DAY = timedelta(days=1)
 
 
 class InvalidTime(ValueError):
-    """Why a text is no time of day or no time zone: a sentence that goes on after the name of its place."""
+    """Why a text is not a time of day or time zone; the message continues a sentence that begins with the place."""
 
 
 def parse_time(text: str) -> time:
@@ -36,10 +36,11 @@ def _names() -> frozenset[str]:
 def next_time(time_of_day: time, zone: ZoneInfo, *, after: datetime) -> datetime:
     """The first moment (in UTC) strictly after `after` at which the zone's clocks show this time; once a day.
 
-    On a day whose clocks skip it, as much later as they skip; of two such moments, when clocks go back, the first.
+    On a day when the clocks skip this time, it is later by as much as they skip. If they go back and show it twice, it
+    is the first.
     """
     today = after.astimezone(zone).date()
-    day = today - _A_DAY  # a time that is skipped around midnight falls on the day after
+    day = today - _A_DAY  # a time skipped around midnight falls on the next day
     while True:
         moment = datetime.combine(day, time_of_day, tzinfo=zone).astimezone(UTC)
         if moment > after:

@@ -1,4 +1,4 @@
-"""`track_event`: an event of the customer is recorded, which may start and move journeys.
+"""`track_event`: records an event for the customer, which may start and move journeys.
 
 `{"id": "note", "type": "track_event", "eventName": "reminded", "eventProperties": {"plan": "{{ customer.plan }}"}}`.
 """
@@ -22,7 +22,7 @@ _NO_PROPERTIES = TemplatedJson({}, constant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class TrackEvent:
-    """Records the event. Events that lead to events are a chain; after MAX_LINKS one is recorded without effect."""
+    """Records the event. After a chain of MAX_LINKS events that led to one another, it has no further effect."""
 
     type: ClassVar = "track_event"
     paces_loops: ClassVar = False
@@ -68,7 +68,7 @@ def _in_words(tracked: TrackedEvent) -> str:
 
 
 def parse_track_event(step: WrittenStep) -> TrackEvent:
-    """The event as written. Raises InvalidSteps."""
+    """Parses a `track_event` step. Raises InvalidSteps."""
     fields = step.fields(required=["eventName"], optional=["eventProperties"])
     return TrackEvent(
         id=step.id,

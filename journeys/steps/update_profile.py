@@ -1,4 +1,4 @@
-"""`update_profile`: attributes of the customer are written; null takes one away.
+"""`update_profile`: writes attributes of the customer; null deletes one.
 
 `{"id": "grade", "type": "update_profile", "attributes": {"plan": "pro", "greeting": "Hi {{ customer.name }}"}}`.
 """
@@ -20,7 +20,7 @@ _SHOWN_NAMES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateProfile:
-    """Writes the attributes, all or (where one cannot be rendered, or the profile grows too big) none."""
+    """Writes all of the attributes, or none if one cannot be rendered or the profile grows too large."""
 
     type: ClassVar = "update_profile"
     paces_loops: ClassVar = False
@@ -46,7 +46,7 @@ class UpdateProfile:
 
 
 def _merged(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
-    """The profile with what is written. Raises StepFailed where it grows too big."""
+    """The profile after the writes. Raises StepFailed if it grows too large."""
     deleted = {name for name, value in writes.items() if value is None}
     merged = {name: value for name, value in {**attributes, **writes}.items() if name not in deleted}
     try:
@@ -63,7 +63,7 @@ def _in_words(writes: Mapping[str, Any]) -> str:
 
 
 def parse_update_profile(step: WrittenStep) -> UpdateProfile:
-    """The update as written. Raises InvalidSteps."""
+    """Parses an `update_profile` step. Raises InvalidSteps."""
     part = step.fields(required=["attributes"])["attributes"]
     names = part.members()
     if not names:

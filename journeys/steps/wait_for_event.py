@@ -1,7 +1,7 @@
-"""`wait_for_event`: the customer waits for an event of theirs, at most as long as `timeout`.
+"""`wait_for_event`: waits for an event of the customer, for at most `timeout`.
 
 `{"id": "bought", "type": "wait_for_event", "event": "order", "where": {…}, "timeout": "P3D", "onEvent": "thanks",
-"onTimeout": "remind"}`; both lead to `next` where they are left out.
+"onTimeout": "remind"}`; `onEvent` and `onTimeout` default to the step's `next`.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from journeys.steps.written import WrittenStep
 
 @dataclass(frozen=True, kw_only=True)
 class WaitForEvent:
-    """Goes on to `on_event` with the first event that matches the pattern, to `on_timeout` without one."""
+    """Goes on to `on_event` at the first event that matches the pattern, or to `on_timeout` if none comes in time."""
 
     type: ClassVar = "wait_for_event"
     paces_loops: ClassVar = True
@@ -65,7 +65,7 @@ class WaitForEvent:
 
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
-    """The wait as written. Raises InvalidSteps."""
+    """Parses a `wait_for_event` step. Raises InvalidSteps."""
     fields = step.fields(required=["event", "timeout"], optional=["where", "onEvent", "onTimeout"])
     timeout = read_duration(fields["timeout"])
     if timeout < LEAST_WAIT:

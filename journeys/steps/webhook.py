@@ -1,8 +1,8 @@
-"""`webhook`: a request with JSON is sent to an address of the journey's author.
+"""`webhook`: sends a JSON request to a URL that the journey's author chose.
 
 `{"id": "tell", "type": "webhook", "url": "https://example.com/users/{{ customer.id }}", "method": "PUT",
-"headers": {"Authorization": "Bearer …"}, "body": {"name": "{{ customer.name }}"}, "onFailure": "exit"}`. Here it is
-rendered, and its result decides where the walk goes on; sending it is the caller's.
+"headers": {"Authorization": "Bearer …"}, "body": {"name": "{{ customer.name }}"}, "onFailure": "exit"}`. This module
+renders the request, and decides from its result where the walk goes on; the caller sends it.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _ON_FAILURE: dict[str, Literal["continue", "exit"]] = {"continue": "continue", "
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """Sends a request; where it fails for good, goes on or ends the enrollment as `on_failure` has it."""
+    """Sends a request. If it fails for good, goes on or ends the enrollment, as `on_failure` says."""
 
     type: ClassVar = "webhook"
     paces_loops: ClassVar = False
@@ -70,7 +70,7 @@ class Webhook:
 
     def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         if not isinstance(arrival, Answered):
-            raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # its type is a legal one
+            raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # the type itself is valid
         left = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
         then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
         return StepResult(step_record=left, then=then)
@@ -100,7 +100,7 @@ def _encoded(body: object) -> str:
 
 
 def parse_webhook(step: WrittenStep) -> Webhook:
-    """The webhook as written. Raises InvalidSteps."""
+    """Parses a `webhook` step. Raises InvalidSteps."""
     fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"])
     method = _one_of(fields.get("method"), {name: name for name in _METHODS}, default="POST")
     body = _read_body(step, fields.get("body"))
@@ -127,5 +127,5 @@ def _one_of(part: Part | None, choices: dict[str, _T], *, default: _T) -> _T:
 
 
 def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:
-    """null is no body."""
+    """null means no body."""
     return None if part is None or part.is_null else read_json(step, part, deepest=_DEEPEST_BODY)

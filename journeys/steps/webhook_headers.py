@@ -1,4 +1,4 @@
-"""The headers of a webhook: literal names, and values with templates that cannot break out of their line."""
+"""The headers of a webhook: literal names, and values whose templates cannot break out of their line."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _MAX_NAME_LENGTH = 100
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BEYOND_LATIN_1 = re.compile(r"[^\x00-\xff]")
-# Those that decide where and how the request goes, and those that the service signs it with.
+# Headers that control where and how the request is sent, and those that carry the service's signature.
 RESERVED_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -42,12 +42,12 @@ RESERVED_HEADERS = frozenset(
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers by name, in their order."""
+    """Headers by name, in order."""
 
     values: Mapping[str, str | TemplatedText]
 
     def render(self, rendering: Rendering) -> dict[str, str]:
-        """Raises StepFailed where a value is none for a header."""
+        """Raises StepFailed if a value is not valid in a header."""
         return {name: _checked(name, render_text(value, rendering)) for name, value in self.values.items()}
 
 
@@ -69,7 +69,7 @@ def _problem_of(value: str) -> str | None:
 
 
 def read_headers(step: WrittenStep, part: Part | None, *, has_body: bool) -> Headers:
-    """The headers that stand here; `Content-Type: application/json` beside a body, where they have none."""
+    """The headers in this part, plus `Content-Type: application/json` if there is a body and no content type."""
     values = {} if part is None or part.is_null else _read(step, part)
     if has_body and not any(name.lower() == "content-type" for name in values):
         values = {"Content-Type": "application/json", **values}

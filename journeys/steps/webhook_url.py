@@ -1,4 +1,4 @@
-"""The URL of a webhook: where it goes is literal, what it says there may hold templates."""
+"""The URL of a webhook: scheme, host and port are literal, path and query may contain templates."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Url:
         return self.origin.partition("://")[2]
 
     def render(self, rendering: Rendering) -> str:
-        """Raises StepFailed where it becomes too long, or where a value leads to another path."""
+        """Raises StepFailed if it becomes too long, or if a value puts `.` or `..` into the path."""
         url = self.origin + quote(render_text(self.rest, rendering), safe=_LITERAL)
         if len(url) > MAX_LENGTH:
             raise StepFailed(f"The url is {len(url)} characters long; the maximum is {MAX_LENGTH}.")
@@ -46,12 +46,12 @@ class Url:
 
 
 def _has_dots(url: str) -> bool:
-    """Whether a part of the path would be taken for "here" or "above", and be resolved."""
+    """Whether a part of the path is `.` or `..`, which would be resolved to another path."""
     return _DOTS.search(url.partition("?")[0]) is not None
 
 
 def read_url(step: WrittenStep, part: Part) -> Url:
-    """The URL that stands here."""
+    """The URL in this part. Refuses any that cannot be called."""
     text = part.text(at_most=_MAX_WRITTEN)
     match = _FORM.fullmatch(text)
     if match is None or match["scheme"].lower() not in {"http", "https"}:
@@ -67,7 +67,7 @@ def read_url(step: WrittenStep, part: Part) -> Url:
 
 
 def _read_target(part: Part, origin: str, authority: str) -> Target:
-    """What is taken here is what the client takes, too."""
+    """The URL's target. Uses the client's own parser, so that whatever is accepted here can be sent."""
     if "{{" in authority or "{%" in authority:
         part.refuse("may hold templates in its path and query only: its host and port are literal.")
     if "@" in authority:

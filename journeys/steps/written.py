@@ -1,4 +1,4 @@
-"""A step as it is written in a journey's definition, and what every type of step is read with."""
+"""A step as written in a journey's definition, with what the parsers of all step types share."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ LONGEST_ID = 100
 
 
 class InvalidSteps(Refusal):
-    """The steps are no definition that a customer could walk; the message names the place."""
+    """The steps are not a valid definition; the message names the place."""
 
     error = "Invalid steps"
     code = "invalid_steps"
@@ -18,7 +18,7 @@ class InvalidSteps(Refusal):
 
 @dataclass(frozen=True)
 class WrittenStep:
-    """One step that is being read: its id, the step that stands after it (None: it is the last), and all ids."""
+    """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps."""
 
     part: Part
     id: str
@@ -26,16 +26,16 @@ class WrittenStep:
     ids: Collection[str]
 
     def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, Part]:
-        """The fields of its type; `id`, `type` and `next` may stand in every step."""
+        """The fields of its type. Every step requires `id` and `type` and may have `next`."""
         return self.part.fields(required=["id", "type", *required], optional=[*optional, "next"])
 
     def next(self) -> str | None:
-        """The id of the step that comes next, None for the end: as `next` says, else the one that stands after it."""
+        """The id of the step that comes next (None: the end): the one in `next`, otherwise the one after this."""
         written = self.part.members().get("next")
         return self.following if written is None else self.target(written)
 
     def target_in(self, fields: Mapping[str, Part], name: str) -> str | None:
-        """The id of the step that this field leads to; where it is left out, that of the one that comes next."""
+        """The id of the step that this field names; if the field is absent, that of the step that comes next."""
         return self.target(fields[name]) if name in fields else self.next()
 
     def target(self, part: Part) -> str | None:
@@ -48,5 +48,5 @@ class WrittenStep:
         return step_id
 
     def place_of(self, part: Part) -> str:
-        """Where a part of this step stands in it: `body.user.name`."""
+        """The place of a part within this step: `body.user.name`."""
         return part.place.removeprefix(f"{self.part.place}.")

@@ -1,1 +1,1 @@
-"""Webhooks: from a committed delivery to its end. Nothing here walks, and nothing here wakes anybody."""
+"""Webhooks, from a committed delivery to its end. Nothing here walks enrollments or wakes workers."""

@@ -1,7 +1,7 @@
-"""Which addresses a webhook may be sent to, and finding those of a host.
+"""Decides which addresses a webhook may be sent to, and resolves those of a host.
 
-A name is resolved once, every address that it has is judged, and these are the ones connected to: a name that says
-something else when it is asked again gains nothing.
+A name is resolved once, all its addresses are checked, and only these are connected to: a name that resolves
+differently the next time (DNS rebinding) gains nothing.
 """
 
 import socket
@@ -16,7 +16,7 @@ from journeys.webhook_targets import RefusedRequest
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
-# IANA's registries of special purposes, and what clouds put in public ranges.
+# IANA's special-purpose registries, and what clouds put in public ranges.
 _NOT_PUBLIC_IPV4 = [
     IPv4Network(network)
     for network in (
@@ -25,8 +25,8 @@ _NOT_PUBLIC_IPV4 = [
         "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
     )
 ]  # fmt: skip
-# Of IPv6 only the global unicast range is public at all: not loopback, link-local, unique local, multicast, nor what
-# holds an IPv4 address (mapped, compatible, NAT64). Teredo, ORCHID, documentation and 6to4 stand inside of it.
+# In IPv6 only the global unicast range is public at all: not loopback, link-local, unique local, multicast, nor what
+# embeds an IPv4 address (mapped, compatible, NAT64). Teredo, ORCHID, documentation and 6to4 lie inside that range.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NOT_PUBLIC_IPV6 = [
     IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
@@ -46,16 +46,16 @@ class Unresolved(Exception):
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address is one of the public Internet."""
+    """Whether the address is on the public Internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_IPV4)
     return address in _GLOBAL_UNICAST and not any(address in network for network in _NOT_PUBLIC_IPV6)
 
 
 def allowed_endpoints(*, host: str, port: int, allowed: Sequence[Network], seconds: float) -> list[Endpoint]:
-    """The host's endpoints in the system's order. `allowed` networks are so even where they are not public.
+    """The host's endpoints in the system's order. `allowed` networks are permitted even if they are not public.
 
-    Raises RefusedRequest where any of its addresses is not allowed, Unresolved, or TimeoutError after `seconds`.
+    Raises RefusedRequest if any of its addresses is not permitted, Unresolved, or TimeoutError after `seconds`.
     """
     endpoints = _resolve(host, port, seconds=seconds)
     for endpoint in endpoints:
@@ -66,20 +66,20 @@ def allowed_endpoints(*, host: str, port: int, allowed: Sequence[Network], secon
 
 
 def _resolve(host: str, port: int, *, seconds: float) -> list[Endpoint]:
-    try:  # also what only the C library takes for an address: 127.1, 0x7f000001
+    try:  # includes forms that only the C library reads as addresses: 127.1, 0x7f000001
         return _ask(host, port, socket.AI_NUMERICHOST)
     except Unresolved:
         return _ask_in_time(host, port, seconds=seconds)
 
 
 def _ask_in_time(host: str, port: int, *, seconds: float) -> list[Endpoint]:
-    """The resolver knows no time-out of its own: a thread that waits too long is left behind."""
+    """The resolver has no timeout of its own, so it runs in a thread that is abandoned if it takes too long."""
     answers: SimpleQueue[list[Endpoint] | Exception] = SimpleQueue()
 
     def ask() -> None:
         try:
             answers.put(_ask(host, port, 0))
-        except Exception as error:  # noqa: BLE001 - whatever it is, who waits for it gets it
+        except Exception as error:  # noqa: BLE001 - the waiting caller raises it
             answers.put(error)
 
     Thread(target=ask, name="resolver", daemon=True).start()

@@ -1,4 +1,4 @@
-"""Sending a failed webhook again, because somebody asked for it."""
+"""Sends a failed webhook again on request."""
 
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
@@ -8,7 +8,7 @@ from journeys.models import StepRun, WebhookDelivery
 
 
 class DeliveryNotFailed(Refusal):
-    """Only a webhook that has failed, and whose enrollment knows it, can be sent again."""
+    """Only a webhook that has failed, and whose enrollment has gone on since, can be sent again."""
 
     status = 409
     error = "Webhook not failed"
@@ -16,11 +16,11 @@ class DeliveryNotFailed(Refusal):
 
 
 def send_again(*, workspace_id: str, delivery_id: int) -> None:
-    """Has a failed delivery sent once more, at once, with the same id and body. That moves nobody.
+    """Makes a failed delivery due at once for one more attempt, with the same id and body. No enrollment moves.
 
-    Raises DeliveryNotFailed, also where the workspace has no such delivery. The caller wakes the sender.
+    Raises DeliveryNotFailed, also if the workspace has no such delivery. The caller wakes the sender.
     """
-    # While the step waits for its end, the walker has yet to read what the delivery came to.
+    # While the step is still waiting, the walker has yet to read the delivery's result.
     unread = StepRun.objects.filter(
         enrollment_id=OuterRef("enrollment_id"), ordinal=OuterRef("ordinal"), state=StepRun.State.WAITING
     )

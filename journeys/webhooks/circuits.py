@@ -1,8 +1,8 @@
-"""A circuit per host and workspace: what keeps failing is left alone for a while.
+"""A circuit breaker per host and workspace: a host that keeps failing is left alone for a while.
 
-A row stands for trouble. Ten failures in a row within a minute open the circuit for half a minute. Then the claim lets
-one request through at a time (claims.py), and its success ends the row; its failure opens the circuit anew. A minute
-without ten failures begins a new row of them.
+A host has a database row only while it is failing. Ten failures in a row within a minute open the circuit for half a
+minute. Then the claim lets one request through at a time (claims.py): its success deletes the row, its failure opens
+the circuit again. After a minute without ten failures the count starts over.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _SECONDS_IN_A_ROW = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Attempted:
-    """What an attempt says of its host; `probe` was the one request that an open circuit let through."""
+    """What an attempt reveals about its host; a `probe` is the one request that an open circuit let through."""
 
     workspace_id: str
     host: str
@@ -28,13 +28,14 @@ class Attempted:
 @dataclass(kw_only=True)
 class _Streak:
     healthy: bool = False
-    failures: int = 0  # since the last answer that was healthy
+    failures: int = 0  # since the last healthy answer
     probe_failed: bool = False
 
 
-# All of them before any is changed, in one order: two senders that note the same hosts wait for each other. Not the
-# rows, because they come and go. Who notes no failure mostly finds no row, and does without: it passes over rows whose
-# failures somebody notes at this moment, and so waits for nobody. But a probe's success is to end its row: it waits.
+# Takes all locks before any change and in one order, so that two senders that note the same hosts wait for each other.
+# Row locks would not do, because the rows come and go. A sender with neither failures nor probes takes no lock: it
+# usually finds no row, skips rows that another sender is updating, and so never waits. A probe's success must delete
+# its row, so it does wait.
 _LOCK = """
 SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key
@@ -81,7 +82,7 @@ WHERE circuit.workspace_id = probed.workspace_id AND circuit.host = probed.host
 
 
 def note_attempts(attempts: Sequence[Attempted]) -> None:
-    """Keeps the circuits, given attempts in the order in which they ended; within the caller's transaction."""
+    """Updates the circuits from attempts in the order in which they ended, within the caller's transaction."""
     streaks: dict[tuple[str, str], _Streak] = {}
     for attempt in attempts:
         streak = streaks.setdefault((attempt.workspace_id, attempt.host), _Streak())

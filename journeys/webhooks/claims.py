@@ -1,12 +1,12 @@
-"""Claiming deliveries that are due: as many as can be sent at once, and of no host more than it has room for.
+"""Claims due deliveries: as many as can be sent at once, and for no host more than it has room for.
 
-1. A claim is one committed statement. It puts the delivery's due time off for longer than a request can take, so a
-   sender that dies leaves it to be claimed anew, and no other sends it meanwhile.
-2. The hosts with deliveries that wait are found by skipping through the index from one to the next, whatever waits
-   at each.
+1. A claim is one committed statement. It leases the delivery by postponing its due time for longer than a request can
+   take: no other sender sends it meanwhile, and if the sender dies it is claimed again.
+2. The hosts with waiting deliveries are found by skipping through the index from one to the next, however many
+   deliveries wait at each.
 3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first.
-4. A host whose circuit is open is passed over. Once its time is over one sender may let one delivery through: it opens
-   the circuit again as it claims.
+4. A host whose circuit is open is passed over. Once that time is over, one sender may let one delivery through, and
+   its claim opens the circuit again.
 """
 
 import json
@@ -27,7 +27,7 @@ LEASE_SECONDS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Claimed:
-    """A delivery that is to be sent in this instant, as attempt `number`. `secrets` sign it, the current one first."""
+    """A delivery to be sent now, as attempt `number`. `secrets` sign it, the current one first."""
 
     id: int
     workspace_id: str
@@ -45,11 +45,11 @@ class Claimed:
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
 
     def now(self) -> datetime:
-        """By the database's clock: when it was claimed, and the seconds since."""
+        """The time by the database's clock: when the delivery was claimed, plus the seconds since."""
         return self.at + timedelta(seconds=time.monotonic() - self._counted_from)
 
 
-# A part of a statement that is WITH RECURSIVE: from host to host through the index, whatever waits at each.
+# Part of a WITH RECURSIVE statement: skips from host to host through the index, however many deliveries wait at each.
 WAITING_HOSTS = """
 hosts AS (
     (SELECT workspace_id, host FROM journeys_webhookdelivery WHERE state = 'waiting'
@@ -113,7 +113,7 @@ RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.o
 
 
 def claim_due(room: Room) -> list[Claimed]:
-    """Deliveries to send now: no more than there is room for."""
+    """Claims deliveries to send now, no more than there is room for."""
     known = list(room.of_known_hosts())
     with connection.cursor() as cursor:
         cursor.execute(
@@ -164,7 +164,7 @@ SELECT EXISTS (
 
 
 def anything_overdue() -> bool:
-    """Whether a delivery has been due for a second or more, and nobody took it."""
+    """Whether a delivery has been due for a second or more and is unclaimed, though no open circuit holds it back."""
     with connection.cursor() as cursor:
         cursor.execute(_OVERDUE)
         found: tuple[bool] = cursor.fetchone()

@@ -1,8 +1,8 @@
-"""One HTTP request, as strict as it has to be where others choose the URL.
+"""Sends one HTTP request, as strictly as is necessary when others choose the URL.
 
-Public addresses only (and the networks that the settings allow); the address that was judged is the one connected
-to; no redirects, proxies, cookies or compression; a bounded time on the wall clock, and a bounded answer. The standard
-library's client does less of its own accord than any other, so that there is less to forbid.
+Public addresses only (and the networks that the settings allow); the address that was checked is the one connected
+to; no redirects, proxies, cookies or compression; bounded wall-clock time and a bounded answer. The standard library's
+client does less on its own than any other, so there is less to forbid.
 """
 
 import socket
@@ -24,13 +24,13 @@ from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome
 
 _RECORDED = 4 * 1024  # bytes of the answer that go into the history
-_ENDPOINTS = 3  # of a host that are tried
-_EARLY_ANSWERS = 20  # that are passed over; each costs as much as an answer
+_ENDPOINTS = 3  # tried per host
+_EARLY_ANSWERS = 20  # interim answers skipped; each costs as much as an answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`headers` are the journey's; those that are not its to set are left out. `signed` are the signature's."""
+    """`headers` are the journey's, of which reserved ones are not sent; `signed` are the signature's."""
 
     method: str
     url: str
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Seconds for one connection and for all of it; bytes of the answer that are read."""
+    """Seconds to connect to one address and for the whole request; bytes of the answer that are read."""
 
     connect: float = 2.0
     total: float = 10.0
@@ -49,7 +49,7 @@ class Limits:
 
     @property
     def raw(self) -> int:
-        """Bytes read with the head and what chunks cost."""
+        """Bytes read in all, including the head and the overhead of chunked encoding."""
         return 4 * self.answer + 256 * 1024
 
 
@@ -60,14 +60,14 @@ def _verified() -> ssl.SSLContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """May be used by many threads at once."""
+    """Safe to use from many threads at once."""
 
     allowed_networks: Sequence[Network] = ()
     limits: Limits = field(default_factory=Limits)
     tls: ssl.SSLContext | None = None
 
     def send(self, request: Request, *, at: datetime) -> Outcome:
-        """What came of it, sent `at` this moment; never raises for what the URL's host does."""
+        """Sends the request and returns its outcome, timed `at` this moment. Never raises for what the host does."""
         started = time.monotonic()
         try:
             status, retry_after, answer, error = self._exchange(request)
@@ -87,7 +87,7 @@ class Client:
         )
 
     def _exchange(self, request: Request) -> tuple[int, str | None, bytes, str]:
-        """Status, Retry-After, the answer's first bytes, and why there are no more of them."""
+        """Status, Retry-After, the answer's first bytes, and why it broke off ("" if it did not)."""
         target, deadline = parse_target(request.url), Deadline.after(self.limits.total)
         endpoints = allowed_endpoints(
             host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
@@ -108,7 +108,7 @@ class Client:
             try:
                 connected.settimeout(min(self.limits.connect, deadline.left()))
                 connected.connect(endpoint.address)
-                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the body waits for the head
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise the body waits for the head
             except OSError as error:
                 connected.close()
                 failure = _NotConnected() if isinstance(error, TimeoutError) else error
@@ -123,7 +123,7 @@ class Client:
         return (self.tls or _verified()).wrap_socket(plain, server_hostname=target.host)
 
     def _read(self, response: HTTPResponse) -> tuple[bytes, str]:
-        """The status has been said: whatever becomes of the rest, it counts."""
+        """The status has arrived and counts, whatever happens to the rest."""
         answer = bytearray()
         try:
             while len(answer) < self.limits.answer:
@@ -155,11 +155,11 @@ class Client:
 
 
 class _NotConnected(OSError):
-    """The time for connecting is over."""
+    """No connection was established in time."""
 
 
 class _FinalResponse(HTTPResponse):
-    """The answer that counts: those before it (102, 103) are passed over, which http.client does with 100 only."""
+    """The final answer. Skips the interim ones before it (102, 103), of which http.client skips only 100."""
 
     def begin(self) -> None:
         super().begin()
@@ -168,7 +168,7 @@ class _FinalResponse(HTTPResponse):
             if passed_over == _EARLY_ANSWERS:
                 raise HTTPException("It announces answers without end.")
             passed_over += 1
-            self.headers = None  # type: ignore[assignment]  # else it is taken for read
+            self.headers = None  # type: ignore[assignment]  # otherwise begin() considers it read
             super().begin()
 
 
@@ -183,7 +183,7 @@ def _converse(timed: TimedSocket, target: Target, request: Request) -> HTTPRespo
             connection.putheader(name, value)
     except (ValueError, UnicodeError):
         raise RefusedRequest("The method or a header cannot be sent.") from None
-    with suppress(BrokenPipeError):  # it may have answered before it had read all
+    with suppress(BrokenPipeError):  # the host may answer before it has read everything
         connection.endheaders(request.body)
     return connection.getresponse()
 

@@ -1,4 +1,4 @@
-"""A connection that is over at one moment, however slowly the other side drips."""
+"""A connection with one deadline, however slowly the other side sends."""
 
 import io
 import socket
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of the monotonic clock."""
+    """A moment on the monotonic clock."""
 
     moment: float
 
@@ -29,9 +29,9 @@ class Deadline:
 
 
 class TimedSocket:
-    """What http.client uses of a socket. Every single operation gets only the time that is left.
+    """The part of a socket that http.client uses. Every single operation gets only the time that is left.
 
-    It reads `most` bytes, then says that the answer has ended. Closing is left to who made the socket.
+    It reads at most `most` bytes, then reports the end of the answer. Closing is left to the creator of the socket.
     """
 
     def __init__(self, connected: socket.socket, *, deadline: Deadline, most: int) -> None:
@@ -47,7 +47,7 @@ class TimedSocket:
         return io.BufferedReader(_TimedReader(self._socket, deadline=self._deadline, most=self._most))
 
     def close(self) -> None:
-        """http.client closes before the answer is read."""
+        """Does nothing, because http.client closes before the answer is read."""
 
 
 class _TimedReader(io.RawIOBase):

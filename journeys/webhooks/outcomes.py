@@ -1,4 +1,4 @@
-"""What came of one attempt at a webhook."""
+"""The outcome of one attempt at a webhook."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 class Outcome:
     """One attempt, as it goes into the history.
 
-    `status` is None where no answer came; `error` then says why. `refused` means that nothing was sent, because the
-    request must not be: to no such address, or not in this form. `retry_after` is the answer's header as it came.
+    `status` is None if no answer came, and `error` says why; `error` is also set if the answer broke off. `refused`
+    means that nothing was sent, because the request's address or form is not allowed. `retry_after` is the raw header.
     """
 
     at: datetime

@@ -1,11 +1,11 @@
-"""Writing down what came of attempts, many in one transaction.
+"""Writes the results of attempts, many in one transaction.
 
-1. The customers' rows are locked first, in the order of their ids, as everywhere: what ends an enrollment waits for
-   this, or this for it. While others can be written, one that somebody else holds is left for later.
-2. An attempt goes into the history. Where its delivery still waits, it is settled or put off; one that was dropped
-   meanwhile stays so. A result that comes after another sender has written the same attempt is void.
-3. The end of a delivery lets its enrollment go on, where it still stands there and was not sent again by staff.
-4. The circuits of the hosts are kept.
+1. The customers' rows are locked first, in the order of their ids, as everywhere: whatever ends an enrollment waits
+   for this, or this for it. While others can be written, one that another transaction holds is left for later.
+2. Each attempt goes into the history. If its delivery is still waiting, it is settled or rescheduled; one that was
+   dropped meanwhile stays dropped. A result is void if another sender has already written the same attempt.
+3. The end of a delivery lets its enrollment go on, if that is still at the step and staff did not have it sent again.
+4. The circuits of the hosts are updated.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenResults:
-    """What the attempts that are down came to, and whether somebody may walk on; `held` were left for later."""
+    """The next states of the deliveries written, and whether an enrollment may go on; `held` were left for later."""
 
     next_states: Counter[NextState]
     somebody_walks: bool
@@ -53,9 +53,9 @@ class WrittenResults:
 
 
 def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
-    """Writes the results; `wait` also for customers that somebody else holds, else theirs are held.
+    """Writes the results. `wait`: waits for customers' rows that others have locked, instead of holding their results.
 
-    Of two results of one delivery the first counts: a sender that stood still may have claimed its own once more.
+    Of two results of one delivery the first counts: a sender that stalled may have claimed its own delivery again.
     """
     first: dict[int, Result] = {}
     for result in results:
@@ -66,7 +66,7 @@ def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
         settled = _settle([result for result in results if result.claimed.id in free])
         written = [result for result in results if result.claimed.id in settled.ids]
         missing = [result.claimed.id for result in results if result.claimed.id not in free]
-        # Who has waited for all misses only those whose customers are erased; their hosts have answered all the same.
+        # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
         telling = settled.ids.union(missing if wait else ())
         note_attempts([one.attempted for one in results if one.claimed.id in telling and not one.outcome.refused])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
@@ -88,7 +88,7 @@ CROSS JOIN LATERAL (
 
 
 def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
-    """The deliveries whose customers are locked now. Those of an erased customer are gone with them."""
+    """Locks the customers; returns the deliveries whose customers are locked. Those of an erased customer are gone."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK.replace("{held}", "" if wait else "SKIP LOCKED"), [delivery_ids])
         return {row[0] for row in cursor.fetchall()}
@@ -141,7 +141,7 @@ SELECT ARRAY(SELECT id FROM known), (SELECT count(*) FROM moved)
 
 @dataclass(frozen=True, kw_only=True)
 class _Settled:
-    """The deliveries whose results were no void ones, and how many enrollments may go on."""
+    """The deliveries whose results were not void, and how many enrollments may go on."""
 
     ids: frozenset[int]
     moved: int

@@ -7,7 +7,7 @@ _SLOW_SECONDS = 1.0
 
 
 class Room:
-    """Counts the requests in flight: half of all threads for one host, an eighth once it has shown to be slow."""
+    """Counts the requests in flight. One host may use half of all threads; an eighth if its last request was slow."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -37,7 +37,7 @@ class Room:
             self._slow.discard(host)
 
     def of_known_hosts(self) -> Iterator[tuple[str, int, int]]:
-        """Each host that has requests in flight or is slow: how many, and how many more it may have."""
+        """Each host that has requests in flight or is slow: how many it has, and how many more it may have."""
         for host in sorted(self._requests.keys() | self._slow):
             most = self._of_a_slow_host if host in self._slow else self.of_a_host
             yield host, self._requests[host], max(0, most - self._requests[host])

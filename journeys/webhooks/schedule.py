@@ -1,4 +1,4 @@
-"""What follows from an attempt: delivered, to be tried again after a while, or failed for good."""
+"""What follows from an attempt: delivered, retried after a wait, or failed for good."""
 
 import re
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from http import HTTPStatus
 from journeys.webhooks.outcomes import Outcome
 
 _MINUTE, _HOUR = 60.0, 3600.0
-# Seconds to wait after the first attempt, the second, and so on; after the last there is one more attempt.
+# Seconds to wait after the first attempt, the second, and so on; one more attempt follows the last wait.
 WAITS = (5.0, 5 * _MINUTE, 30 * _MINUTE, 2 * _HOUR, 5 * _HOUR, 10 * _HOUR, 10 * _HOUR)
 MAX_ATTEMPTS = len(WAITS) + 1
-JITTER = 0.1  # of the wait, to either side
+JITTER = 0.1  # of the wait, in either direction
 _LONGEST_RETRY_AFTER = 24 * _HOUR
 _RETRIED = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _SECONDS = re.compile(r"\d{1,9}", re.ASCII)
@@ -27,7 +27,7 @@ class NextState(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeliveryVerdict:
-    """`reason` says in words what the delivery came to; `seconds` is the wait before the next attempt."""
+    """`reason` is the delivery's result in words, empty before a retry; `seconds` is the wait before the retry."""
 
     next_state: NextState
     reason: str = ""
@@ -35,10 +35,10 @@ class DeliveryVerdict:
 
 
 def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> DeliveryVerdict:
-    """The verdict on attempt `number` (from 1). `once`: no other follows. `chance`, from -1 to 1, is for the jitter.
+    """The verdict on attempt `number` (from 1). `once`: no retry follows. `chance`, from -1 to 1, is for the jitter.
 
-    2xx is delivered. 408, 425, 429, 5xx and no answer are tried again, `Retry-After` (seconds or an HTTP date, up to
-    a day) being the least wait; everything else is final.
+    2xx is delivered. 408, 425, 429, 5xx and no answer are retried, with `Retry-After` (seconds or an HTTP date, up to
+    a day) as the minimum wait; everything else is final.
     """
     if outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES:
         return DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {outcome.status}.")
@@ -55,7 +55,7 @@ def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> Delive
 
 
 def is_transient(outcome: Outcome) -> bool:
-    """Whether the host may do better later: no answer came, or one that says so."""
+    """Whether a later attempt may succeed: no answer came, or its status says so."""
     if outcome.status is None:
         return not outcome.refused
     return outcome.status in _RETRIED or outcome.status // 100 == HTTPStatus.INTERNAL_SERVER_ERROR // 100
@@ -70,7 +70,7 @@ def _in_words(outcome: Outcome) -> str:
 
 
 def _retry_after(outcome: Outcome) -> float:
-    """The seconds that the answer asks for, at most a day; what cannot be read asks for nothing."""
+    """The seconds that the answer asks to wait, at most a day; 0 if it asks for nothing readable."""
     value = (outcome.retry_after or "").strip()
     if _SECONDS.fullmatch(value):
         return min(float(value), _LONGEST_RETRY_AFTER)

@@ -1,8 +1,8 @@
-"""Sending what is due: requests in threads, the database in one place.
+"""Sends due deliveries: requests run in threads, and a single thread uses the database.
 
-A turn goes: claim as many deliveries as there is room for, hand each to a thread at once, gather what has come of
-earlier ones for a moment, write that down together. Threads never touch the database, and no transaction is open
-while a request is in flight.
+Each turn claims as many deliveries as there is room for, hands each to a thread at once, gathers the results of earlier
+ones for a moment, and writes these together. The threads that send never touch the database, and no transaction stays
+open for a request in flight.
 """
 
 import random
@@ -26,19 +26,19 @@ from journeys.webhooks.schedule import NextState, judge
 from journeys.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
-_LOOK_SECONDS = 0.1  # between looks at what is due, while nothing comes back
+_LOOK_SECONDS = 0.1  # between polls for due deliveries, while no result arrives
 _GATHER_SECONDS = 0.01
-# While requests are in flight, results are written together: those of so many seconds, or so many.
+# While requests are in flight, results are written in batches: after so many seconds, or once there are so many.
 _WRITE_SECONDS = 0.04
 _WRITE_NUMBER = 200
-_AWAY_SECONDS = 0.2  # between attempts to write, where the database is away
+_AWAY_SECONDS = 0.2  # between attempts to write while the database is unavailable
 _KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in flight
-_HOLD_SECONDS = 1.0  # then a result waits for its customer's row, whoever holds it
+_HOLD_SECONDS = 1.0  # after this, a result waits for its customer's row lock
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What one set of results came to."""
+    """How many results one batch wrote, and whether an enrollment may go on."""
 
     attempts: int
     somebody_walks: bool
@@ -49,9 +49,9 @@ def _never() -> bool:
 
 
 def send_due(*, threads: int, client: Client, seconds: float, stopping: Callable[[], bool] = _never) -> Iterator[Sent]:
-    """Sends what is due until nothing is, and yields after each set of results that was written.
+    """Sends what is due until nothing is, and yields after each batch of results that was written.
 
-    After `seconds`, or once `stopping()`, nothing more is claimed; what is in flight comes to its end.
+    After `seconds`, or once `stopping()` is true, nothing more is claimed; requests in flight are completed.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="webhook") as pool:
         yield from _Sender(pool, Room(threads), client, until=time.monotonic() + seconds, stopping=stopping).turns()
@@ -71,7 +71,7 @@ class _Sender:
         while self._room.in_flight or self._unwritten:
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
             try:
-                if not circuits_change:  # while this is written, the threads already send the next ones
+                if not circuits_change:  # the threads send these while the results are written
                     self._claim()
                 if circuits_change or self._is_time_to_write():
                     yield self._write()
@@ -84,7 +84,7 @@ class _Sender:
                 time.sleep(_AWAY_SECONDS)
 
     def _may_try_again(self) -> bool:
-        """What was answered is not forgotten because the database was away: it is kept while nobody else sends it."""
+        """Results outlive a database outage: they are kept for as long as no other sender can claim the deliveries."""
         if not self._unwritten or time.monotonic() - self._unwritten_since < _KEPT_SECONDS:
             return True
         log.warning("webhook_results_lost", results=len(self._unwritten))
@@ -98,18 +98,18 @@ class _Sender:
             self._pool.submit(self._send, claimed)
 
     def _send(self, claimed: Claimed) -> None:
-        """In a thread of the pool."""
+        """Runs in a thread of the pool."""
         started = time.monotonic()
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
-        except Exception as error:  # whatever it was, the attempt must come to an end
+        except Exception as error:  # whatever went wrong, the attempt must end
             log.exception("webhook_error")
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
         verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
         self._finished.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
 
     def _gather(self) -> list[Result]:
-        """What has finished since; waits for the first a while, and for company a moment."""
+        """The results that have finished since. Waits a while for the first, then a moment for more."""
         fresh: list[Result] = []
         until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
         while self._room.in_flight and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:

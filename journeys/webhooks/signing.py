@@ -1,7 +1,7 @@
-"""Standard Webhooks: secrets, and the headers that let a receiver tell who sent a request, and when.
+"""Standard Webhooks: secrets, and the headers that show a receiver who sent a request, and when.
 
-Its library checks signatures, and the tests hold ours to it. To sign takes one line of it, and it knows one secret at a
-time; while a secret is replaced, a request is signed with two.
+The tests verify our signatures with its library. The library does not sign here: that takes one line, and it handles
+one secret at a time, while a request is signed with two during a rotation.
 """
 
 import base64
@@ -20,7 +20,7 @@ def new_secret() -> str:
 
 
 def signed_headers(*, webhook_id: str, timestamp: int, body: bytes, signing_secrets: Sequence[str]) -> dict[str, str]:
-    """The three headers. `timestamp` is in seconds; there is a signature for each of the secrets."""
+    """The three headers. `timestamp` is in seconds; there is one signature per secret."""
     content = b".".join([webhook_id.encode(), str(timestamp).encode(), body])
     return {
         "webhook-id": webhook_id,

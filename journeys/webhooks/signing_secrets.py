@@ -1,4 +1,4 @@
-"""The secrets of workspaces: made when one is first needed, rotated, read."""
+"""The signing secrets of workspaces: created when first needed, rotated and read."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from journeys.webhooks.signing import new_secret
 
 GRACE = timedelta(hours=24)
 
-# Whoever comes second finds the first one's.
+# Of two concurrent callers, the second finds the first one's secret.
 _MAKE = """
 INSERT INTO journeys_webhooksecret (workspace_id, secret)
 SELECT * FROM unnest(%s::text[], %s::text[]) AS fresh(workspace_id, secret)
@@ -21,7 +21,7 @@ ON CONFLICT (workspace_id) WHERE retires_at IS NULL DO NOTHING
 
 
 def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
-    """The secret of each workspace; made where there is none."""
+    """The current secret of each workspace; created if there is none."""
     wanted = sorted(set(workspace_ids))
     found = _read(wanted)
     if missing := [workspace_id for workspace_id in wanted if workspace_id not in found]:
@@ -37,14 +37,14 @@ def _read(workspace_ids: list[str]) -> dict[str, str]:
 
 
 def rotate_webhook_secret(*, workspace_id: str, now: datetime, grace: timedelta = GRACE) -> str:
-    """A new secret for the workspace. The former one signs as well, beside it, until `grace` is over."""
+    """Creates and returns a new secret for the workspace. The previous one also signs until `grace` is over."""
     current_secrets([workspace_id])
     secret = new_secret()
     with transaction.atomic():
-        Workspace.objects.select_for_update(no_key=True).get(id=workspace_id)  # one rotation after the other
+        Workspace.objects.select_for_update(no_key=True).get(id=workspace_id)  # one rotation at a time
         secrets = WebhookSecret.objects.filter(workspace_id=workspace_id)
         secrets.filter(retires_at__lte=now).delete()
-        # What was retiring keeps its time; a shorter grace ends all of them sooner.
+        # Secrets that are already retiring keep their time, unless a shorter grace ends them sooner.
         secrets.filter(Q(retires_at=None) | Q(retires_at__gt=now + grace)).update(retires_at=now + grace)
         WebhookSecret.objects.create(workspace_id=workspace_id, secret=secret)
     return secret
