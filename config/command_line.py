@@ -1,4 +1,4 @@
-"""`manage.py`: Django's commands, which end in one line where the set-up is not one that they can work with."""
+"""`manage.py`: Django's commands, which report a faulty set-up in one line."""
 
 import os
 import sys
@@ -12,20 +12,20 @@ from config.loaded_code import load_without_collecting, spare_the_loaded
 from config.servers import EmbeddedServerError
 from engage.outages import is_outage
 
-_INTERRUPTED, _NOBODY_READS = 130, 141  # as a shell has it, for SIGINT and SIGPIPE
+_INTERRUPTED, _NOBODY_READS = 130, 141  # a shell's exit codes for SIGINT and SIGPIPE
 _MIGRATING = ("migrate", "prepare")
 
 
 class _Commands(ManagementUtility):
     def fetch_command(self, subcommand: str) -> BaseCommand:
-        """The command with all that it has loaded: what comes next is its work."""
+        """Returns the command. Its code is loaded by now; what follows is its work."""
         command = super().fetch_command(subcommand)
         spare_the_loaded()
         return command
 
 
 def execute(arguments: list[str]) -> int:
-    """Runs the command; the exit code. What is no matter of the set-up, or is asked for with --traceback, is raised."""
+    """Runs the command and returns its exit code. Raises errors unrelated to the set-up; with --traceback, all."""
     load_without_collecting()
     try:
         _Commands(arguments).execute()
@@ -33,7 +33,7 @@ def execute(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         return _INTERRUPTED
-    except BrokenPipeError:  # as from `| head`; Python would say so once more as it ends
+    except BrokenPipeError:  # as with `| head`; Python would report it again on exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
@@ -46,7 +46,7 @@ def execute(arguments: list[str]) -> int:
 
 
 def _reason(error: Exception, *, command: str) -> str | None:
-    """What is wrong with the set-up, in one line; None where nothing is."""
+    """What is wrong with the set-up, in one line; None if it is not at fault."""
     if not isinstance(error, DatabaseError):
         return str(error)
     if isinstance(error.__cause__, UndefinedTable | UndefinedColumn) and command not in _MIGRATING:
