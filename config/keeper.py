@@ -58,7 +58,7 @@ class Keeper:
         self.lock.close()  # before the users' lock, which is released on exit
 
     def hurry(self) -> None:
-        """Stop as soon as nobody uses the server."""
+        """Stop as soon as no process uses the server."""
         self.grace = 0
 
     def _is_in_place(self) -> bool:
