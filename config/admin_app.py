@@ -9,7 +9,7 @@ from django.core import checks
 
 
 class AdminAppConfig(SimpleAdminConfig):
-    """Its pages are loaded by config/urls.py, so by web processes alone, and wherever Django checks them."""
+    """The admin's pages are loaded only by config/urls.py, so in web processes, and when Django checks them."""
 
     def ready(self) -> None:
         checks.register(check_dependencies, checks.Tags.admin)
@@ -17,7 +17,7 @@ class AdminAppConfig(SimpleAdminConfig):
 
 
 def _check_pages(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
-    """Whatever was checked before: which check comes first is chance."""
+    """Loads the pages first: the order in which Django runs its checks is arbitrary."""
     admin.autodiscover()
     found: list[checks.CheckMessage] = check_admin_app(app_configs, **options)
     return found

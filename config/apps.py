@@ -5,7 +5,7 @@ from engage.request_log import configure_logging
 
 
 class ProcessConfig(AppConfig):
-    """What every process of the service does when it starts, be it web, worker, scheduler or a command."""
+    """The start-up of every process of the service: web, worker, scheduler or command."""
 
     name = "config"
 

@@ -1,7 +1,7 @@
-"""The Celery app: Redis carries wake-ups, PostgreSQL knows what is to be done.
+"""The Celery app: Redis carries wake-ups, PostgreSQL holds the work.
 
-A message may be lost or come twice; neither matters, because work is claimed by a lock on its rows and a sweeper wakes
-the workers again while rows wait. No ETA and no countdown: a wait is a `due_at` in PostgreSQL.
+A message may be lost or arrive twice. Neither matters, because work is claimed by row locks, and a sweeper wakes the
+workers again while rows are waiting. No ETA or countdown is used: a wait is a `due_at` in PostgreSQL.
 """
 
 import os
@@ -28,7 +28,7 @@ from engage.metric_counters import metric_counters
 from engage.request_log import configure_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Django's checks load all views, which a worker would keep. `manage.py check` runs them, before anything is deployed.
+# Django's checks load all views, which a worker would keep in memory. `manage.py check` runs them before a deployment.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 load_settings()
 
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 @celeryd_after_setup.connect
 def _warn_of_no_other_default(**_: Any) -> None:
-    """At each lost connection: that tasks go on meanwhile. Celery has asked for all its warnings before this."""
+    """Silences the warning, at each lost connection, that tasks go on. Celery has enabled its warnings by now."""
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 
@@ -57,20 +57,20 @@ def _share_memory_with_the_child(**_: Any) -> None:
 
 @worker_process_shutdown.connect
 def _send_last_counts(**_: Any) -> None:
-    """A child of the worker ends without Python's own farewells."""
+    """A worker's child process ends without running Python's exit handlers."""
     metric_counters.send_last()
 
 
 @task_prerun.connect
 def _leave_broken_connections(*, task: Any, **_: Any) -> None:
-    """As Django does before a request. Celery keeps a connection for many tasks, also one that has broken."""
+    """As Django does before a request. Celery keeps a connection for many tasks, even a broken one."""
     if not task.request.is_eager:
         close_old_connections()
 
 
 @task_prerun.connect
 def _bind_log(*, task: Any, task_id: str, **_: Any) -> None:
-    """Every line of a task names it, and the request with which its wake-up began; its work may be that of others."""
+    """Adds the task to each of its log lines, and the request that woke it; its work may be that of other requests."""
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
     if request_id := (task.request.headers or {}).get("request_id"):
@@ -79,5 +79,5 @@ def _bind_log(*, task: Any, task_id: str, **_: Any) -> None:
 
 @task_failure.connect
 def _log_failure(*, sender: Any, task_id: str, exception: BaseException, **_: Any) -> None:
-    """In place of Celery's own line, which would print the exception's message and the arguments."""
+    """Replaces Celery's own line, which would print the exception's message and the arguments."""
     log.error("task_failed", task=sender.name, task_id=task_id, exc_info=exception)

@@ -13,7 +13,7 @@ from config.loaded_code import load_without_collecting, spare_the_loaded
 from config.servers import EmbeddedServerError
 from engage.outages import is_outage
 
-_INTERRUPTED, _NOBODY_READS = 130, 141  # as a shell has it, for SIGINT and SIGPIPE
+_INTERRUPTED, _NOBODY_READS = 130, 141  # a shell's exit codes for SIGINT and SIGPIPE
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _MIGRATING = ("migrate", "prepare")
 
@@ -35,7 +35,7 @@ def execute(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         return _INTERRUPTED
-    except BrokenPipeError:  # as from `| head`
+    except BrokenPipeError:  # as with `| head`
         _write_no_more()
         return _NOBODY_READS
     except OSError as error:

@@ -1,6 +1,6 @@
-"""What was learnt when the demo was made: ids, the API key's secret, the administrator's password.
+"""The demo's ids, its API key's secret and the administrator's password, noted when they were created.
 
-A secret is shown only when it is made, so it is kept beside the data, in a file that only this user can read.
+A secret is shown only on creation, so it is kept beside the data, in a file that only this user can read.
 """
 
 import json
@@ -13,7 +13,7 @@ ADMIN = "admin"
 
 
 class PrintedWorkspace(TypedDict):
-    """What `seed_workspace --json` prints; a key's secret is None where it was made before."""
+    """What `seed_workspace --json` prints; a key's secret is None if the key already existed."""
 
     workspaceId: str
     apiKeys: dict[str, str | None]
@@ -24,7 +24,7 @@ class PrintedWorkspace(TypedDict):
 
 
 class Demo(TypedDict):
-    """`adminPassword` is None where somebody else has set it; `webhookSecret` signs the workspace's webhooks."""
+    """`adminPassword` is None if it was set elsewhere; `webhookSecret` signs the workspace's webhooks."""
 
     workspace: PrintedWorkspace
     adminPassword: str | None
@@ -32,14 +32,14 @@ class Demo(TypedDict):
 
 
 def read_demo() -> Demo | None:
-    """None before the first start."""
+    """Returns None before the first start."""
     path = _path()
     demo: Demo | None = json.loads(path.read_text()) if path.exists() else None
     return demo
 
 
 def write_demo(demo: Demo) -> None:
-    """Whole or not at all."""
+    """Replaces the file atomically."""
     fresh = _path().with_suffix(".new")
     fresh.touch(mode=0o600)
     fresh.write_text(json.dumps(demo, indent=2))

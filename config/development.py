@@ -1,4 +1,4 @@
-"""What a development set-up keeps for itself, where production asks the environment."""
+"""What a development set-up creates for itself; production reads it from the environment."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def secret_key(*, folder: Path) -> str:
-    """The checkout's own key, made once: all its processes must share it, and logins must outlive a restart."""
+    """The checkout's own key, created once: all its processes must share it, and logins must outlive a restart."""
     path = folder / "secret_key"
     folder.mkdir(parents=True, exist_ok=True)
     fresh = folder / f"secret_key.{os.getpid()}"
@@ -14,7 +14,7 @@ def secret_key(*, folder: Path) -> str:
         fresh.touch(mode=0o600)
         fresh.write_text(secrets.token_urlsafe(50))
         try:
-            path.hardlink_to(fresh)  # fails where another process was first, so all read the same one
+            path.hardlink_to(fresh)  # fails if another process was first, so all read the same key
         except FileExistsError:
             pass
         finally:

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-# The page may load what this service serves, and nothing else: it works where there is no internet.
+# The page may load only what this service serves, so it works without internet access.
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 
 _making = Lock()
@@ -29,7 +29,7 @@ _making = Lock()
 
 def openapi_document() -> dict[str, Any]:
     """The document as plain JSON values. It is the same until the process ends."""
-    with _making:  # drf-spectacular loads its extensions as it goes: two threads at once trip over each other
+    with _making:  # drf-spectacular loads its extensions lazily, which is not thread-safe
         return _document()
 
 
@@ -50,7 +50,7 @@ class SchemaView(APIView):
 
 
 class _OneForm(BaseContentNegotiation):
-    """Whatever the caller accepts: a page for people is HTML, and what it fails with is JSON as everywhere."""
+    """Ignores the Accept header: the page is HTML, and its errors are JSON as everywhere."""
 
     def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser:  # type: ignore[override]
         return parsers[0]
@@ -62,7 +62,7 @@ class _OneForm(BaseContentNegotiation):
 
 
 class DocumentationView(APIView):
-    """`GET /api/v1/docs`: the document for people, with Swagger UI."""
+    """`GET /api/v1/docs`: the document, shown by Swagger UI."""
 
     schema = None
     content_negotiation_class = _OneForm

@@ -1,8 +1,8 @@
-"""PostgreSQL and Redis from wheels, where DATABASE_URL / REDIS_URL are not set.
+"""PostgreSQL and Redis from wheels, used if DATABASE_URL / REDIS_URL are not set.
 
-Any process of the checkout may ask for them: the first one starts them, all others find them, and they end some seconds
-after the last one that used them. Nobody has to say goodbye: "using" is a kernel lock that goes with the process.
-`config.keeper` tells the rest of the design.
+Any process of the checkout may ask for them: the first one starts them, all others find them, and they stop some
+seconds after the last process that used them has ended. No process has to sign off: "using" is a kernel lock, released
+when the process ends. `config.keeper` describes the rest of the design.
 """
 
 import os
@@ -20,7 +20,7 @@ from config import servers
 from config.locks import FileLock
 from config.servers import ROOT, EmbeddedServerError, Server
 
-START = 60.0  # seconds; making the cluster takes one, replaying its log after a crash may take more
+START = 60.0  # seconds; creating the cluster takes one, replaying its log after a crash may take longer
 _in_use: dict[str, tuple[Server, FileLock]] = {}
 
 
@@ -35,7 +35,7 @@ def redis_url() -> str:
 
 
 def stop_unless_used(*, within: float) -> None:
-    """Give the servers up and wait until they and their keepers are gone, unless other processes go on using them."""
+    """Release the servers and wait until they and their keepers are gone, unless other processes still use them."""
     stopping = [server for server, lock in _in_use.values() if _give_up(server, lock)]
     _in_use.clear()
     deadline = time.monotonic() + within
@@ -53,7 +53,7 @@ def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
 
 
 def _wait_for(server: Server, answers: Callable[[str], bool]) -> None:
-    """Wait until the server answers, starting a keeper where there is none."""
+    """Wait until the server answers, starting a keeper if there is none."""
     deadline = time.monotonic() + START
     started = False
     while time.monotonic() < deadline:
@@ -74,18 +74,18 @@ def _is_kept(server: Server) -> bool:
 
 
 def _is_left(server: Server) -> bool:
-    """Whether the keeper's process is about to end: to its last moment it has the users' lock alone."""
+    """Whether the keeper's process has yet to exit: it holds the users' lock exclusively to its last moment."""
     with closing(FileLock.at(server.users)) as users:
         return not users.try_share()
 
 
 def _start_keeper(server: Server) -> bool:
-    """Take the keeper's lock and hand it to a new keeper; False where another process was first."""
+    """Take the keeper's lock and hand it to a new keeper; False if another process was first."""
     with closing(FileLock.at(server.keeper)) as lock, open(server.log, "ab", opener=_for_us_alone) as log:
         if not lock.try_exclusive():
             return False
         command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd), str(servers.grace())]
-        # What goes wrong stands in the log, and shows by the lock's being free again.
+        # Failures are in the log; they show in the lock being free again.
         subprocess.run(
             command, check=False, cwd=ROOT, pass_fds=[lock.fd], stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
@@ -97,12 +97,12 @@ def _for_us_alone(path: str, flags: int) -> int:
 
 
 def _give_up(server: Server, lock: FileLock) -> bool:
-    """True where this process was the last one that used the server, so that it will stop."""
+    """True if this process was the server's last user, so that the server will stop."""
     lock.close()
     with closing(FileLock.at(server.users)) as users:
         if not users.try_exclusive():
             return False
-    _start_keeper(server)  # only where it was killed: somebody must stop what it left behind
+    _start_keeper(server)  # only if the last one was killed: what it left behind must be stopped
     with closing(FileLock.at(server.keeper)) as keeper, suppress(ProcessLookupError):
         os.kill(keeper.holder(), signal.SIGTERM)
     return True

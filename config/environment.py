@@ -1,6 +1,6 @@
-"""What the environment says: each variable read as what it is to be, or refused at start with its name.
+"""The environment variables: each is parsed and validated, or refused by name at start.
 
-Whatever is wrong raises ImproperlyConfigured; what may hold a password is not repeated.
+An invalid value raises ImproperlyConfigured; the message does not repeat a value that may hold a password.
 """
 
 import re
@@ -28,10 +28,10 @@ _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
-# What may stand behind the ? of a database's URL, beside what libpq knows.
+# Options allowed after the ? of a database's URL, besides those that libpq knows.
 _DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-# What may stand behind the ? of a Redis URL: the names that our client and the broker's have in common.
+# Options allowed after the ? of a Redis URL: those that our client and the broker's have in common.
 _REDIS_OPTIONS = {
     "redis": frozenset[str](),
     "rediss": frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs"}),
@@ -40,7 +40,7 @@ _REDIS_OPTIONS = {
 
 
 def required(name: str) -> str:
-    """The variable's value; in production its absence stops the start with a message that names it."""
+    """The value of a variable that production needs. Raises ImproperlyConfigured, naming it, if it is empty."""
     value: str = env.str(name, default="")
     if not value:
         raise ImproperlyConfigured(
@@ -51,7 +51,7 @@ def required(name: str) -> str:
 
 
 def items_of(text: str) -> list[str]:
-    """What stands between the commas."""
+    """The comma-separated items, stripped, without empty ones."""
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
@@ -75,7 +75,7 @@ def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = 
 
 
 def days(name: str, *, default: int) -> int:
-    """A hundred years at most: a moment that lies too many days back has no date."""
+    """At most a hundred years: a moment too many days ago is out of the range of dates."""
     return number(name, default=default, at_most=36_500)
 
 
@@ -87,7 +87,7 @@ def seconds(name: str, *, default: float) -> float:
 
 
 def token(name: str) -> str:
-    """What a caller is to send in a header; empty where there is none."""
+    """What callers must send in a header; empty if unset."""
     text: str = env.str(name, default="")
     if not re.fullmatch(r"[!-~]*", text):
         raise ImproperlyConfigured(f"{name} must be of visible ASCII characters, without spaces.")
@@ -95,7 +95,7 @@ def token(name: str) -> str:
 
 
 def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
-    """The choice that the variable names, in whatever case."""
+    """The choice that the variable names, ignoring case."""
     text = env.str(name, default=default).strip()
     for choice in choices:
         if choice.lower() == text.lower():
@@ -113,7 +113,7 @@ def rate(name: str, *, default: str) -> str:
 
 
 def secret_key() -> str:
-    """By the rule of Django's check security.W009, which only looks when somebody runs it."""
+    """Applies the rule of Django's check security.W009, which runs only on demand."""
     key = required("SECRET_KEY")
     if len(key) < SECRET_KEY_MIN_LENGTH or len(set(key)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS:
         raise ImproperlyConfigured(
@@ -126,7 +126,7 @@ def secret_key() -> str:
 
 
 def allowed_hosts() -> list[str]:
-    """Each as Django reads it from a Host header, without its port; anything else would match none."""
+    """Each host as Django reads it from a Host header, without the port; anything else would never match."""
     hosts = items_of(required("ALLOWED_HOSTS"))
     if not hosts or any(split_domain_port(host) != (host.lower(), "") for host in hosts):
         raise ImproperlyConfigured(
@@ -137,7 +137,7 @@ def allowed_hosts() -> list[str]:
 
 
 def postgresql(url: str) -> dict[str, Any]:
-    """What Django needs to know of it. The URL holds a password, so no message repeats it."""
+    """Django's settings for the database. The URL holds a password, so no message repeats it."""
     try:
         database: dict[str, Any] = env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
     except ValueError:
@@ -152,12 +152,12 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
             f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
         )
-    # A socket's folder may stand in the host's place, as %2Frun%2Fpostgresql, which is where libpq looks for it.
+    # The host may be a socket's folder, written as %2Frun%2Fpostgresql; libpq expects it there, decoded.
     return {**database, "HOST": unquote(database.get("HOST", ""))}
 
 
 def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
-    """Whether libpq knows their names and takes two of them, of which it would only say when it connects."""
+    """Whether libpq knows their names and accepts sslmode and connect_timeout, which it checks only on connecting."""
     try:
         make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
         int(options.get("connect_timeout", 0))
@@ -167,7 +167,7 @@ def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
 
 
 def redis_url(url: str) -> str:
-    """The URL, if our client and the broker's read the same in it. It may hold a password, so no message repeats it."""
+    """The URL, if our client and the broker's read it alike. It may hold a password, so no message repeats it."""
     try:
         redis.ConnectionPool.from_url(url).close()
         parts = urlsplit(url)
@@ -179,7 +179,7 @@ def redis_url(url: str) -> str:
         or (parts.scheme != "unix" and not re.fullmatch(r"(/[0-9]*)?", parts.path))
         or not options.keys() <= _REDIS_OPTIONS[parts.scheme]
         or parts.fragment
-        or ";" in url  # by which the broker parts its servers
+        or ";" in url  # separates servers for the broker
         or options.get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}
     ):
         raise ImproperlyConfigured(
@@ -191,7 +191,7 @@ def redis_url(url: str) -> str:
 
 
 def broker_url(url: str) -> str:
-    """The Redis URL in the broker's words, who would otherwise not look at the certificate of a `rediss` server."""
+    """The Redis URL in the broker's form; by default the broker would not check a `rediss` server's certificate."""
     if url.startswith("unix://"):
         return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
     if url.startswith("rediss://") and "ssl_cert_reqs=" not in urlsplit(url).query:

@@ -44,7 +44,7 @@ def _escaped(value: str) -> str:
 
 
 def histogram(*, labels: Labels, bounds: Iterable[float], counts: Iterable[int], total: float) -> Iterator[Sample]:
-    """The samples of one histogram; `counts` are per bucket, one more than bounds: what is beyond the last."""
+    """The samples of one histogram; `counts` are per bucket, one more than `bounds` for values beyond the last."""
     seen = 0
     for bound, count in zip([*bounds, float("inf")], counts, strict=True):
         seen += count

@@ -1,4 +1,4 @@
-"""What somebody sees who has just started the service: that it works, where it is, and what to try."""
+"""What `make run` shows once the service has started: that it works, where it is, and what to try."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ PATIENCE = 20.0  # seconds for a first job
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where the web server is reached from this machine."""
+    """Where this machine reaches the web server."""
 
     host: str
     port: int
@@ -28,7 +28,7 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class TriedTrigger:
-    """What became of one trigger, and after how many milliseconds: accepted, and decided by a worker."""
+    """One trigger's result, and how many ms it took to be accepted and, once queued, to be decided by a worker."""
 
     job_id: str
     result: str
@@ -37,7 +37,7 @@ class TriedTrigger:
 
 
 class TriggerFailed(Exception):
-    """The service did not do its main job."""
+    """The trigger was refused, could not be sent, or was not decided in time."""
 
 
 def try_trigger(*, address: Address, demo: Demo) -> TriedTrigger:
@@ -63,7 +63,7 @@ def try_trigger(*, address: Address, demo: Demo) -> TriedTrigger:
 
 
 def first_screen(*, address: Address, demo: Demo) -> str:
-    """Sends one trigger, and tells how it went."""
+    """Sends one trigger; returns the text to show, with the trigger's result."""
     password = (
         demo["adminPassword"] or "as it was set before; .venv/bin/python manage.py changepassword admin sets another"
     )

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can serve."""
+"""Liveness and readiness probes."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -19,7 +19,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if PostgreSQL answers and holds the tables of this version, else 503. Redis is reported and not needed."""
+    """200 if PostgreSQL answers and holds the tables of this version, else 503. Redis is reported but not required."""
     postgresql, redis_answers = _postgresql_answers(), _redis_answers()
     migrated = postgresql and _is_migrated()
     return JsonResponse(
@@ -44,7 +44,7 @@ def _postgresql_answers() -> bool:
 
 
 class _Seen:
-    """That all migrations of this version were applied; then nobody asks again. Later ones may be applied, too."""
+    """Caches that all migrations of this version are applied. Later ones may be applied, too."""
 
     migrated = False
 
@@ -60,14 +60,14 @@ def _is_migrated() -> bool:
             with connection.cursor() as cursor:
                 cursor.execute(applied, [list(newest), list(newest.values())])
                 _Seen.migrated = cursor.fetchone()[0] == len(newest)
-        except DatabaseError:  # not even their table is there
+        except DatabaseError:  # not even the migrations' table exists
             connection.close()
     return _Seen.migrated
 
 
 @cache
 def _newest_migrations() -> dict[str, str]:
-    """The last one of each app of ours, by the names of their files: to load them all takes memory for good."""
+    """The latest migration of each of our apps, by file name: loading them all would take memory for good."""
     return {label: max(names) for label, folder in _folders() if (names := _numbered(folder))}
 
 

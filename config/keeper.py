@@ -1,14 +1,14 @@
-"""A process of its own that keeps one embedded server running while it is used, and stops it afterwards.
+"""A separate process that keeps one embedded server running while it is used, and stops it afterwards.
 
 `config.embedded` starts it, detached, and hands over the keeper's lock: there is one keeper per server and checkout.
 
-1. Whoever uses the server shares the users' lock. The keeper tries it alone every tick; if it gets it, nobody
-   uses the server.
-2. Unused for some seconds, the server is stopped. The keeper holds the users' lock meanwhile, so whoever comes now
-   waits, finds no keeper and starts the next one.
-3. The server's processes inherit a lock too. It says that they run, also where the keeper before this one was killed
-   and left them behind; then they are simply kept from here on. A server that died is started again.
-4. Where the data or the lock files have been deleted under it, the keeper stops the server and goes.
+1. Every process that uses the server shares the users' lock. The keeper tries to take it exclusively every tick; if
+   that succeeds, the server is unused.
+2. A server that is unused for some seconds is stopped. The keeper holds the users' lock meanwhile, so a process that
+   needs the server now waits, finds no keeper and starts the next one.
+3. The server's processes inherit a lock too. It shows that they are running, even if the previous keeper was killed
+   and left them behind; this keeper then takes them over. A server that died is started again.
+4. If the data or the lock files are deleted, the keeper stops the server and exits.
 """
 
 import os
@@ -24,7 +24,7 @@ from config.servers import Server
 
 TICK = 0.25  # seconds
 SHORT_LIFE = 5.0  # seconds
-SHORT_LIVES = 3  # in a row: what dies so often would die again
+SHORT_LIVES = 3  # in a row: a server that dies so often would die again
 STOPPING = 30.0  # seconds to stop in an orderly way
 SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
 
@@ -35,7 +35,7 @@ class Keeper:
         self.lock = lock
         self.users = FileLock.at(server.users)
         self.running = FileLock.at(server.running)
-        self.process: subprocess.Popen[bytes] | None = None  # None, too, where the keeper before started it
+        self.process: subprocess.Popen[bytes] | None = None  # None also if the previous keeper started it
         self.started = -SHORT_LIFE
         self.short_lives = 0
         self.grace = grace
@@ -55,10 +55,10 @@ class Keeper:
             else:
                 break
         self._stop()
-        self.lock.close()  # before the users' lock, which goes with the process
+        self.lock.close()  # before the users' lock, which is released on exit
 
     def hurry(self) -> None:
-        """Stop as soon as nobody uses the server."""
+        """Stop as soon as no process uses the server."""
         self.grace = 0
 
     def _is_in_place(self) -> bool:
@@ -81,14 +81,14 @@ class Keeper:
 
     def _stop(self) -> None:
         for request in (self.server.stop_signal, signal.SIGKILL):
-            with suppress(ProcessLookupError):  # gone, while its own children still end
+            with suppress(ProcessLookupError):  # it is gone, but its children are still ending
                 os.kill(self.running.holder(), request)
             if self._ends(within=STOPPING):
                 break
         self._reap()
 
     def _reap(self) -> None:
-        """Leave no zombie: in a container there may be nobody else to do it."""
+        """Leave no zombie: in a container there may be no other process to reap it."""
         if self.process is not None:
             self.process.wait()
 
@@ -109,7 +109,7 @@ def main(name: str, lock_fd: str, grace: str) -> None:
 
 
 def _detach(lock: FileLock) -> None:
-    """Go on as a process that is nobody's child, in a session that no terminal's Ctrl-C reaches."""
+    """Continue as an orphaned process in its own session, which no terminal's Ctrl-C reaches."""
     pid = os.fork()
     if pid:
         lock.note_holder(pid)

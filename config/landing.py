@@ -1,4 +1,4 @@
-"""Addresses that only tell where something is."""
+"""Addresses that only point elsewhere."""
 
 from http import HTTPStatus
 from typing import ClassVar
@@ -11,7 +11,7 @@ from engage.envelope import success
 
 
 class LandingView(APIView):
-    """`GET /`: where the pages for people are."""
+    """`GET /`: where the documentation, the schema and the admin are."""
 
     schema = None
 
@@ -23,7 +23,7 @@ class LandingView(APIView):
 
 
 class ElsewhereView(APIView):
-    """An address with one slash too many or too few; without a body, because that would be HTML."""
+    """Redirects an address with one slash too many or too few; without a body, because that would be HTML."""
 
     schema = None
     address: ClassVar[str] = ""

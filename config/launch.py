@@ -1,4 +1,4 @@
-"""`make run`: from nothing to a running service, and on Ctrl-C back again, one thing after the other."""
+"""`make run`: starts the whole service from nothing, step by step, and stops it on Ctrl-C."""
 
 import errno
 import os
@@ -22,11 +22,11 @@ from config.locks import FileLock
 from config.processes import ProcessEnded, Processes, listening_workers, workers
 from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
 
-START = 120.0  # seconds until the web server and the workers have to be there, on a busy machine too
-STOP = 10.0  # seconds for the processes, and for the servers after them
+START = 120.0  # seconds until the web server and the workers must be up, even on a busy machine
+STOP = 10.0  # seconds for the processes, and again for the servers
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCFILE = ROOT / "Procfile"
-NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; root in a container knows
+NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; in a container, running as root is deliberate
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
 RECEIVER_HOST = "127.0.0.1"
@@ -34,17 +34,17 @@ PORTS_TRIED = 100
 
 
 class Stopped(BaseException):
-    """Somebody asked for the end."""
+    """A signal asked this process to stop."""
 
 
 class LaunchError(Exception):
-    """It cannot start, or did not go on."""
+    """The service cannot start."""
 
 
 def main() -> int:
-    """The exit code: 0 where somebody asked for the end, 1 where it did not start or go on."""
+    """Returns the exit code: 0 if a signal asked it to stop, 1 if the start failed or a process ended."""
     for number in ENDINGS:
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # that is nohup's wish
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup wants it ignored
             signal.signal(number, _raise_stopped)
     try:
         _launch(host=os.environ.get("HOST") or "127.0.0.1", port=os.environ.get("PORT") or "8000")
@@ -85,7 +85,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
 
 
 def _refuse_production() -> None:
-    """A database that is given may be a real one, as the settings take it to be: development has to be said, then."""
+    """A given database may be a real one, and the settings assume so: then development must be explicit."""
     if os.environ.get("DATABASE_URL") and not os.environ.get("ENVIRONMENT"):
         raise LaunchError(
             "DATABASE_URL is set, and make run would migrate that database and make a demo and an administrator in it. "
@@ -102,7 +102,7 @@ def _address(host: str, port: str) -> Address:
 
 
 def _lock_data(address: Address) -> None:
-    """Until this process ends: two on the same data would send each other's tour to their own receiver."""
+    """Held until this process ends: two on the same data would send each other's tour to their own receiver."""
     lock = FileLock.at(launcher_lock())
     if not lock.try_exclusive():
         raise LaunchError(
@@ -123,7 +123,7 @@ def _refuse_a_busy_port(host: str, port: int) -> None:
 
 
 def _free_port_above(port: int, *, host: str = RECEIVER_HOST) -> int:
-    """Mostly the next one, so that the address of the demo's receiver stays the same from start to start."""
+    """Usually the next port, so the address of the demo's receiver stays the same across starts."""
     for candidate in range(port + 1, min(port + PORTS_TRIED, 2**16)):
         try:
             _bind(host, candidate)
@@ -134,7 +134,7 @@ def _free_port_above(port: int, *, host: str = RECEIVER_HOST) -> int:
 
 
 def _bind(host: str, port: int) -> None:
-    """Raises OSError where a server could not."""
+    """Raises OSError if a server could not bind there."""
     family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -142,7 +142,7 @@ def _bind(host: str, port: int) -> None:
 
 
 def _ensure_servers() -> str:
-    """Both run from here on until this process gives them up; returns Redis's URL."""
+    """Returns Redis's URL. Both servers run from here on until this process releases them."""
     if not os.environ.get("DATABASE_URL"):
         _say("Starting PostgreSQL ...")
         embedded.database_url()
@@ -152,7 +152,7 @@ def _ensure_servers() -> str:
 
 
 def _prepare_database() -> None:
-    """In a process of its own, so that this one need not carry Django."""
+    """Runs in a separate process, so that this one need not load Django."""
     _say("Preparing the database ...")
     command = [sys.executable, "manage.py", "prepare"]
     if subprocess.run(command, check=False, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
@@ -186,12 +186,12 @@ def _is_ready(address: Address) -> bool:
 
 
 def _workers_wait(redis_url: str) -> bool:
-    """Whether all workers listen to their queues: only then does a trigger's time say something."""
+    """Whether all workers listen to their queues: only then is the time of a trigger meaningful."""
     try:
         with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
             return listening_workers(client) >= workers(PROCFILE)
     except redis.RedisError:
-        return True  # a Redis that does not tell
+        return True  # this Redis does not report its clients
 
 
 def _raise_stopped(*_: object) -> NoReturn:
@@ -200,7 +200,7 @@ def _raise_stopped(*_: object) -> NoReturn:
 
 
 def _ignore_signals() -> None:
-    """The end takes its time, whoever asks again."""
+    """Stopping takes time; further signals must not interrupt it."""
     for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
 

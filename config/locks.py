@@ -19,15 +19,15 @@ class FileLock:
         return cls(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def share(self) -> None:
-        """Hold it together with others, waiting for whoever has it alone."""
+        """Take it shared, waiting while another process holds it exclusively."""
         fcntl.flock(self.fd, fcntl.LOCK_SH)
 
     def try_share(self) -> bool:
-        """Hold it together with others if nobody has it alone now."""
+        """Take it shared unless another process holds it exclusively."""
         return self._try(fcntl.LOCK_SH)
 
     def try_exclusive(self) -> bool:
-        """Hold it alone if nobody else holds it now."""
+        """Take it exclusively unless another process holds it."""
         return self._try(fcntl.LOCK_EX)
 
     def _try(self, kind: int) -> bool:
@@ -41,26 +41,26 @@ class FileLock:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go of this handle; the lock lasts as long as a child has inherited it."""
+        """Close this handle; the lock lasts while a child that inherited it lives."""
         os.close(self.fd)
 
     def note_holder(self, pid: int) -> None:
-        """Write down who is about to hold it, for whoever wants to send that process a signal."""
+        """Record the pid of the process that is about to hold it, so that others can signal it."""
         self.note(str(pid))
 
     def holder(self) -> int:
-        """The process that holds it; meaningful only while somebody does."""
+        """The pid of the holder; meaningful only while the lock is held."""
         return int(self.noted())
 
     def note(self, text: str) -> None:
-        """Write down what others should know of the holder.
+        """Record what others should know about the holder.
 
-        One write of a fixed length: who reads meanwhile finds the note before or this one.
+        This is one write of a fixed length: a concurrent reader sees either the previous note or this one.
         """
         os.pwrite(self.fd, text.ljust(_WIDTH).encode(), 0)
 
     def noted(self) -> str:
-        """What the last holder wrote down."""
+        """The last holder's note."""
         return os.pread(self.fd, _WIDTH, 0).decode().rstrip()
 
     def stands_at(self, path: Path) -> bool:

@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: what waits, read from PostgreSQL, and what was counted, read from Redis.
+"""`/metrics` for Prometheus: the backlog, read from PostgreSQL, and the counters, read from Redis.
 
-Every process answers the same for all of them, on all machines: scrape one address. Where one of the two servers is
-away, its half is missing, and `engage_postgresql_up` or `engage_redis_up` says so.
+Every process answers for all processes on all machines: scrape one address. If PostgreSQL or Redis is away, its half
+is missing, and `engage_postgresql_up` or `engage_redis_up` shows it.
 """
 
 import tomllib
@@ -40,7 +40,7 @@ _LIMITED = f"counted up to {COUNTED_AT_MOST}"
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """200 with the text format; 401 without the token. Where no token is set: open in development, else 404."""
+    """200 with the text format; 401 without the token. If no token is set: open in development, else 404."""
     if not settings.METRICS_TOKEN:
         if settings.PRODUCTION:
             raise Http404
@@ -78,7 +78,7 @@ def _version() -> str:
 
 
 def _backlog() -> tuple[bool, Backlog | None]:
-    """Whether PostgreSQL answers, and what it says; None also where this version's tables are not there."""
+    """Whether PostgreSQL answers, and the backlog; None also if this version's tables do not exist."""
     try:
         return True, backlog()
     except DatabaseError as error:

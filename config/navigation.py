@@ -1,4 +1,4 @@
-"""The admin's sidebar: every list, grouped by what it is about, for who may see it."""
+"""The admin's sidebar: every list, grouped by subject and shown to users who may view it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the whole service, and how it is made."""
+"""The OpenAPI document's text about the whole service, and the settings that generate it."""
 
 _DESCRIPTION = """
 Customer engagement: a server triggers journeys for one customer or for many; an app's SDK reports what people do in
@@ -29,7 +29,7 @@ answer tells the limit, and what is left of it, in its headers.
 
 
 def reading_last(endpoint: tuple[str, str, str, object]) -> tuple[bool, bool]:
-    """The order in which calls are shown: first what one comes for, then what one looks up; else as in the routes."""
+    """The order of the calls: triggers, other writes, then reads and deletions; otherwise as in the routes."""
     path, _, method, _ = endpoint
     return method in {"GET", "DELETE"}, not path.endswith("/trigger")
 

@@ -1,4 +1,4 @@
-"""`/livez`, `/readyz` and `/metrics`: who asks them comes by a machine's address, not by the service's name."""
+"""`/livez`, `/readyz` and `/metrics`, which are called by a machine's address, not by the service's host name."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ _METHODS = ("GET", "HEAD")
 
 
 class ProbesMiddleware:
-    """Answers them before anybody looks at the Host header, at cookies or at a CSRF token."""
+    """Answers them before the Host header, cookies or a CSRF token are checked."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -21,7 +21,7 @@ class ProbesMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info not in _PATHS:
             return self.get_response(request)
-        request.resolver_match = match = resolve(request.path_info)  # logs and times tell the route
+        request.resolver_match = match = resolve(request.path_info)  # logs and request times name the route
         if request.method not in _METHODS:
             allowed = {"Allow": ", ".join(_METHODS)}
             return plain_failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))

@@ -1,7 +1,7 @@
-"""The Procfile's processes, as one thing: started together, shown together, stopped together.
+"""The Procfile's processes as one unit: started, shown and stopped together.
 
-Each gets a session of its own, so a Ctrl-C in the terminal does not reach it. To stop one, only its first process is
-asked: that one knows how to end its own children, where a signal to all of them would tear tasks out of their hands.
+Each gets its own session, so a Ctrl-C in the terminal does not reach it. To stop one, only its first process is
+signalled: it knows how to end its own children, whereas a signal to all of them would abort tasks in flight.
 """
 
 import os
@@ -23,22 +23,22 @@ _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 
 
 def commands(procfile: Path) -> dict[str, str]:
-    """What the Procfile names: a command for each name."""
+    """The Procfile's commands by name."""
     return dict(_LINE.findall(procfile.read_text()))
 
 
 def workers(procfile: Path) -> int:
-    """How many of them are workers."""
+    """How many of the Procfile's processes are workers."""
     return sum(" worker " in command for command in commands(procfile).values())
 
 
 def listening_workers(client: redis.Redis) -> int:
-    """How many workers wait for messages, which each does by this command of Redis."""
+    """How many workers wait for messages, each with Redis's command BRPOP."""
     return sum(peer["cmd"] == "brpop" for peer in client.client_list())
 
 
 class ProcessEnded(Exception):
-    """All of them should go on until they are stopped, and one did not."""
+    """A process ended before it was told to stop."""
 
 
 class Processes:
@@ -47,7 +47,7 @@ class Processes:
         self._readers: list[Thread] = []
 
     def start(self, *, procfile: Path, environment: Mapping[str, str], beside: Mapping[str, str] | None = None) -> None:
-        """Starts what the Procfile names, and the commands `beside` them."""
+        """Starts the Procfile's commands and those in `beside`."""
         started = {**commands(procfile), **(beside or {})}
         width = max(map(len, started))
         for name, command in started.items():
@@ -68,13 +68,13 @@ class Processes:
             self._readers.append(reader)
 
     def check(self) -> None:
-        """Raises ProcessEnded."""
+        """Raises ProcessEnded if a process has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
                 raise ProcessEnded(f"{name} ended (exit code {process.returncode}); what it said stands above.")
 
     def stop(self, *, within: float) -> None:
-        """Ask all, wait for all, and kill what is left then."""
+        """Terminate all, wait `within` seconds at most, then kill what is left."""
         deadline = time.monotonic() + within
         for process in self._running.values():
             process.terminate()
@@ -90,7 +90,7 @@ class Processes:
 
 
 def with_us() -> list[str]:
-    """Where Linux has the tool: stop it also when this process is killed and can stop nothing any more."""
+    """A command prefix that stops it even if this process is killed; empty without Linux's setpriv."""
     return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 
 

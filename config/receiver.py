@@ -1,7 +1,7 @@
-"""The demo's receiver of webhooks: shows what arrives, and whether its signature holds.
+"""The demo's receiver of webhooks: shows what arrives, and whether its signature is valid.
 
-What stands here is what a receiver of your own has to do (Standard Webhooks): sign `<id>.<timestamp>.<body>` with the
-workspace's secret, compare with each of the signatures sent, and refuse what is too old. A library does it as well.
+Your own receiver must do the same (Standard Webhooks): sign `<id>.<timestamp>.<body>` with the workspace's secret,
+compare with each of the signatures sent, and refuse a timestamp too far from now. A library can do it as well.
 """
 
 import base64
@@ -21,7 +21,7 @@ _HOST = "127.0.0.1"
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, *, secrets: Iterable[str], now: float) -> bool:
-    """Whether one of the secrets (`whsec_…`) signed this request, at most five minutes from now."""
+    """Whether one of the secrets (`whsec_…`) signed this request, dated at most five minutes from now."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
         return False
@@ -47,7 +47,7 @@ class _Receiver(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name where it is declared
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the base class
         """Our own line says more."""
 
 

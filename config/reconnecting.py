@@ -1,19 +1,19 @@
-"""Workers that lose their connection to Redis as soon as they have it."""
+"""Backoff for workers that lose their connection to Redis right after connecting."""
 
 import time
 from typing import Any
 
 from celery import bootsteps
 
-_SOON = 5.0  # seconds, beside the pause before
+_SOON = 5.0  # seconds, not counting the pause before
 _LONGEST = 10.0
 
 
 class PauseBeforeConnecting(bootsteps.StartStopStep):
-    """Makes a worker wait before it connects again, ever longer, while each connection is lost soon.
+    """Makes a worker wait before it reconnects, longer each time, while connections are lost soon.
 
-    A Redis that answers and refuses, as in a failover or for want of a right, would be asked again at once and for
-    ever, and each time fill the log. One that is away is another matter: Celery waits for it by itself.
+    A Redis that answers and refuses, as in a failover or for lack of a permission, would be retried at once and for
+    ever, filling the log. For one that is away this is not needed: Celery itself waits for it.
     """
 
     def __init__(self, parent: Any, **options: Any) -> None:
@@ -22,7 +22,7 @@ class PauseBeforeConnecting(bootsteps.StartStopStep):
         self._began = float("-inf")
 
     def stop(self, parent: Any) -> None:
-        """Called whenever a connection is lost, however far the worker has come with it; and at the worker's end."""
+        """Called whenever a connection is lost, however far the worker got with it, and when the worker stops."""
         if parent.blueprint.state != bootsteps.RUN:  # type: ignore[attr-defined] # not in the stubs
             return
         lasted = time.monotonic() - self._began

@@ -1,7 +1,7 @@
-"""The PostgreSQL and the Redis that a checkout brings along: their programs from wheels, their folders, how they start.
+"""The PostgreSQL and Redis that come with a checkout: their programs from wheels, their folders, how they start.
 
-Both listen on Unix sockets only, so two checkouts never meet on a port. A socket's path may have 107 bytes and a
-checkout's path is often longer, so the sockets live in a short folder of their own.
+Both listen on Unix sockets only, so two checkouts never collide on a port. A socket's path may have 107 bytes and a
+checkout's path is often longer, so the sockets live in their own short folder.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ POSTGRESQL_SETTINGS = {
     "log_timezone": "UTC",
     "log_lock_waits": "on",
     "log_min_duration_statement": "1s",
-    "log_parameter_max_length": "0",  # parameters are what people sent
+    "log_parameter_max_length": "0",  # parameters hold what people sent
 }
 REDIS_SETTINGS = {
-    "databases": "128",  # test processes have one each
+    "databases": "128",  # each test process has its own
     "port": "0",
     "unixsocketperm": "700",
     "appendonly": "yes",  # without it a restart loses the queue
     "appendfsync": "everysec",
     "save": "",
-    "maxmemory-policy": "noeviction",  # queues may be refused, never thrown away
+    "maxmemory-policy": "noeviction",  # a write to a queue may be refused, but no queue evicted
 }
 
 
@@ -50,7 +50,7 @@ class EmbeddedServerError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """What there is to know of one server; the lock files tell who uses it, who keeps it and whether it runs."""
+    """One embedded server. Its lock files show which processes use it, which one keeps it, and whether it runs."""
 
     name: str
     url: str
@@ -72,7 +72,7 @@ class Server:
 
     @property
     def running(self) -> Path:
-        """Held by the server's own processes; beside the data, because it says that those are in use."""
+        """Held by the server's own processes; beside the data, because it shows that they are in use."""
         return self.data.with_name(f"{self.name}.lock")
 
     @property
@@ -120,7 +120,7 @@ def data_folder() -> Path:
 
 
 def grace() -> float:
-    """Seconds that an unused server is kept, so that commands that follow each other need not start it each time."""
+    """Seconds that an unused server is kept, so that successive commands need not start it each time."""
     text = os.environ.get("EMBEDDED_GRACE") or "10"
     try:
         seconds = float(text)
@@ -137,9 +137,9 @@ def launcher_lock() -> Path:
 
 
 def _socket_folder(data_folder: Path) -> Path:
-    """A short private folder, found again by the data's path and the user.
+    """A short private folder, named after the user and the data's path.
 
-    Always below /tmp and not where TMPDIR points: two shells of one user must find the same servers.
+    Always below /tmp, wherever TMPDIR points: two shells of one user must find the same servers.
     """
     digest = hashlib.sha256(os.fsencode(data_folder)).hexdigest()[:12]
     folder = Path(f"/tmp/engage-{os.geteuid()}-{digest}")  # noqa: S108 - private: made with 0700, refused if not ours
@@ -152,11 +152,11 @@ def _socket_folder(data_folder: Path) -> Path:
 
 @cache
 def ordinary_user() -> list[str]:
-    """What to put before a PostgreSQL command: PostgreSQL refuses to run as root, so root runs it as nobody.
+    """The prefix of a PostgreSQL command: PostgreSQL refuses to run as root, so root runs it as the user nobody.
 
-    A checkout below root's private home must stay private and yet be reached. So nobody keeps one capability, to pass
-    the permissions of files; the secure bit makes access(2) respect it as well, by which PostgreSQL looks for its own
-    programs. Where capabilities are not to be had, a user namespace in which root is called nobody serves.
+    A checkout below root's private home must stay private and yet be accessible. So that user keeps one capability, to
+    bypass file permissions; the secure bit makes access(2), by which PostgreSQL looks for its own programs, respect it
+    as well. If capabilities are not available, a user namespace that maps root to that user is used instead.
     """
     if os.geteuid() != 0:
         return []
@@ -191,16 +191,16 @@ def _redis_program() -> str:
 
 
 def _package(name: str) -> Path | None:
-    """Where it is installed, without importing it: only its programs are wanted."""
+    """Where it is installed, without importing it: only its programs are needed."""
     spec = importlib.util.find_spec(name)
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
 def _prepare_postgresql(server: Server) -> None:
-    """Make the cluster the first time; later, clear away what a power cut left behind.
+    """Create the cluster the first time; later, remove what a power cut left behind.
 
-    PostgreSQL takes a pid file for valid if any process has that number by now, which after a restart of a container is
-    likely. Here the lock on the data has already shown that no PostgreSQL uses them.
+    PostgreSQL considers a pid file valid if any process now has that pid, which is likely after a container restart.
+    The lock on the data has already shown that no PostgreSQL uses them.
     """
     if not server.data.exists():
         _make_cluster(server)
@@ -209,10 +209,10 @@ def _prepare_postgresql(server: Server) -> None:
 
 
 def _make_cluster(server: Server) -> None:
-    """A cluster with an empty database, made aside and then renamed, so that a half-made one is never started.
+    """A cluster with an empty database, created aside and then renamed, so that an incomplete one is never started.
 
     The builtin C.UTF-8 sorts by code point, which is fast, and knows upper and lower case of all letters; it is
-    PostgreSQL's own, so no update of the system's C library can spoil an index.
+    PostgreSQL's own, so no update of the system's C library can corrupt an index.
     """
     unfinished = server.data.with_name("postgresql.new")
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,8 +1,8 @@
 """The service's settings, read from the environment, top to bottom.
 
-In development nothing needs to be set. In production everything comes from the environment, and what is missing or
-unsafe is refused here, at start. A process that is given a DATABASE_URL is taken to be in production unless it says
-otherwise: forgetting ENVIRONMENT must not leave a real database behind a development set-up.
+In development nothing needs to be set. In production everything comes from the environment, and a missing or unsafe
+value is refused here, at start. A process with a DATABASE_URL counts as production unless ENVIRONMENT says otherwise:
+forgetting it must not put a real database behind a development set-up.
 """
 
 import hashlib
@@ -37,22 +37,22 @@ if not SECRET_KEY:
 ALLOWED_HOSTS = environment.allowed_hosts() if PRODUCTION else ["*"]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
-# PostgreSQL: the only truth ------------------------------------------------------------------------------------------
+# PostgreSQL: the source of truth -------------------------------------------------------------------------------------
 
 _database_url = environment.required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
 DATABASES: dict[str, dict[str, Any]] = {"default": environment.postgresql(_database_url or embedded.database_url())}
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
-    "CONN_HEALTH_CHECKS": True,  # costs nothing there
+    "CONN_HEALTH_CHECKS": True,  # costs nothing with this engine
     "CONN_MAX_AGE": environment.number("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
 }
 DATABASES["default"]["OPTIONS"] = {
-    # Prepared statements: Django turns them off; with them a short query costs a quarter less.
+    # Prepared statements, which Django turns off: with them a short query costs a quarter less.
     "server_side_binding": True,
     "prepare_threshold": 3,
     "connect_timeout": 3,
-    **DATABASES["default"].get("OPTIONS", {}),  # what the URL says counts
+    **DATABASES["default"].get("OPTIONS", {}),  # options in the URL take precedence
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -62,7 +62,7 @@ _redis_url = environment.required("REDIS_URL") if PRODUCTION else env.str("REDIS
 REDIS_URL = environment.redis_url(_redis_url or embedded.redis_url())
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
-    # Nothing is kept: only the admin's search would, and what staff search for are people.
+    # Nothing is cached: only the admin's search would be, and staff search for people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "counters": {
         "BACKEND": "engage.limit_counters.CounterCache",
@@ -71,7 +71,7 @@ CACHES = {
     },
 }
 RATELIMIT_USE_CACHE = "counters"
-# As they are by default. To find out that one is not set takes as long as all else that is done to count a call.
+# The defaults. Finding out that a setting is missing takes as long as everything else done to count a call.
 RATELIMIT_ENABLE, RATELIMIT_CACHE_PREFIX, RATELIMIT_HASH_ALGORITHM = True, "rl:", hashlib.sha256
 # django-ratelimit's checks know the cache backends by name; ours is Redis, with a fallback inside the process.
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
@@ -118,11 +118,11 @@ CSRF_FAILURE_VIEW = "engage.admin.error_pages.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]
-LOGIN_REDIRECT_URL = "admin:index"  # for who opens the login itself
+LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [ROOT / "config" / "templates"],  # come before those of Unfold, which they replace
+        "DIRS": [ROOT / "config" / "templates"],  # take precedence over Unfold's, which they replace
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -150,7 +150,7 @@ FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"
 if PRODUCTION:
     STATIC_ROOT = ROOT / "staticfiles"
-WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not PRODUCTION  # nothing to collect, and nothing read at start
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not PRODUCTION  # no files to collect, none read at start
 STORAGES = {
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
@@ -192,7 +192,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # ?format= is a parameter that nobody knows, like any other
+    "URL_FORMAT_OVERRIDE": None,  # ?format= is an unknown parameter like any other
 }
 SPECTACULAR_SETTINGS = openapi.SETTINGS
 
@@ -203,13 +203,13 @@ CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
 CORS_ALLOW_HEADERS = [
     "accept",
-    "authorization",  # an API key that has leaked into a page is to arrive, to be refused and noticed
+    "authorization",  # an API key that leaked into a page should arrive, to be refused and noticed
     "content-encoding",
     "content-type",
     "idempotency-key",
     "x-app-id",
     "x-request-id",
-    # What libraries for tracing and for requests add on their own.
+    # Added by libraries for tracing and for HTTP requests.
     "baggage",
     "cache-control",
     "sentry-trace",
@@ -231,39 +231,39 @@ CORS_PREFLIGHT_MAX_AGE = 86_400
 
 # What the service promises -------------------------------------------------------------------------------------------
 
-# So long a process need not look a key or an app up again; one that is revoked is refused after it at the latest.
+# How long a process may reuse a key or an app that it looked up; a revoked one is refused after that at the latest.
 CREDENTIALS_KEPT_SECONDS = environment.seconds("CREDENTIALS_KEPT_SECONDS", default=1.0)
 BRIDGE_RATE_LIMIT = environment.rate("BRIDGE_RATE_LIMIT", default="600/m")  # per app and address
-# What the calls of one app from one address may make: anyone can send an app id.
+# What one app's calls from one address may create: anyone can send an app id.
 BRIDGE_CUSTOMERS_CREATED_LIMIT = environment.rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
 BRIDGE_JOURNEYS_STARTED_LIMIT = environment.rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
-# How many proxies in front of the service add to X-Forwarded-For; 0: the peer's own address counts.
+# How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)
 
-# Webhooks go to public addresses, and to these networks; in development to a receiver on the same machine, too.
+# Webhooks may go to public addresses and to these networks; in development, also to a receiver on this machine.
 _webhook_networks = env.str("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
 try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
-# Requests that one sending task has in flight at once.
+# Requests that one sending task may have in flight at once.
 WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1, at_most=1000)
-# The Procfile gives these to Celery, to which 0 means as many as there are processors.
+# The Procfile passes these to Celery, which takes 0 as the number of processors.
 for _name in ("WORKER_CONCURRENCY", "BULK_CONCURRENCY", "WALK_CONCURRENCY", "WEBHOOK_CONCURRENCY"):
     environment.number(_name, default=1, at_least=1)
 
-# How many days `manage.py prune` keeps what is over; 0: for ever.
+# How many days `manage.py prune` keeps finished records; 0: for ever.
 RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)
 RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
 RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
 
-METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one /metrics is there in development only
+METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one, /metrics exists in development only
 
 LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")
 LOG_LEVEL = environment.one_of(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "LOG_LEVEL", default="INFO")
-LOGGING_CONFIG = None  # structlog's own set-up, made in engage.request_log
+LOGGING_CONFIG = None  # structlog is set up in engage.request_log
 
 # Celery --------------------------------------------------------------------------------------------------------------
 
@@ -271,18 +271,18 @@ CELERY_BROKER_URL = environment.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
-    "max_retries": 0,  # of connecting, before a message is sent; a worker connects again and again all the same
-    # What a worker has taken it does not note down in Redis. A note or its removal that failed, with Redis frozen or
-    # full, would end the worker or keep it from taking more; and a message that is lost is what the sweeper is for.
+    "max_retries": 0,  # of connecting before a message is sent; a worker reconnects again and again regardless
+    # A worker does not record in Redis which messages it has taken. If writing or removing such a record failed, with
+    # Redis frozen or full, the worker would end or take no more; and the sweeper makes up for lost messages.
     "ack_emulation": False,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that answers, and refuses (a failover), ends no worker
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that answers and refuses (a failover) ends no worker
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = False  # the sweeper wakes; redelivery would only repeat a crash at once
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # the sweeper wakes workers; redelivery would only repeat a crash at once
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
@@ -290,8 +290,8 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "sweep"}, "send": {"queue": "webhooks"}}
-# Any number of schedulers may run: each tick only wakes somebody to look. An old tick is worth nothing, but the clocks
-# of two machines may differ by some seconds.
+# Any number of schedulers may run: each tick only wakes a worker to look. An old tick is worthless, but the clocks of
+# two machines may differ by some seconds.
 _TICKS_EXPIRE = {"expires": 30}
 CELERY_BEAT_SCHEDULE = {
     "walk": {"task": "walk", "schedule": 1.0, "options": _TICKS_EXPIRE},

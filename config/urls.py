@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""All URLs of the service."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -11,7 +11,7 @@ from config.metrics import metrics
 admin.autodiscover()
 
 urlpatterns = [
-    # Those that are called most are looked at first.
+    # The most frequently called are matched first.
     path("api/v1/sdk/bridge/", include("bridge.urls")),
     path("api/v1/journeys/", include("journeys.urls")),
     path("api/v1/customers/", include("journeys.customer_urls")),

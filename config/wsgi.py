@@ -1,4 +1,4 @@
-"""What the web server serves."""
+"""The WSGI application."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from config.settings_at_start import load_settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()
 _django = get_wsgi_application()
-# The interface does without them, so it is served all the same.
+# The API does not need them, so it is served regardless.
 if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
     structlog.get_logger(__name__).error(
         "static_files_missing", pages="the admin and the documentation", run="manage.py collectstatic"
@@ -24,21 +24,21 @@ if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exist
 from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
 from engage.sizes import KIB  # noqa: E402 - as above
 
-_ = get_resolver().url_patterns  # loads the views, which otherwise the first request would wait for
+_ = get_resolver().url_patterns  # loads the views, so that the first request need not wait for it
 _ADMIN = reverse("admin:index")
 _LONGEST_COOKIES = 8 * KIB
 spare_the_loaded()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Django, given nothing that could hold it up before it has asked who calls."""
+    """Django, given nothing that could hold it up before the caller is authenticated."""
     _leave_cookies_to_the_admin(environ)
     _give_chunks_a_length(environ)
     return _django(environ, start_response)
 
 
 def _leave_cookies_to_the_admin(environ: dict[str, Any]) -> None:
-    """Drops cookies that nobody is going to use, and too long ones.
+    """Drops cookies that nothing uses, and overlong ones.
 
     Django reads them on every path, and until Python 3.11.10 and 3.12.6 that took seconds for a header full of
     backslashes (CVE-2024-7592).
@@ -49,9 +49,9 @@ def _leave_cookies_to_the_admin(environ: dict[str, Any]) -> None:
 
 
 def _give_chunks_a_length(environ: dict[str, Any]) -> None:
-    """Django reads no body without a length: one that comes in chunks is read as far as any may go.
+    """Lets Django, which reads no body without a length, read a chunked body up to the largest allowed size.
 
-    By whoever reads bodies, after it is known who calls: so nobody without a key holds a thread by sending slowly.
+    It is read only after the caller is authenticated, so nobody without a key can hold a thread by sending slowly.
     """
     if not environ.get("CONTENT_LENGTH") and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked":
         environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)

@@ -1,4 +1,4 @@
-"""The answers about customers and segment members, as the interface spells them."""
+"""The API's answers about customers and segment members."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -31,14 +31,14 @@ class CustomerRecord(TypedDict):
 
 
 class ItemDone(TypedDict):
-    """An item of a batch that was applied."""
+    """A batch item that was applied."""
 
     status: Literal["created", "updated"]
     customerId: Annotated[ObjectId, "Whose item it was."]
 
 
 class ItemFailed(TypedDict):
-    """An item of a batch that was refused, alone: the others are applied. It tells what the single call would."""
+    """A batch item that was refused, with the error that the single call would return. The others are applied."""
 
     status: Literal["failed"]
     error: str
@@ -48,7 +48,7 @@ class ItemFailed(TypedDict):
 
 
 class BatchData(TypedDict):
-    """What became of a batch."""
+    """The result of a batch."""
 
     created: Annotated[int, "How many customers are new."]
     updated: Annotated[int, "How many items found their customer, whether or not they changed anything."]
@@ -57,7 +57,7 @@ class BatchData(TypedDict):
 
 
 class ErasedData(TypedDict):
-    """The person is gone."""
+    """The customer was erased."""
 
     customerId: Annotated[ObjectId, "The id that nobody has any more."]
     deleted: Literal[True]

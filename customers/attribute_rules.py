@@ -1,4 +1,4 @@
-"""What an attribute may be called, and how much a profile may hold. The same rules for whoever writes attributes."""
+"""What an attribute may be called, and how much a profile may hold. All writers of attributes share these rules."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def _problem_of(name: str) -> str | None:
 
 
 def check_attributes_size(attributes: Mapping[str, Any]) -> None:
-    """Raises InvalidRequest where all the attributes of one profile together exceed MAX_ATTRIBUTES_BYTES as JSON."""
+    """Raises InvalidRequest if all the attributes of one profile together exceed MAX_ATTRIBUTES_BYTES as JSON."""
     size = json_bytes(attributes)
     if size > MAX_ATTRIBUTES_BYTES:
         raise InvalidRequest(

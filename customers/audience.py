@@ -1,4 +1,4 @@
-"""Whom a call means: external ids ∩ segments, less the exclusions, as one query that never leaves the database."""
+"""The audience of a call: external ids ∩ segments, less the exclusions, as one query within the database."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class ErrorResolvingSegments(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Audience:
-    """Customers by external ids, by segments, or those in both; None where the caller did not name any."""
+    """Customers by external ids, by segments, or those in both; None if the caller named none."""
 
     external_ids: tuple[str, ...] | None = None
     segment_ids: tuple[str, ...] | None = None
@@ -35,7 +35,7 @@ class Audience:
 
 
 def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[Segment]:
-    """The segments, of which every one must exist in the workspace. Raises ErrorResolvingSegments."""
+    """Returns the segments. Raises ErrorResolvingSegments unless all of them exist in the workspace."""
     if not segment_ids:
         return []
     wanted = [segment_id for segment_id in segment_ids if is_object_id(segment_id)]
@@ -51,7 +51,7 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
 
 
 class NamedCustomer(NamedTuple):
-    """A customer with the id by which a call may have named them."""
+    """A customer's id, and the external id by which a call may have named them."""
 
     customer_id: str
     external_id: str | None
@@ -59,7 +59,7 @@ class NamedCustomer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """Whom a call names without meaning them. `unknown` are external ids that nobody in the workspace has."""
+    """Customers that a call names but does not address. `unknown` are external ids that no customer has."""
 
     unknown: Sequence[str] = ()
     excluded: Sequence[NamedCustomer] = ()
@@ -69,7 +69,7 @@ class LeftOut:
 def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
     """The ids of the audience's customers (column `id`, each once); `segments` are those of `audience.segment_ids`.
 
-    Several segments are united; with external ids only those in both remain; exclusions apply whatever the source.
+    Several segments are united; with external ids, only customers in both remain; exclusions apply in any case.
     """
     if audience.external_ids is None and all(segment.conditions is None for segment in segments):
         members = compose("SELECT customer.id FROM ({}) AS customer", members_of(segments, workspace_id=workspace_id))
@@ -83,7 +83,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
 def pages_of_audience(
     *, workspace_id: str, audience: Audience, segments: Sequence[Segment], size: int
 ) -> Iterator[list[NamedCustomer]]:
-    """The audience's customers in the order of their ids, page by page, so that memory stays flat: by a cursor."""
+    """The audience's customers ordered by id, page by page through a cursor, so that memory use stays flat."""
     query = compose(
         "SELECT customer.id, customer.external_id FROM ({}) AS audience"
         " CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = audience.id LIMIT 1) AS customer"
@@ -97,7 +97,7 @@ def pages_of_audience(
 
 
 def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
-    """Whom the call names without meaning them; by their external ids, so there are never more than it holds."""
+    """The customers that the call names by external id but does not address: never more than the ids it holds."""
     excluded: list[NamedCustomer] = []
     if audience.exclude_external_ids:
         before = _meant(
@@ -114,7 +114,7 @@ def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segmen
 
 
 def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
-    """An SQL expression: is the customer in the row `customer` of the audience?"""
+    """An SQL expression: is the customer in the row `customer` part of the audience?"""
     conditions = [Fragment("customer.workspace_id = %s", [workspace_id])]
     if audience.external_ids is not None:
         conditions.append(_known_as(audience.external_ids))
@@ -126,7 +126,7 @@ def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]
 
 
 def _not_excluded(workspace_id: str, external_ids: Sequence[str]) -> Fragment:
-    """By their ids, which are hashed; `<> ALL(…)` would be compared item by item."""
+    """Compares ids in a hashed subquery; `<> ALL(…)` would compare item by item."""
     excluded = compose(
         "SELECT customer.id FROM customers_customer customer WHERE customer.workspace_id = {} AND {}",
         Fragment("%s", [workspace_id]),
@@ -142,7 +142,7 @@ def _known_as(external_ids: Sequence[str]) -> Fragment:
 
 
 def _named(meant: Fragment, narrowed: Fragment) -> list[NamedCustomer]:
-    """The customers for whom both expressions hold, in the order of their ids."""
+    """The customers for whom both expressions hold, ordered by id."""
     query = compose(
         "SELECT customer.id, customer.external_id FROM customers_customer customer WHERE {} AND {}"
         " ORDER BY customer.id",
@@ -174,5 +174,5 @@ def _rows(query: Fragment) -> list[tuple[Any, ...]]:
 
 
 def _not_blank(external_ids: Sequence[str]) -> str:
-    """As a JSON array: to write an array of PostgreSQL's takes ten times as long."""
+    """As a JSON array: writing a PostgreSQL array takes ten times as long."""
     return json.dumps([external_id for external_id in external_ids if external_id.strip()])

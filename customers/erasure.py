@@ -1,8 +1,8 @@
 """Erasing a person.
 
-All that hangs on a customer goes with the row, by the database's own cascades: segments, events, interactions,
-enrollments and their history. What the journeys keep of a person elsewhere, they see to in the database as well
-(journeys/migrations), because nothing here knows of journeys. So it holds however the row is deleted.
+Everything that belongs to a customer is deleted with the row, by the database's own cascades: segment memberships,
+events, interactions, enrollments and their history. Personal data that the journeys keep elsewhere is also erased in
+the database (journeys/migrations), because nothing here knows of journeys. So this holds however the row is deleted.
 """
 
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound

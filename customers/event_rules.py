@@ -1,4 +1,4 @@
-"""What an event may be called and hold. The same rules for whoever records events, keeps them or waits for them."""
+"""What an event may be called and hold. The same rules apply to recording events, keeping them and waiting for them."""
 
 from engage.sizes import KIB
 

@@ -1,4 +1,4 @@
-"""Record what customers did."""
+"""Records customers' events."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from engage.object_ids import new_object_id
 
 @dataclass(frozen=True, kw_only=True)
 class NewEvent:
-    """An event to record. `name` has 1 to MAX_EVENT_NAME_LENGTH characters; `occurred_at` is by default now.
+    """An event to record. `name` has 1 to MAX_EVENT_NAME_LENGTH characters; `occurred_at` defaults to now.
 
-    `chain` counts the events that led to it by way of journeys; 0: it came from outside.
+    `chain` counts the events that led to it through journeys; 0 means that it came from outside.
     """
 
     workspace_id: str
@@ -42,7 +42,7 @@ FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::tex
 def record_events(events: Sequence[NewEvent]) -> None:
     """Records the events, in one statement.
 
-    What an event leads to is up to the caller, who holds the customers' rows and is in a transaction.
+    What an event leads to is up to the caller, which must be in a transaction and hold the customers' row locks.
     """
     if not events:
         return

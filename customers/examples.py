@@ -1,4 +1,4 @@
-"""Requests and answers about customers, as the OpenAPI document shows them."""
+"""Example requests and answers about customers, for the OpenAPI document."""
 
 from customers.answers import BatchData, CustomerRecord, ErasedData, ItemDone, ItemFailed, MembersData
 from customers.roster import IdentifierConflict

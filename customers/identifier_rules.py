@@ -1,8 +1,8 @@
-"""How identifiers are spelled, how long they may be and what they are, by their columns: the same for everybody."""
+"""The identifiers' spellings, maximum lengths and descriptions by column, shared by all code."""
 
 from typing import Final
 
-# In the interface and in files; in the order in which a server's call trusts them.
+# In the API and in files; in the order in which a server's call trusts them.
 SPELLINGS: Final = {"external_id": "external_id", "email": "email", "phone": "phone", "user_id": "userId"}
 LONGEST: Final = {"external_id": 255, "email": 254, "phone": 64, "user_id": 255}
 DESCRIPTIONS: Final = {

@@ -1,4 +1,4 @@
-"""By what a customer is known: identifiers in their stored form, and the way from them to a customer."""
+"""Identifiers in their stored form, and how they lead to a customer."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ from engage.object_ids import is_object_id
 
 @dataclass(frozen=True, kw_only=True)
 class Identifiers:
-    """Identifiers in their stored form; None where absent. Make them with `identifiers()`."""
+    """Identifiers in their stored form; None if absent. Create them with `identifiers()`."""
 
     user_id: str | None = None
     external_id: str | None = None
@@ -35,9 +35,9 @@ class Identifiers:
 def identifiers(
     *, user_id: str | None = None, external_id: str | None = None, email: str | None = None, phone: str | None = None
 ) -> Identifiers:
-    """The identifiers as they are stored; blank ones are absent.
+    """The identifiers as they are stored; blank ones count as absent.
 
-    Raises InvalidRequest for a malformed e-mail, and for an identifier too long to be stored.
+    Raises InvalidRequest for a malformed e-mail, and for an identifier too long to store.
     """
     return Identifiers(
         user_id=_stored("userId", user_id, longest=LONGEST["user_id"]),
@@ -48,7 +48,7 @@ def identifiers(
 
 
 def identifiers_of(values: Mapping[str, Any]) -> Identifiers:
-    """The identifiers of a call's body, by the interface's names. Raises InvalidRequest as `identifiers` does."""
+    """The identifiers of a call's body, by their names in the API. Raises InvalidRequest as `identifiers` does."""
     return identifiers(
         user_id=values.get("userId"),
         external_id=values.get("external_id"),
@@ -61,19 +61,19 @@ def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str]
     if text is None or not text.strip():
         return None
     stored = form(text)
-    length = max(len(text), len(stored))  # as it was sent, spaces and all; to lower a letter may make two of it
+    length = max(len(text), len(stored))  # as sent, including spaces; lower-casing may turn one letter into two
     if length > longest:
         raise InvalidRequest(f"{called} must be at most {longest} characters long, not {length}.")
     return stored
 
 
 def comparable_email(text: str) -> str:
-    """Trimmed and lower-cased, as addresses are stored; whether it is one is not looked at."""
+    """Trimmed and lower-cased, as addresses are stored; not checked to be one."""
     return text.strip().lower()
 
 
 def stored_email(email: str) -> str:
-    """The address as it is stored. Raises InvalidRequest where it has not the form of one."""
+    """The address as it is stored. Raises InvalidRequest if it is malformed."""
     address = comparable_email(email)
     try:
         validate_email(address)
@@ -82,8 +82,8 @@ def stored_email(email: str) -> str:
     return address
 
 
-_INVISIBLE = "Cf"  # marks of direction and the like, which come along from address books
-# A + and what stands in numbers; the library would also find one amid words, and drop an extension.
+_INVISIBLE = "Cf"  # direction marks and the like, which are copied along from address books
+# A + and the characters of a number; the library would also find one amid words, and drop an extension.
 _INTERNATIONAL = re.compile(
     r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
     r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
@@ -91,9 +91,9 @@ _INTERNATIONAL = re.compile(
 
 
 def stored_phone(phone: str) -> str:
-    """E.164 where the text is an international number, else the text as it is, trimmed.
+    """E.164 if the text is an international number, else the text itself, trimmed.
 
-    E.164 has no extensions: a number with one stays as it is, or all people behind one switchboard would be one.
+    E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
     """
     text = phone.strip()
     number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
@@ -108,7 +108,7 @@ def stored_phone(phone: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """The customer that identifiers led to, and whether they were created for it."""
+    """The customer found by identifiers, or created for them."""
 
     customer: Customer
     created: bool
@@ -117,16 +117,16 @@ class Resolution:
 def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
     """The workspace's customer known by these identifiers (at least one), or a new one with all of them.
 
-    userId, external_id, email and phone are tried in this order, and the first that matches somebody wins. A userId is
-    compared with the stored user ids and then, where it looks like one, with the customer ids.
+    userId, external_id, email and phone are tried in this order, and the first that matches a customer wins. A userId
+    is compared with the stored user ids and then, if it looks like one, with the customer ids.
 
-    A customer who is found stays as they are: no identifier is changed or added. Must run in a transaction, which then
-    holds the customer's row (FOR NO KEY UPDATE), so that nobody erases them meanwhile.
+    An existing customer is left as is: no identifier is changed or added. Must run in a transaction, which then holds
+    the customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile.
 
-    1. The row found is locked. No other customer's row is: who holds one and waits for none is part of no deadlock.
-    2. Nobody found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its commit,
-       and then inserts nothing.
-    3. Look again. The customer found is ours or the other call's; if theirs is gone by then, it starts over.
+    1. The row found is locked, and no other: a transaction that holds one lock and waits for none cannot deadlock.
+    2. If no customer is found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its
+       commit, and then inserts nothing.
+    3. Look again. The customer found is ours or the other call's; if the latter is gone by then, start over.
     """
     if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
         return Resolution(customer=found, created=False)
@@ -149,9 +149,9 @@ def _lock_best_match(*, workspace_id: str, known_by: Identifiers) -> Customer | 
 
 
 def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",)) -> Fragment:
-    """The columns of the one customer who is the best match for the identifiers (at least one).
+    """Selects the columns of the one customer that best matches the identifiers (at least one).
 
-    In SQL: for the ORM to put this query together takes ten times as long as to execute it.
+    Written in SQL: the ORM would take ten times as long to build this query as it takes to execute.
     """
     matches = list(known_by.present().items())
     if known_by.user_id is not None and is_object_id(known_by.user_id):
@@ -160,7 +160,7 @@ def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Seque
         raise ValueError("Nobody can be found without an identifier.")
     tests, values = [f"{column} = %s" for column, _ in matches], [value for _, value in matches]
     query = f"SELECT {', '.join(columns)} FROM customers_customer WHERE workspace_id = %s AND ({' OR '.join(tests)})"
-    if len(tests) == 1:  # the usual case; each identifier is of one customer at most
+    if len(tests) == 1:  # the usual case; an identifier belongs to one customer at most
         return Fragment(query, [workspace_id, *values])
     best_first = ", ".join(f"({test}) IS NOT TRUE" for test in tests)
     return Fragment(f"{query} ORDER BY {best_first} LIMIT 1", [workspace_id, *values, *values])

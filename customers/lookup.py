@@ -1,4 +1,4 @@
-"""Reading one customer of a workspace."""
+"""Looking up customers of a workspace."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 
-# A customer's field to its name in the interface; in the order in which a server's call trusts them.
+# A customer's field to its name in the API; in the order in which a server's call trusts them.
 IDENTIFIER_NAMES: Final = {"id": "customerId", **SPELLINGS}
 NOBODY_NAMED = f"Send at least one of {', '.join(IDENTIFIER_NAMES.values())}."
 
 
 class CustomerNotFound(Refusal):
-    """Nobody in the workspace is known by what was sent."""
+    """No customer of the workspace has the identifiers sent."""
 
     status = 404
     error = "Customer not found"
@@ -29,7 +29,7 @@ class CustomerNotFound(Refusal):
 
 
 def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
-    """The customer with this id. Raises CustomerNotFound, also for a customer of another workspace."""
+    """The customer with this id. Raises CustomerNotFound, also if the customer belongs to another workspace."""
     in_workspace = Customer.objects.filter(workspace_id=workspace_id)
     found = in_workspace.filter(id=customer_id).first() if is_object_id(customer_id) else None
     if found is None:
@@ -38,7 +38,7 @@ def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
 
 
 def customer_known_by(*, workspace_id: str, known_by: Identifiers) -> Customer:
-    """The customer who has all of these identifiers. Raises CustomerNotFound, which names them without their values."""
+    """The customer who has all of these identifiers. Raises CustomerNotFound, naming them without their values."""
     sent = known_by.present()
     found = Customer.objects.filter(workspace_id=workspace_id, **sent).first()
     if found is None:
@@ -48,19 +48,19 @@ def customer_known_by(*, workspace_id: str, known_by: Identifiers) -> Customer:
 
 @dataclass(frozen=True)
 class Reference:
-    """The one identifier by which a call names a customer who must exist. `field` is the customer's own."""
+    """The one identifier by which a call names a customer who must exist. `field` is the model's field."""
 
     field: str
     value: str
 
     @property
     def name(self) -> str:
-        """The identifier's name in the interface."""
+        """The identifier's name in the API."""
         return IDENTIFIER_NAMES[self.field]
 
 
 def having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> QuerySet[Customer]:
-    """The workspace's customers who have one of the identifiers (a customer's field to values), by their ids."""
+    """The workspace's customers who have any of the identifiers (model field to values), ordered by id."""
     if not identifiers:
         return Customer.objects.none()
     has_one = Q(*((f"{field}__in", sorted(values)) for field, values in identifiers.items()), _connector=Q.OR)
@@ -68,9 +68,9 @@ def having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]])
 
 
 def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:
-    """The ids of the customers whom the references mean, in one statement; one that means nobody is left out.
+    """The ids of the referenced customers, read in one statement; references to no customer are left out.
 
-    Their rows are locked in the order of their ids until the transaction ends (FOR NO KEY UPDATE).
+    Their rows are locked in id order until the transaction ends (FOR NO KEY UPDATE).
     """
     wanted: dict[str, set[str]] = {}
     for reference in references:

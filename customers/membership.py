@@ -17,7 +17,7 @@ _ADD = """
 
 
 class SegmentNotFound(Refusal):
-    """The segment is missing, or of another workspace."""
+    """The segment does not exist, or belongs to another workspace."""
 
     status = 404
     error = "Segment not found"
@@ -29,7 +29,7 @@ class SegmentNotFound(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipChange:
-    """How many customers were put in and taken out, and the external ids that nobody has, in the order sent."""
+    """How many customers were put in and taken out, and the external ids that no customer has, in the order sent."""
 
     added: int
     removed: int
@@ -42,7 +42,7 @@ def change_members(
     """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
 
     Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
-    that stands in both lists, and SegmentNotFound.
+    in both lists, and SegmentNotFound.
     """
     in_both = set(add) & set(remove)
     if in_both:
@@ -57,14 +57,14 @@ def change_members(
 
 
 def _lock_segment(workspace_id: str, segment_id: str) -> None:
-    """Locked, so that it is not deleted before its members are in. Changes to one segment happen one by one."""
+    """Keeps the segment from being deleted before its members are in, and serializes changes to one segment."""
     in_workspace = Segment.objects.filter(workspace_id=workspace_id)
     if not (is_object_id(segment_id) and in_workspace.select_for_update(no_key=True).filter(id=segment_id).first()):
         raise SegmentNotFound
 
 
 def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
-    """External id to customer id. Locked, so that nobody is erased before they are in; in order, as everywhere."""
+    """External id to customer id. Locks the rows in id order, as everywhere, so none is erased before it is in."""
     known = Customer.objects.filter(workspace_id=workspace_id, external_id__in=external_ids)
     rows = known.order_by("id").select_for_update(no_key=True).values_list("external_id", "id")
     return {external_id: customer_id for external_id, customer_id in rows if external_id}

@@ -15,7 +15,7 @@ from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 
 class Customer(models.Model):
-    """A person, known by one identifier or more, with free-form attributes.
+    """A person, known by one or more identifiers, with free-form attributes.
 
     An identifier belongs to at most one customer of a workspace; the partial unique indexes also serve the look-ups.
     """
@@ -46,7 +46,7 @@ class Customer(models.Model):
 
 
 class Segment(models.Model):
-    """A set of customers: those put into it, those who meet its conditions, or both together (the union)."""
+    """A set of customers: the union of those put into it and those who meet its conditions, if it has any."""
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
@@ -77,7 +77,7 @@ class SegmentMembership(models.Model):
     class Meta:
         verbose_name = "segment member"
         constraints: ClassVar = [
-            # Serves the members of a segment.
+            # Serves listing a segment's members.
             models.UniqueConstraint(fields=["segment", "customer"], name="membership_once"),
             WorkspaceForeignKey(
                 name="membership_segment", field="segment", table="customers_segment", on_delete="CASCADE"
@@ -87,7 +87,7 @@ class SegmentMembership(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # Serves a customer's segments, and erasing a customer.
+            # Serves listing a customer's segments, and erasing a customer.
             models.Index(fields=["workspace", "customer"], name="membership_by_customer"),
         ]
 
@@ -96,7 +96,7 @@ class SegmentMembership(models.Model):
 
 
 class Event(models.Model):
-    """Something a customer did, with the properties that came with it."""
+    """Something a customer did, or a journey recorded for them, with its properties."""
 
     class Source(models.TextChoices):
         BRIDGE_ACTION = "bridge_action"
@@ -124,7 +124,7 @@ class Event(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # Serves a customer's events, newest first, and erasing a customer.
+            # Serves listing a customer's events, newest first, and erasing a customer.
             models.Index(fields=["workspace", "customer", "-occurred_at"], name="event_by_customer"),
         ]
 

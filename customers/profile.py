@@ -1,4 +1,4 @@
-"""Write what is known of customers."""
+"""Writes customers' attributes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from customers.models import Customer
 
-# Merged in the database and not in here: two calls that write different attributes at once must both survive. The time
-# is the statement's, as it is of a customer whom the same transaction has created just before.
+# Merged in the database, not here: concurrent writes of different attributes must both survive. The time is the
+# statement's, as it is for a customer that the same transaction has just created.
 _MERGE = """
     UPDATE customers_customer
     SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[], updated_at = statement_timestamp()
@@ -21,16 +21,16 @@ _MERGE = """
 
 
 def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
-    """Merges the attributes into the customer's, key by key (None deletes one), and gives the names written.
+    """Merges the attributes into the customer's, key by key (None deletes one), and returns the names written.
 
-    Gives no names where the customer has been erased. Raises InvalidRequest for a name that no attribute may have (the
-    message then names the request's `field`), and where the profile would grow too big; then nothing is written.
-    The `customer` in memory stays as it was.
+    Returns no names if the customer has been erased. Raises InvalidRequest for an attribute name that is not allowed
+    (the message then names the request's `field`), and if the profile would become too large; then nothing is written.
+    The `customer` in memory is not changed.
     """
     check_attribute_names(attributes, field=field)
     if not attributes:
         return []
-    # Without a savepoint: who is refused gives up the whole transaction.
+    # Without a savepoint: a refusal rolls back the caller's whole transaction.
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute(
             _MERGE,
@@ -59,7 +59,7 @@ _MERGE_MANY = """
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileChange:
-    """Attributes to merge into one customer's; None deletes one. Names and size were checked by who made it."""
+    """Attributes to merge into one customer's; None deletes one. Its creator has checked names and size."""
 
     workspace_id: str
     customer_id: str
@@ -67,7 +67,7 @@ class ProfileChange:
 
 
 def merge_attributes(changes: Sequence[ProfileChange]) -> None:
-    """Merges checked attributes into their customers', in one statement; each customer stands there once at most."""
+    """Merges checked attributes into their customers', in one statement; at most one change per customer."""
     if not changes:
         return
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The customers that one call can reach, as they become while its items are applied one after the other; in memory."""
+"""The customers that one call can affect, held in memory while its items are applied one after the other."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _TRUST = list(IDENTIFIER_NAMES)
 
 
 class IdentifierConflict(Refusal):
-    """The identifiers that were sent together are not one person's."""
+    """The identifiers sent together do not belong to one person."""
 
     status = 409
     error = "Identifier conflict"
@@ -25,7 +25,7 @@ class IdentifierConflict(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerData:
-    """What a call says about one customer. In `attributes` None deletes; what is not named stays."""
+    """What a call says about one customer. In `attributes` None deletes one; those not named are kept."""
 
     customer_id: str | None = None
     known_by: Identifiers
@@ -54,7 +54,7 @@ class Roster:
         self._by_identifier: dict[tuple[str, str], Customer] = {}
         self.created: dict[str, Customer] = {}
         self.changed: dict[str, Customer] = {}
-        # Those stored that let an identifier go, which another item may have taken since.
+        # Ids of stored customers that gave up an identifier, which another item may have taken since.
         self.renamed: set[str] = set()
         for customer in stored:
             for field in _TRUST:
@@ -62,9 +62,9 @@ class Roster:
                     self._by_identifier[field, value] = customer
 
     def apply(self, data: CustomerData) -> Upserted:
-        """Creates or updates the customer whom the item means. Raises a Refusal and then leaves everything as it was.
+        """Creates or updates the customer that the item names. Raises a Refusal, having changed nothing.
 
-        Refusals: MissingParameter (no identifier), CustomerNotFound (a customerId that nobody has), IdentifierConflict,
+        Refusals: MissingParameter (no identifier), CustomerNotFound (unknown customerId), IdentifierConflict,
         InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
@@ -118,7 +118,7 @@ class Roster:
 
 
 def _merged(stored: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The attributes with the sent ones merged in; None where that changes nothing."""
+    """The attributes with the sent ones merged in; None if that changes nothing."""
     changes = {name: value for name, value in sent.items() if not same_json(value, stored.get(name))}
     if not changes:
         return None
@@ -138,8 +138,8 @@ def _require_trust(customer: Customer, sent: Mapping[str, str], trusted: str) ->
     """Refuses to change an identifier through one that is trusted less.
 
     A customer known by their external_id may get another e-mail. But an e-mail that comes with a new external_id is
-    more likely a second account, and a phone or a device id with a new e-mail a second person: to take it for a change
-    would hand one person's profile to another. A caller who means the change sends the customerId.
+    more likely a second account, and a phone or a user id with a new e-mail a second person: treating it as a change
+    would hand one person's profile to another. A caller that intends the change sends the customerId.
     """
     for field in _TRUST[: _TRUST.index(trusted)]:
         if field in sent and getattr(customer, field) is not None:

@@ -11,17 +11,17 @@ from customers.models import Segment
 
 
 def check_segment_conditions(conditions: object, *, place: str = "conditions") -> None:
-    """Raises InvalidCondition, whose message names the place, unless a segment may have these (null: none)."""
+    """Raises InvalidCondition, whose message names the place, unless a segment may have these conditions or None."""
     if conditions is not None:
         parse_condition(conditions, roots={Root.CUSTOMER}, place=place)
 
 
 def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
-    """An SQL expression: does the customer in the row `customer` belong to one of the segments, all of its workspace?
+    """An SQL expression: does the customer in the row `customer` belong to any of these segments of its workspace?
 
-    An expression and no list of members: with it a call that names customers looks at these alone, one by one. OFFSET
-    keeps the planner from a join, for which it may compare each customer with each member (as long as its statistics
-    are of a time before them).
+    It is an expression, not a list of members, so that a call that names customers looks at these alone, one by one.
+    OFFSET keeps the planner from a join, which may compare each customer with each member (while its statistics are
+    older than they are).
     """
     put_in = Fragment(
         "EXISTS (SELECT FROM customers_segmentmembership membership"
@@ -42,7 +42,7 @@ def _condition(segment: Segment) -> Fragment:
 def members_of(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
     """The ids (column `id`, each once) of the workspace's customers who were put into the segments.
 
-    For segments without conditions that is everybody who belongs to them, found by the members alone.
+    For segments without conditions these are all that belong to them, read from the memberships alone.
     """
     return Fragment(
         "SELECT DISTINCT customer_id AS id FROM customers_segmentmembership"
@@ -59,9 +59,9 @@ class Trial(NamedTuple):
 
 
 def try_conditions(*, segment: Segment, customers: int) -> Trial:
-    """Tries the segment's conditions, which it must have, on so many of the workspace's latest customers.
+    """Tries the segment's conditions, which it must have, on that many of the workspace's latest customers.
 
-    An impression of its size that costs the same whatever the workspace's size is.
+    It gives an impression of the segment's size at a cost that does not depend on the workspace's.
     """
     query = compose(
         "SELECT count(*) FILTER (WHERE {}), count(*) FROM (SELECT * FROM customers_customer WHERE workspace_id = {}"

@@ -1,4 +1,4 @@
-"""The customers' calls, read into what the domain takes."""
+"""Parses the bodies and query strings of calls about customers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ def _identifier(max_length: int, help_text: str) -> TextField:
 
 
 class IdentifiersBody(BodySerializer):
-    """What a customer is known by, outside of this service."""
+    """A customer's identifiers outside this service."""
 
     aliases = {"externalId": "external_id"}
 
@@ -52,13 +52,13 @@ class ReferenceBody(IdentifiersBody):
 
 
 class BatchBody(BodySerializer):
-    """Many of them, each read on its own."""
+    """Customers to create or update, each validated on its own."""
 
     customers = ArrayField(max_items=MAX_ITEMS, help_text="The customers. They are applied in their order.")
 
 
 class MembersBody(BodySerializer):
-    """External ids to put into a segment and to take out of it."""
+    """External ids of customers to put into a segment or take out of it."""
 
     add = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to put in.")
     remove = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to take out.")
@@ -75,7 +75,7 @@ def read_customer(body: Any) -> CustomerData:
 
 
 def read_batch(body: Any) -> list[CustomerData | Refusal]:
-    """Every item of a batch, or why it cannot be read. Raises MissingParameter, ArraySizeExceeded, InvalidRequest."""
+    """Each item of a batch, or why it is invalid. Raises MissingParameter, ArraySizeExceeded or InvalidRequest."""
     return [_read_item(item) for item in BatchBody.read(body)["customers"]]
 
 
@@ -87,9 +87,9 @@ def _read_item(item: Any) -> CustomerData | Refusal:
 
 
 def read_reference(values: Mapping[str, Any]) -> Reference:
-    """The identifier that decides alone: the first of those that came, in the order of IDENTIFIER_NAMES.
+    """The identifier that decides alone: the first of those sent, in the order of IDENTIFIER_NAMES.
 
-    Raises MissingParameter where none came, InvalidRequest where one is malformed.
+    Raises MissingParameter if none was sent, InvalidRequest if one is malformed.
     """
     named = CustomerData(customer_id=values.get("customerId"), known_by=identifiers_of(values), attributes={}).sent()
     if not named:
@@ -115,7 +115,7 @@ def _identifier_in(query: QueryDict, name: str) -> str:
     text = single_value(query, name) or ""
     if "\0" in text:
         raise InvalidRequest(f"{name} holds a NUL character.")
-    # The + of a number that was not percent-encoded arrives as a space, and no number begins with one.
+    # A number's + that was not percent-encoded arrives as a space, and no number begins with a space.
     return f"+{text[1:]}" if name == "phone" and text.startswith(" ") else text
 
 

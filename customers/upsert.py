@@ -1,11 +1,14 @@
-"""Creating and updating customers by what they are known by: one, or a thousand with the same number of queries.
+"""Creating and updating customers by their identifiers: one, or a thousand with about the same number of queries.
 
-1. The customers whom the items can mean are locked in the order of their ids, so that calls that overlap wait for each
-   other instead of locking each other out.
-2. The items are applied in memory, in their order; an item that is refused changes nothing and stops nobody.
-3. What is new is written with one statement, in a fixed order, and what changed with another.
-4. Identifiers that nobody has cannot be locked. Where another call takes one of them first, its unique index refuses
-   ours, and the whole call is done again; it then finds the customer that the other has made.
+If their profiles are too large to be held in memory together, a few items are applied at a time.
+
+1. The customers that the items can refer to are locked in id order, so that overlapping calls wait for each other
+   instead of deadlocking.
+2. The items are applied in memory, in their order; an item that is refused changes nothing and stops no other.
+3. Changed customers are written with one statement, once identifiers given up are cleared, and new ones with another,
+   in a fixed order.
+4. Identifiers that no customer has cannot be locked. If another call takes one first, its unique index refuses ours,
+   and the whole call is repeated; it then finds the customer that the other call created.
 """
 
 import json
@@ -28,8 +31,8 @@ from engage.sizes import KIB
 
 T = TypeVar("T")
 _ATTEMPTS = 20
-# Profiles of more bytes than these together, as text, are read for a few items at a time: in memory, each takes ten
-# times that. (As PostgreSQL keeps them, they may be compressed to a twentieth.)
+# Profiles that exceed this many bytes together, as text, are read for a few items at a time: in memory, each takes ten
+# times its size. (In PostgreSQL's storage they may be compressed to a twentieth.)
 _LARGE_BYTES = 2048 * KIB
 _FEW = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
@@ -61,14 +64,14 @@ class TooManyAtOnce(Refusal):
 
 @dataclass(frozen=True)
 class UpsertedItem:
-    """What became of an item of a batch. Not the customer: a thousand profiles may be large."""
+    """A batch item's result. It does not hold the customer: a thousand profiles may be large."""
 
     customer_id: str
     created: bool
 
 
 def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> Upserted:
-    """Creates or updates the customer whom the identifiers mean.
+    """Creates or updates the customer that the identifiers name.
 
     Raises MissingParameter, CustomerNotFound, IdentifierConflict, InvalidRequest or TooManyAtOnce; nothing is then
     written.
@@ -82,9 +85,9 @@ def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> 
 def upsert_customers(
     *, workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime
 ) -> list[UpsertedItem | Refusal]:
-    """The same for many, as if they came one after the other: a result per item, in order.
+    """The same for many, as if they were sent one after the other: a result per item, in order.
 
-    An item that was refused when it was read keeps its place and its refusal. Raises TooManyAtOnce.
+    An item that was refused on parsing keeps its place and its refusal. Raises TooManyAtOnce.
     """
 
     def apply_all() -> list[UpsertedItem | Refusal]:
@@ -98,7 +101,7 @@ def upsert_customers(
 
 
 def _undisturbed(work: Callable[[], T]) -> T:
-    """Does the work in a transaction, and again where another call came between. Raises TooManyAtOnce."""
+    """Does the work in a transaction, retrying if another call interfered. Raises TooManyAtOnce."""
     for _ in range(_ATTEMPTS):
         try:
             with transaction.atomic():
@@ -110,7 +113,7 @@ def _undisturbed(work: Callable[[], T]) -> T:
 
 
 def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:
-    """All of them, their customers locked; a few at a time where the profiles together are too large for memory."""
+    """All items, with their customers locked; a few at a time if the profiles together are too large for memory."""
     stored = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE).values_list("size", flat=True)
     size = max(1, len(items)) if sum(stored) <= _LARGE_BYTES else _FEW
     return (items[start : start + size] for start in range(0, len(items), size))
@@ -128,7 +131,7 @@ def _accepted(items: Sequence[CustomerData | Refusal]) -> list[CustomerData]:
 
 
 def _locked(workspace_id: str, items: Sequence[CustomerData]) -> QuerySet[Customer]:
-    """Every customer who has one of the identifiers sent."""
+    """Every customer who has one of the identifiers sent, with the row locked."""
     values: dict[str, set[str]] = {}
     for item in items:
         for field, value in item.sent().items():
@@ -147,7 +150,7 @@ def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal
 
 def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
     if roster.renamed:
-        # Let go first: another customer of this call may take what this one had.
+        # Cleared first: another customer of this call may take an identifier that this one had.
         nothing = dict.fromkeys(_IDENTIFIERS)
         Customer.objects.filter(workspace_id=workspace_id, id__in=roster.renamed).update(**nothing)
     if roster.changed:
@@ -155,7 +158,7 @@ def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_UPDATE, {"rows": rows, "workspace_id": workspace_id, "now": now})
     if roster.created:
-        # In a fixed order, so that calls that make the same people wait for each other at the first of them.
+        # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
         Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers))
 
 

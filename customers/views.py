@@ -17,7 +17,7 @@ from engage.views import WorkspaceView
 
 
 class _CustomersCall(WorkspaceView):
-    """Counted together with the others."""
+    """The calls about customers share one policy, in which reads and writes count separately."""
 
     policy = "customers"
 

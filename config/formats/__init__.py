@@ -1,1 +1,1 @@
-"""How the admin writes dates and times: Django always asks the language's formats, also without translations."""
+"""How the admin writes dates and times: Django reads the language's formats even with translations off."""

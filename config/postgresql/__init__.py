@@ -1,1 +1,1 @@
-"""Django's PostgreSQL, which also notices a server that was away or is silent."""
+"""Django's PostgreSQL backend, which also detects a server that was away or is silent."""

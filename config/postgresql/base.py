@@ -1,18 +1,17 @@
-"""Django's PostgreSQL backend, made for a server that restarts, cuts connections, or does not answer any more.
+"""Django's PostgreSQL backend, adapted to a server that restarts, cuts connections or stops answering.
 
-1. A connection that was cut while nobody used it is found out before it is used, without asking the server: an idle
-   connection has nothing to say, so one that has is looked at more closely.
-2. A statement may take as long as it takes; but after some seconds of silence the server is asked whether it is there.
-   If it is not, the statement has failed. (It may be done all the same, once the server comes back.)
-3. A server that was silent is left alone until it speaks (silence.py).
-4. Rows are looked up by their keys. PostgreSQL keeps the plans of a session, also those by which it checks foreign
-   keys. One that was made while a table had a page of rows reads all of it for each row looked up, until the table is
-   analyzed: the first large call after a quiet start would take a time that grows with its square. So no plan reads a
-   whole table where any index serves.
-5. A connection ends with its thread. The web server ends threads that had nothing to do for a while. What Django keeps
-   of one refers to itself, and so it stayed, and the connection with it, until the garbage collector came by.
+1. A connection that was cut while idle is detected before it is used, without asking the server: an idle connection
+   has nothing to read, so one that does is checked.
+2. A statement may take as long as it needs; but after some seconds of silence the server is pinged. If it does not
+   answer, the statement fails. (It may still be completed once the server comes back.)
+3. A server that was silent is left alone until it answers again (silence.py).
+4. Rows are looked up by their keys. PostgreSQL caches a session's plans, including those of foreign key checks. A plan
+   made while a table had a page of rows scans the whole table for each row looked up, until the table is analyzed: the
+   first large call after a quiet start would take quadratic time. So no plan scans a whole table if any index serves.
+5. A connection is closed when its thread ends. The web server ends threads that were idle for a while. Django's
+   objects for a connection refer to themselves, so it used to stay open until the garbage collector ran.
 
-And it writes lists faster (arrays.py).
+It also writes lists faster (arrays.py).
 """
 
 import os
@@ -35,7 +34,7 @@ _WHERE = ("host", "port", "dbname", "user")
 
 
 class WatchedConnection(psycopg.Connection[Any]):
-    """Gives a statement up where the server has fallen silent."""
+    """Gives up a statement if the server has fallen silent."""
 
     patience: ClassVar = 3.0  # seconds of silence before the server is asked whether it is there
     ping_timeout: ClassVar = 2  # seconds
@@ -45,7 +44,7 @@ class WatchedConnection(psycopg.Connection[Any]):
         return super().wait(self._watched(gen), interval, timeout)
 
     def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
-        """The same generator, which is told every `interval` that nothing has come."""
+        """The same generator, which is resumed every `interval` even if nothing has arrived."""
         heard = time.monotonic()
         try:
             wanted = next(gen)
@@ -62,7 +61,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             return result
 
     def _require_an_answer(self) -> None:
-        """One thread asks; those who wait meanwhile take its word."""
+        """Raises OperationalError if the server is silent. One thread pings; those that wait for it use its result."""
         where = {name: getattr(self.info, name) for name in _WHERE}
         asked = make_conninfo("", **where, connect_timeout=self.ping_timeout)
         with self._asking:
@@ -75,7 +74,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 class _Hold:
-    """A thread's hold on a connection, which is closed when it is let go."""
+    """A thread's hold on a connection; the connection is closed when the hold is dropped."""
 
     def __init__(self, connection: WatchedConnection) -> None:
         self.connection = ref(connection)
@@ -83,13 +82,13 @@ class _Hold:
 
     def __del__(self) -> None:
         connection = self.connection()
-        # A forked child has it from its parent, who goes on with it.
+        # A forked child inherits it from its parent, which still uses it.
         if connection is not None and os.getpid() == self._process:
             connection.close()
 
 
 class _Thread(local):
-    """What a thread holds, and lets go when it ends."""
+    """The connections that a thread holds, and drops when it ends."""
 
     def __init__(self) -> None:
         self._holds: list[_Hold] = []
@@ -102,7 +101,7 @@ _this_thread = _Thread()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Made by Django for `ENGINE = "config.postgresql"`; needs CONN_HEALTH_CHECKS."""
+    """Created by Django for `ENGINE = "config.postgresql"`; needs CONN_HEALTH_CHECKS."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
         silence.refuse()

@@ -1,8 +1,8 @@
-"""A server that fell silent: nobody waits for it any more, until it speaks again.
+"""A server that fell silent: no caller waits for it until it answers again.
 
-The first to find it silent knocks: it begins to connect, and does not wait. Whoever wants a connection then looks
-whether the knock was answered. So an outage costs a process one wait and not one per request, and ends for it when the
-server first speaks.
+The first caller to find it silent knocks: it begins to connect, and does not wait. Callers that want a connection then
+check whether the knock was answered. So an outage costs a process one wait, not one per request, and ends for it when
+the server first answers.
 """
 
 import select
@@ -19,7 +19,7 @@ _KNOCK_AGAIN_SECONDS = 1.0  # the server may have lost the earlier one
 
 
 class Silence:
-    """Known to all connections of a process, which have one server."""
+    """Shared by all connections of a process, which have one server."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -27,13 +27,13 @@ class Silence:
         self._knock: _Knock | None = None
 
     def note(self, where: Mapping[str, Any]) -> None:
-        """The server there (`host`, `port`, `dbname`, `user`) did not answer in time."""
+        """Records that the server there (`host`, `port`, `dbname`, `user`) did not answer in time."""
         with self._lock:
             self._where = make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
             self._knock_again()
 
     def end(self) -> None:
-        """As if it had spoken; for tests."""
+        """As if the server had answered; for tests."""
         with self._lock:
             self._end()
 
@@ -65,21 +65,21 @@ class Silence:
 
 
 class _Knock:
-    """A connection that has begun and is never used: its server's first word is all that is wanted of it."""
+    """A connection attempt that is never used: only the server's first response matters."""
 
     def __init__(self, where: bytes) -> None:
         self._connection = pq.PGconn.connect_start(where)
         self._wants = pq.PollingStatus.WRITING
         self._said_at = time.monotonic()
-        self.was_answered()  # says at once what can be said: the next who asks may come much later
+        self.was_answered()  # sends at once what can be sent: the next check may come much later
 
     @property
     def age(self) -> float:
-        """Seconds since the last word to the server."""
+        """Seconds since something was last sent to the server."""
         return time.monotonic() - self._said_at
 
     def was_answered(self) -> bool:
-        """Whether the server has spoken, or refused."""
+        """Whether the server has answered or refused."""
         while self._connection.status != pq.ConnStatus.BAD:
             to_be_written = self._wants == pq.PollingStatus.WRITING
             poll = select.poll()

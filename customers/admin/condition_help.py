@@ -1,4 +1,4 @@
-"""What a member of staff has to know to write a condition, beside the form in which it is written."""
+"""The help on writing conditions, shown to staff beside the form."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from engage.admin.columns import json_line
 
 @dataclass(frozen=True)
 class Operation:
-    """Some ops of the same kind, when they hold, and a test with the first of them."""
+    """Ops of one kind, when they hold, and an example that uses the first of them."""
 
     ops: tuple[str, ...]
     holds: str

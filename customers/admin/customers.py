@@ -1,4 +1,4 @@
-"""Customers: looked at and erased here, changed through the API."""
+"""Customers: viewed and erased here, changed through the API."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -38,11 +38,11 @@ class CustomerAdmin(ReadOnlyAdmin):
         return bool(request.user.has_perm("customers.delete_customer"))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        with suppress(CustomerNotFound):  # somebody else was first
+        with suppress(CustomerNotFound):  # already erased by another request
             erase_customer(workspace_id=obj.workspace_id, customer_id=obj.pk)
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Customer]) -> None:  # type: ignore[override]
-        """Notes who erased which id. Django would keep what the customer was known as, where nobody erases it."""
+        """Logs who erased which id. Django would also keep the customer's identifier, which nothing erases."""
         kind = ContentType.objects.get_for_model(Customer)
         LogEntry.objects.bulk_create(
             LogEntry(

@@ -41,7 +41,7 @@ class EventAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """A text that finds nothing else is a name. No index has it: only the latest events are looked through."""
+        """Treats a text that finds nothing else as a name. Names have no index, so only the latest are searched."""
         found, duplicates = super().get_search_results(request, queryset, search_term)
         name = search_term.strip()
         if not name or found.exists():

@@ -1,4 +1,4 @@
-"""Finding by a customer: what staff paste is an id, an external id, an e-mail address, a phone number."""
+"""Searching by customer: staff paste an id, an external id, an e-mail address, a phone number or a user id."""
 
 from django.db.models import Q
 from django.http import HttpRequest
@@ -8,11 +8,11 @@ from customers.models import Customer
 from engage.admin.columns import may_view
 from engage.models import Workspace
 
-_MOST = 500  # the same external id may be somebody else's in every other workspace
+_MOST = 500  # the same external id may exist in every workspace
 
 
 def by_customer(request: HttpRequest) -> str:
-    """What of a customer customers_known_as() finds, in words, for this member of staff."""
+    """What customers_known_as() searches by for this member of staff, in words."""
     if may_view(Customer, request=request):
         return "a customer's id, external id, e-mail, phone or user id"
     return "a customer's id"
@@ -21,7 +21,7 @@ def by_customer(request: HttpRequest) -> str:
 def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
     """The customers with this id or identifier, with their id and workspace only; one query, one probe per index.
 
-    Who may not view customers finds them by their id alone: what is found would tell whose an identifier is.
+    Staff who may not view customers find them by id only: a match would reveal whose an identifier is.
     """
     by_id = Customer.objects.filter(pk=text).only("pk", "workspace_id")
     if not may_view(Customer, request=request):
@@ -39,7 +39,7 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
 
 
 def of_customers_known_as(text: str, request: HttpRequest) -> Q:
-    """Which records belong to those customers, for tables whose index leads with the workspace."""
+    """The filter for those customers' records, in tables whose index leads with the workspace."""
     customers = customers_known_as(text, request)
     return Q(
         workspace__in={customer.workspace_id for customer in customers},

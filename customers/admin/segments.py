@@ -1,4 +1,4 @@
-"""Segments: made and edited here; who is put into one is changed through the API."""
+"""Segments: created and edited here; members are put in and taken out through the API."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ TRIED_ON = 1_000
 
 
 class SegmentForm(forms.ModelForm[Segment]):
-    """A refusal of the conditions names the place in them."""
+    """Reports invalid conditions with the place in them."""
 
     conditions = JsonField(
         named="conditions",
@@ -62,7 +62,7 @@ class SegmentAdmin(RecordAdmin):
 
     @display(description="who belongs to it")
     def size(self, segment: Segment) -> str:
-        """Counted as far as it is cheap: conditions are tried on the workspace's latest customers."""
+        """Counts only as far as is cheap: the conditions are tried on the workspace's latest customers."""
         put_in = count_up_to(SegmentMembership.objects.filter(segment=segment), most=TRIED_ON)
         if segment.conditions is None:
             return f"{put_in} customers put into it"

@@ -1,14 +1,14 @@
 """Conditions: who may enter a journey, who is in a segment, which way a branch goes.
 
-Written as `{"all": […]}`, `{"any": […]}`, `{"not": {…}}` or a test `{"field", "op", "value"}`. Two evaluators give one
-meaning: `evaluate` for one customer in Python, `compile_condition` for sets of customers in SQL.
+Written as `{"all": […]}`, `{"any": […]}`, `{"not": {…}}` or a test `{"field", "op", "value"}`. Two evaluators agree on
+the meaning: `evaluate` for one customer in Python, `compile_condition` for sets of customers in SQL.
 
-- A field that is absent or null is missing: every test of it is false but `ne`, `not_in` and `not_exists`.
+- A field that is absent or null is missing: every test of it is false except `ne`, `not_in` and `not_exists`.
 - Values of different types are never equal: true is not 1, "1" is not 1. Numbers are compared as the decimals that
-  JSON writes, so 1 and 1.0 are equal; arrays and objects are equal where all that they hold is.
+  JSON writes, so 1 and 1.0 are equal; arrays and objects are equal if all that they hold is.
 - `gt`, `gte`, `lt`, `lte` compare a number with a number, or a string with a string by code points; all else is false.
-- `contains` asks for a part of a string or for a member of an array.
-- `before` and `after` compare instants; a value that is no instant in ISO 8601 makes them false.
+- `contains` tests for a part of a string or for a member of an array.
+- `before` and `after` compare instants; a value that is not an ISO 8601 instant makes them false.
 """
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate

@@ -27,7 +27,7 @@ class CustomerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a condition may speak of: the customer, the payload of the trigger, and the event."""
+    """What a condition may refer to: the customer, the trigger's payload, and the event."""
 
     customer: CustomerFacts
     payload: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def evaluate(condition: Condition, facts: Facts) -> bool:
 
 
 def _value(field: Field, facts: Facts) -> Any:
-    """The field's value; None where it is missing."""
+    """The field's value; None if it is missing."""
     match field.source:
         case Source.CUSTOMER:
             first, *rest = field.path
@@ -71,7 +71,7 @@ def _member(value: Any, name: str) -> Any:
 
 
 def _comparable(value: Any) -> Hashable:
-    """The JSON value with its type, such that values are equal where jsonb has them equal."""
+    """The JSON value with its type, so that values are equal exactly if jsonb considers them equal."""
     match value:
         case bool() | None | str():
             return type(value).__name__, value
@@ -84,7 +84,7 @@ def _comparable(value: Any) -> Hashable:
 
 
 def _decimal(number: float | Decimal) -> Decimal:
-    """The number as JSON writes it: 0.1 is a tenth, and not the float next to it."""
+    """The number as JSON writes it: 0.1 is a tenth, not the nearest float."""
     return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
 
 

@@ -1,4 +1,4 @@
-"""What a condition's field names: something known of the customer, of the trigger's payload, or of the event.
+"""A condition's fields: values of the customer, of the trigger's payload, or of the event.
 
 Dots lead into objects, never into arrays. `customer.<field>` is the identifier if it is set, else the attribute of that
 name; `customer.attributes.<name>` is the attribute alone. `api.payload` and `api.properties` are the same.
@@ -13,7 +13,7 @@ from engage.storable_json import STORED_DEPTH, unstorable
 
 MAX_FIELD_LENGTH = 512
 
-# The spellings of the identifiers, and the columns in which they stand.
+# The identifiers' spellings, and their columns.
 IDENTIFIER_COLUMNS = {
     "external_id": "external_id",
     "externalId": "external_id",
@@ -27,7 +27,7 @@ IDENTIFIER_COLUMNS = {
 
 
 class Root(StrEnum):
-    """The first name of a field. Which ones are known depends on where the condition stands."""
+    """The first name of a field. Which roots are known depends on where the condition is used."""
 
     CUSTOMER = "customer"
     API = "api"
@@ -35,7 +35,7 @@ class Root(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a field's value is looked for."""
+    """Where a field's value is looked up."""
 
     CUSTOMER = "customer"
     ATTRIBUTES = "customer.attributes"
@@ -60,12 +60,12 @@ class Field:
 
     @property
     def identifier_column(self) -> str | None:
-        """The column of the identifier that comes before the attribute of the same name."""
+        """The column of the identifier that takes precedence over the attribute of the same name."""
         return IDENTIFIER_COLUMNS.get(self.path[0]) if self.source is Source.CUSTOMER else None
 
 
 def parse_field(part: Part, *, roots: Collection[str]) -> Field:
-    """The field that a condition's `field` names. Refuses what is no field, or none of these roots."""
+    """The field that a condition's `field` names. Refuses a text that names no field of these roots."""
     text = part.text(at_most=MAX_FIELD_LENGTH)
     if problem := unstorable(text):
         part.refuse(f"holds {problem}, which no name can hold.")

@@ -1,4 +1,4 @@
-"""What may stand as `value` beside each `op`."""
+"""Which `value` each `op` takes."""
 
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,7 @@ MAX_LISTED = 1000
 
 
 class Op(StrEnum):
-    """What a test does. `ne`, `not_in` and `not_exists` are read as `not` around these."""
+    """What a test does. `ne`, `not_in` and `not_exists` are parsed as `not` around these."""
 
     EQ = "eq"
     GT = "gt"
@@ -28,7 +28,7 @@ class Op(StrEnum):
 
 
 def parse_operand(part: Part, op: Op) -> Any:
-    """The value that the test compares with: JSON, for `in` a list of it, for `before` and `after` a datetime."""
+    """The value that the test compares with: JSON; for `in` a list of it, for `before` and `after` a datetime."""
     match op:
         case Op.IN:
             return [_json(item) for item in _listed(part)]
@@ -62,7 +62,7 @@ def _of_type(part: Part, *types: type, expected: str) -> Any:
 
 
 def _json(part: Part) -> Any:
-    """Any JSON value that can be stored, but null: nothing equals it; `exists` and `not_exists` ask for it."""
+    """Any JSON value that can be stored, except null: nothing equals it; `exists` and `not_exists` test for it."""
     if part.is_null:
         part.refuse("must not be null; exists and not_exists ask whether there is a value.")
     if depth(part.value) > STORED_DEPTH:

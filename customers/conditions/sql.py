@@ -1,8 +1,8 @@
 """A condition about many customers, compiled to SQL.
 
-Every value and every key is a parameter, and has its type written beside it, for statements are prepared. No stored
-value makes the SQL raise: each cast stands behind a check of what it casts. A test of a missing or unfitting value is
-NULL and becomes false, so that `not` means in SQL what it means in Python.
+Every value and every key is a parameter with an explicit type, because statements are prepared. No stored value makes
+the SQL raise: each cast is guarded by a check of its input. A test of a missing value or one of the wrong type is NULL
+and becomes false, so `not` means in SQL what it means in Python.
 """
 
 import json
@@ -16,7 +16,7 @@ from customers.conditions.operands import Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
 from customers.fragment import Fragment, compose
 
-# The instant in `text`, NULL where it is none. By itself PostgreSQL would round what is finer than microseconds, and
+# The instant in `text`, NULL if it is not one. By itself PostgreSQL would round what is finer than microseconds, and
 # read a time without an offset in the session's time zone.
 _INSTANT = Fragment(
     """CASE WHEN text ~ %s::text AND pg_input_is_valid(left(text, 10), 'date') THEN (
@@ -31,7 +31,7 @@ _SIGNS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<=", Op.BEFORE: "<", Op
 class Columns:
     """SQL expressions of the statement around the condition, in which `customer` is a row of customers_customer.
 
-    `payload` and `event_properties` are of the type jsonb, `event_name` is a string; what is not there is missing.
+    `payload` and `event_properties` are of the type jsonb, `event_name` is a string; by default they are missing.
     """
 
     payload: str = "NULL::jsonb"
@@ -40,7 +40,7 @@ class Columns:
 
 
 def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
-    """An SQL expression that is true where the condition holds and false where not, never NULL."""
+    """An SQL expression that is true if the condition holds and false if not, never NULL."""
     match condition:
         case AllOf(conditions):
             return _joined(" AND ", conditions, columns)
@@ -58,7 +58,7 @@ def _joined(word: str, conditions: tuple[Condition, ...], columns: Columns) -> F
 
 
 def _value(field: Field, columns: Columns) -> Fragment:
-    """The field's value, of the type jsonb; SQL's or JSON's NULL where it is missing."""
+    """The field's value, of the type jsonb; SQL's or JSON's NULL if it is missing."""
     match field.source:
         case Source.CUSTOMER if field.identifier_column:
             attribute = _within("customer.attributes", field.path[:1])
@@ -75,7 +75,7 @@ def _value(field: Field, columns: Columns) -> Fragment:
 
 
 def _within(start: str, path: tuple[str, ...]) -> Fragment:
-    """`->` with a text goes into objects only, as the path of a field does; `#>` would go into arrays, too."""
+    """Uses `->` with text, which enters only objects, as a field's path does; `#>` would also enter arrays."""
     return Fragment(start + " -> %s::text" * len(path), path)
 
 
@@ -114,7 +114,7 @@ def _contains(value: Fragment, operand: Any) -> Fragment:
 
 def _of_instants(sign: str, value: Fragment, operand: datetime) -> Fragment:
     return compose(
-        # OFFSET keeps the planner from writing the text out at each of its places.
+        # OFFSET keeps the planner from inlining the text wherever it is used.
         f"(SELECT {{}} {sign} {{}} FROM (SELECT {{}} OFFSET 0) AS found (text))",
         _INSTANT,
         Fragment("%s::timestamptz", [operand.isoformat()]),
@@ -123,7 +123,7 @@ def _of_instants(sign: str, value: Fragment, operand: datetime) -> Fragment:
 
 
 def _text_of(value: Fragment) -> Fragment:
-    """The string in a jsonb value; NULL where it is none."""
+    """The string in a jsonb value; NULL if it is not a string."""
     return compose("CASE jsonb_typeof({}) WHEN 'string' THEN ({}) #>> '{{}}' END", value, value)
 
 

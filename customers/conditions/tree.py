@@ -1,4 +1,4 @@
-"""A condition, from the JSON in which it is written to a tree that can be evaluated."""
+"""Parses a condition from its JSON into a tree that can be evaluated."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OPS = [*Op, *_NEGATIONS]
 
 
 class InvalidCondition(Refusal):
-    """What should be a condition is none; the message begins with the place: `all[1].not.op is …`."""
+    """A condition is malformed; the message begins with the place: `all[1].not.op is …`."""
 
     error = "Invalid condition"
     code = "invalid_condition"
@@ -51,10 +51,10 @@ Condition = AllOf | AnyOf | Not | FieldTest
 
 
 def parse_condition(value: object, *, roots: Collection[str], place: str = "") -> Condition:
-    """The tree of a condition that is written as JSON.
+    """The tree of a condition written as JSON.
 
-    `roots` are the fields' first names that mean something where the condition stands (see `Root`); `place` is where
-    that is, to begin the message with. Raises InvalidCondition.
+    `roots` are the first names of fields that are known where the condition is used (see `Root`); `place` says where
+    that is, at the beginning of an error's message. Raises InvalidCondition.
     """
     part = Part(value, place, InvalidCondition)
     condition = _parse(part, roots, depth=1)

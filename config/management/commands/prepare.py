@@ -1,4 +1,4 @@
-"""`manage.py prepare`: what a development set-up needs in its database, made where it is missing."""
+"""`manage.py prepare`: creates what a development set-up lacks in its database."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from journeys.authoring import save_journey
 from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
 
-_KEY = "server"  # which the first screen uses
+_KEY = "server"  # used by the first screen
 
 
 class Command(BaseCommand):
@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
 def _seed() -> PrintedWorkspace:
     seeded = _seed_workspace()
-    if None in seeded["apiKeys"].values():  # made by an earlier start whose notes are lost
+    if None in seeded["apiKeys"].values():  # created by an earlier start whose notes are lost
         seeded = _seed_workspace("--new-keys")
     return seeded
 
@@ -60,7 +60,7 @@ def _seed_workspace(*options: str) -> PrintedWorkspace:
 
 
 def _ensure_administrator(*, noted: str | None) -> str | None:
-    """The password; None where somebody else has set it."""
+    """Returns the password; None if it was set elsewhere."""
     user = User.objects.filter(username=ADMIN).first()
     if user is None:
         fresh = secrets.token_urlsafe(12)
@@ -75,14 +75,14 @@ def _is_valid(secret: str | None, workspace: Workspace) -> bool:
 
 
 def _make_another_key(workspace: Workspace) -> str | None:
-    """Under a name of its own: the key that has replaced the noted one may be in use."""
+    """Uses its own name: the key that replaced the noted one may be in use."""
     another = SeedApiKey(name="make run", rate_limit=None)
     with transaction.atomic():
         return seed_api_keys(workspace=workspace, keys=[another], renew=True)[another.name]
 
 
 def _save_tour(workspace: Workspace, *, receiver: str) -> str:
-    """Makes the tour, or lets it call where the receiver is this time; its id."""
+    """Creates the tour, or points it at the receiver's current address; returns its id."""
     saved = save_journey(
         workspace=workspace,
         key=TOUR,

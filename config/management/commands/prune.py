@@ -1,4 +1,4 @@
-"""`manage.py prune`: deletes what is older than its retention setting; beside the traffic, and as often as you like."""
+"""`manage.py prune`: deletes what is older than its retention setting. Safe under traffic, as often as you like."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ from journeys.retention import (
     prune_retired_secrets,
 )
 
-# In this order: what refers to something goes before it.
+# In this order: rows are deleted before those they refer to.
 _RETENTION: list[tuple[Prunable, str]] = [
     (STEP_RUNS, "RETAIN_HISTORY_DAYS"),
     (DELIVERIES, "RETAIN_HISTORY_DAYS"),
