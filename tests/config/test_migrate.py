@@ -1,16 +1,19 @@
-"""`manage.py migrate` can be run again after it was killed, at whatever moment."""
+"""`manage.py migrate` can be run again after it was killed, at whatever moment, and no two run at once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from io import StringIO
 from itertools import pairwise, zip_longest
 from typing import Any
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 from pytest_django import DjangoDbBlocker
 
@@ -34,6 +37,7 @@ SELECT 'function', '', proname, pg_get_functiondef(oid) FROM pg_proc WHERE prona
 ORDER BY 1, 2, 3, 4
 """
 INVALID_INDEXES = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
+LOCK = int.from_bytes(b"migr")
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
 
 
@@ -179,3 +183,47 @@ def test_a_migration_that_is_no_transaction_can_be_repeated_from_wherever_it_was
             assert_it_can_be_repeated(run)
             run.forwards()
             state = run.states[-1]
+
+
+def test_a_migration_that_is_a_transaction_is_noted_in_it(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_arguments: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MigrationRecorder, "record_applied", killed)
+        with pytest.raises(KilledError):
+            call_command("migrate", "engage", "0001", verbosity=0)
+    assert rows(TABLES) == [("django_migrations",)]
+    call_command("migrate", "engage", "0001", verbosity=0)
+    done = rows(SCHEMA)
+    with monkeypatch.context() as patch:
+        patch.setattr(MigrationRecorder, "record_unapplied", killed)
+        with pytest.raises(KilledError):
+            call_command("migrate", "engage", "zero", verbosity=0)
+    assert rows(SCHEMA) == done
+
+
+def test_a_second_run_waits_for_the_first(own_database: None) -> None:
+    first, said = another_session(), []
+    first.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK])
+    holder = first.info.backend_pid
+
+    class Terminal(StringIO):
+        def write(self, text: str) -> int:
+            said.append(text)
+            assert rows(TABLES) == []
+            first.close()
+            return len(text)
+
+    call_command("migrate", "engage", "0001", verbosity=0, stdout=Terminal())
+    assert said == [f"Another migrate is at work (PostgreSQL's process {holder}). Waiting for its end.\n"]
+    assert ("engage_workspace",) in rows(TABLES)
+    with another_session() as third:
+        assert third.execute("SELECT pg_try_advisory_lock(%s, 0)", [LOCK]).fetchone() == (True,)
+
+
+def test_who_only_asks_does_not_wait(own_database: None) -> None:
+    with another_session() as first:
+        first.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK])
+        call_command("migrate", plan=True, stdout=(said := StringIO()))
+    assert "Create model Workspace" in said.getvalue()
