@@ -1,9 +1,9 @@
 """An interaction's event is of its own workspace; where the event is pruned, the interaction loses it."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 import engage.tenancy
+from engage.repeatable import AddConstraint, AddIndexConcurrently
 
 
 class Migration(migrations.Migration):
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(("event__isnull", False)), fields=["event"], name="interaction_by_event"
             ),
         ),
-        migrations.AddConstraint(
+        AddConstraint(
             model_name="interaction",
             constraint=engage.tenancy.WorkspaceForeignKey(
                 field="event", name="interaction_event", on_delete="SET NULL", table="customers_event"

@@ -1,8 +1,8 @@
 """The database refuses every row that links two workspaces, and an enrollment may outlive its job.
 
 The tables may be large and in use: indexes are made beside the traffic, and foreign keys hold for new rows at once and
-are then checked for the old ones without holding anybody up. So nothing here is one transaction; each step may be
-repeated by hand.
+are then checked for the old ones without holding anybody up. So this is no one transaction; each step may be repeated,
+and what a killed run has left undone is done by the next.
 
 Jobs come in thousands, and a foreign key would look at their one trigger anew for each of them: two fifths of the time
 that a large call takes. And there can be none to the customer, because a job outlives an erased one. So what foreign
@@ -12,48 +12,19 @@ its jobs along, as before. What a job refers to never changes, and no customer m
 """
 
 import django.db.models.deletion
-from django.contrib.postgres.operations import RemoveIndexConcurrently
+from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations, models
 
+from engage.repeatable import AddConstraintNotValid, AddUniqueConcurrently, RemoveConstraint, RemoveIndexConcurrently
 from engage.tenancy import WorkspaceForeignKey
 
 
-def unique(model_name, name, fields):
-    table = f"journeys_{model_name}"
-    columns = ", ".join(field if field == "id" else f"{field}_id" for field in fields)
-    return migrations.SeparateDatabaseAndState(
-        [
-            migrations.RunSQL(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", migrations.RunSQL.noop),
-            migrations.RunSQL(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON {table} ({columns})", migrations.RunSQL.noop),
-            migrations.RunSQL(
-                f"ALTER TABLE {table} ADD CONSTRAINT {name} UNIQUE USING INDEX {name}",
-                f"ALTER TABLE {table} DROP CONSTRAINT {name}",
-            ),
-        ],
-        [migrations.AddConstraint(model_name, models.UniqueConstraint(fields=fields, name=name))],
-    )
-
-
 def foreign_key(model_name, constraint):
-    table = f"journeys_{model_name}"
-    shared = ", ".join(["workspace_id", *(f"{name}_id" for name in constraint.within)])
-    column = f"{constraint.field}_id"
-    on_delete = f"SET NULL ({column})" if constraint.on_delete == "SET NULL" else constraint.on_delete
-    return migrations.SeparateDatabaseAndState(
-        [
-            migrations.RunSQL(
-                f"ALTER TABLE {table} ADD CONSTRAINT {constraint.name} FOREIGN KEY ({shared}, {column}) "
-                f"REFERENCES {constraint.table} ({shared}, id) ON DELETE {on_delete} NOT VALID",
-                f"ALTER TABLE {table} DROP CONSTRAINT {constraint.name}",
-            ),
-            migrations.RunSQL(f"ALTER TABLE {table} VALIDATE CONSTRAINT {constraint.name}", migrations.RunSQL.noop),
-        ],
-        [migrations.AddConstraint(model_name, constraint)],
-    )
+    return AddConstraintNotValid(model_name, constraint), ValidateConstraint(model_name, constraint.name)
 
 
 REFUSE = """
-    CREATE FUNCTION journeys_hold_jobs_together() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION journeys_hold_jobs_together() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF EXISTS (
             SELECT FROM (SELECT DISTINCT workspace_id, journey_id, trigger_id FROM fresh) AS job
@@ -80,53 +51,53 @@ REFUSE = """
         RETURN NULL;
     END
     $$;
-    CREATE TRIGGER job_refers_to_its_workspace
+    CREATE OR REPLACE TRIGGER job_refers_to_its_workspace
     AFTER INSERT ON journeys_enrollmentjob REFERENCING NEW TABLE AS fresh
     FOR EACH STATEMENT EXECUTE FUNCTION journeys_hold_jobs_together();
 
-    CREATE FUNCTION journeys_delete_jobs_of_triggers() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION journeys_delete_jobs_of_triggers() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         DELETE FROM journeys_enrollmentjob WHERE trigger_id = ANY (ARRAY(SELECT id FROM gone));
         RETURN NULL;
     END
     $$;
-    CREATE TRIGGER trigger_takes_its_jobs_along
+    CREATE OR REPLACE TRIGGER trigger_takes_its_jobs_along
     AFTER DELETE ON journeys_trigger REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION journeys_delete_jobs_of_triggers();
 
-    CREATE FUNCTION journeys_refuse_a_move() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION journeys_refuse_a_move() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         RAISE foreign_key_violation USING
             MESSAGE = 'jobs and triggers never change hands, and customers stay in their workspace',
             TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
     END
     $$;
-    CREATE TRIGGER job_stays
+    CREATE OR REPLACE TRIGGER job_stays
     BEFORE UPDATE OF workspace_id, journey_id, customer_id, trigger_id ON journeys_enrollmentjob
     FOR EACH ROW WHEN (
         (OLD.workspace_id, OLD.journey_id, OLD.customer_id, OLD.trigger_id)
         IS DISTINCT FROM (NEW.workspace_id, NEW.journey_id, NEW.customer_id, NEW.trigger_id)
     ) EXECUTE FUNCTION journeys_refuse_a_move();
-    CREATE TRIGGER trigger_stays
+    CREATE OR REPLACE TRIGGER trigger_stays
     BEFORE UPDATE OF workspace_id, journey_id, id ON journeys_trigger
     FOR EACH ROW WHEN (
         (OLD.workspace_id, OLD.journey_id, OLD.id) IS DISTINCT FROM (NEW.workspace_id, NEW.journey_id, NEW.id)
     ) EXECUTE FUNCTION journeys_refuse_a_move();
-    CREATE TRIGGER customer_stays
+    CREATE OR REPLACE TRIGGER customer_stays
     BEFORE UPDATE OF workspace_id, id ON customers_customer
     FOR EACH ROW WHEN ((OLD.workspace_id, OLD.id) IS DISTINCT FROM (NEW.workspace_id, NEW.id))
     EXECUTE FUNCTION journeys_refuse_a_move();
 """
 
 ALLOW = """
-    DROP TRIGGER customer_stays ON customers_customer;
-    DROP TRIGGER trigger_stays ON journeys_trigger;
-    DROP TRIGGER job_stays ON journeys_enrollmentjob;
-    DROP FUNCTION journeys_refuse_a_move();
-    DROP TRIGGER trigger_takes_its_jobs_along ON journeys_trigger;
-    DROP FUNCTION journeys_delete_jobs_of_triggers();
-    DROP TRIGGER job_refers_to_its_workspace ON journeys_enrollmentjob;
-    DROP FUNCTION journeys_hold_jobs_together();
+    DROP TRIGGER IF EXISTS customer_stays ON customers_customer;
+    DROP TRIGGER IF EXISTS trigger_stays ON journeys_trigger;
+    DROP TRIGGER IF EXISTS job_stays ON journeys_enrollmentjob;
+    DROP FUNCTION IF EXISTS journeys_refuse_a_move();
+    DROP TRIGGER IF EXISTS trigger_takes_its_jobs_along ON journeys_trigger;
+    DROP FUNCTION IF EXISTS journeys_delete_jobs_of_triggers();
+    DROP TRIGGER IF EXISTS job_refers_to_its_workspace ON journeys_enrollmentjob;
+    DROP FUNCTION IF EXISTS journeys_hold_jobs_together();
 """
 
 
@@ -151,9 +122,14 @@ class Migration(migrations.Migration):
                 to="journeys.enrollmentjob",
             ),
         ),
-        unique("journeyrevision", "revision_in_journey", ["workspace", "journey", "id"]),
-        unique("enrollmentjob", "job_in_workspace", ["workspace", "id"]),
-        foreign_key(
+        AddUniqueConcurrently(
+            "journeyrevision",
+            models.UniqueConstraint(fields=["workspace", "journey", "id"], name="revision_in_journey"),
+        ),
+        AddUniqueConcurrently(
+            "enrollmentjob", models.UniqueConstraint(fields=["workspace", "id"], name="job_in_workspace")
+        ),
+        *foreign_key(
             "enrollment",
             WorkspaceForeignKey(
                 name="enrollment_revision_and_journey",
@@ -163,7 +139,7 @@ class Migration(migrations.Migration):
                 within=["journey"],
             ),
         ),
-        foreign_key(
+        *foreign_key(
             "enrollment",
             WorkspaceForeignKey(
                 name="enrollment_job", field="job", table="journeys_enrollmentjob", on_delete="SET NULL"
@@ -171,8 +147,8 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(REFUSE, ALLOW),
         # What the new ones stand in for.
-        migrations.RemoveConstraint(model_name="enrollment", name="enrollment_revision"),
-        migrations.RemoveConstraint(model_name="enrollmentjob", name="job_trigger"),
-        migrations.RemoveConstraint(model_name="journeyrevision", name="revision_in_workspace"),
+        RemoveConstraint(model_name="enrollment", name="enrollment_revision"),
+        RemoveConstraint(model_name="enrollmentjob", name="job_trigger"),
+        RemoveConstraint(model_name="journeyrevision", name="revision_in_workspace"),
         RemoveIndexConcurrently(model_name="enrollmentjob", name="job_by_workspace"),
     ]

@@ -1,7 +1,8 @@
 """The walker's claim of enrollments that were tried before need not read all that are due."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from engage.repeatable import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

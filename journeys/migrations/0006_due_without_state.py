@@ -5,14 +5,11 @@ statistics say that nobody is inside, reading all of the index seems to cost not
 the old ones go, so that walkers of the version before always have one.
 """
 
-from django.contrib.postgres.operations import (
-    AddConstraintNotValid,
-    AddIndexConcurrently,
-    RemoveIndexConcurrently,
-    ValidateConstraint,
-)
+from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations, models
 from django.db.models import Q
+
+from engage.repeatable import AddConstraintNotValid, AddIndexConcurrently, RemoveIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,229 @@
+"""`manage.py migrate` can be run again after it was killed, at whatever moment, and no two run at once."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise, zip_longest
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, OperationalError, connection
+from django.db.migrations import Migration
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ProjectState
+from pytest_django import DjangoDbBlocker
+
+# What pg_dump would show, and what an interrupted CONCURRENTLY leaves.
+SCHEMA = """
+SELECT 'column', attrelid::regclass::text, attname,
+       concat(format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
+FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+UNION ALL
+SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid)
+FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+UNION ALL
+SELECT 'index', indrelid::regclass::text, relname, concat(pg_get_indexdef(indexrelid), indisvalid, indisready)
+FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
+UNION ALL
+SELECT 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL
+SELECT 'function', '', proname, pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+ORDER BY 1, 2, 3, 4
+"""
+INVALID_INDEXES = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
+LOCK = int.from_bytes(b"migr")
+TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.fixture
+def own_database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """An empty one, which is Django's until the test is over."""
+    usual = connection.settings_dict["NAME"]
+    own = f"{usual}_migrate"
+    with django_db_blocker.unblock():
+        try:
+            remake(own)
+            connection.settings_dict["NAME"] = own
+            yield
+        finally:
+            connection.close()
+            connection.settings_dict["NAME"] = usual
+            remake(own, gone=True)
+
+
+def remake(name: str, *, gone: bool = False) -> None:
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        if not gone:
+            cursor.execute(f'CREATE DATABASE "{name}"')
+
+
+def another_session() -> "psycopg.Connection[Any]":
+    return psycopg.connect(**connection.get_connection_params())
+
+
+def rows(query: str) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+class Changes:
+    """Sees the statements that change something, and kills before one of them, or amid it."""
+
+    def __init__(self, *, kill_at: int | None = None, amid: bool = False) -> None:
+        self.seen: list[str] = []
+        self._kill_at, self._amid = kill_at, amid
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("SELECT"):
+            return execute(sql, params, many, context)
+        if len(self.seen) == self._kill_at:
+            if self._amid:
+                give_up(lambda: execute(sql, params, many, context))
+            raise KilledError
+        self.seen.append(sql)
+        return execute(sql, params, many, context)
+
+
+def give_up(concurrently: Callable[[], object]) -> None:
+    """Its first transaction is done, and then it waits for one that writes to the table."""
+    with another_session() as writer, connection.connection.cursor() as raw:
+        tables = ", ".join(name for [name] in rows(TABLES))
+        writer.execute(f"LOCK TABLE {tables} IN ROW EXCLUSIVE MODE")
+        raw.execute("SET lock_timeout = '10ms'")
+        with pytest.raises(OperationalError, match="lock timeout"):
+            concurrently()
+        raw.execute("RESET lock_timeout")
+    assert rows(INVALID_INDEXES)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A migration with the states between its operations, which would take long to make for each run anew."""
+
+    migration: Migration
+    states: list[ProjectState]
+
+    def forwards(self) -> None:
+        with connection.schema_editor(atomic=False) as editor:
+            for operation, (before, after) in zip(self.migration.operations, pairwise(self.states), strict=True):
+                operation.database_forwards(self.migration.app_label, editor, before, after)
+
+    def backwards(self) -> None:
+        with connection.schema_editor(atomic=False) as editor:
+            operations = zip(self.migration.operations, pairwise(self.states), strict=True)
+            for operation, (before, after) in reversed(list(operations)):
+                operation.database_backwards(self.migration.app_label, editor, after, before)
+
+
+def prepared(migration: Migration, state: ProjectState) -> Prepared:
+    states = [state]
+    for operation in migration.operations:
+        states.append(state := state.clone())
+        operation.state_forwards(migration.app_label, state)
+        _ = state.apps
+    return Prepared(migration, states)
+
+
+def moments(changes: list[str]) -> Iterator[tuple[int, bool]]:
+    """Before each change, after the last but before it is noted, and amid those that are no transaction."""
+    yield from ((place, False) for place in range(len(changes) + 1))
+    yield from ((place, True) for place, change in enumerate(changes) if "CONCURRENTLY" in change)
+
+
+def assert_it_can_be_repeated(run: Prepared) -> None:
+    """Forwards and back again, each killed at all moments in turn."""
+    start = rows(SCHEMA)
+    with connection.execute_wrapper(forwards := Changes()):
+        run.forwards()
+    end = rows(SCHEMA)
+    with connection.execute_wrapper(backwards := Changes()):
+        run.backwards()
+    ways = [(run.forwards, forwards.seen, end), (run.backwards, backwards.seen, start)]
+    for moments_of_both in zip_longest(*(moments(changes) for _, changes, _ in ways), fillvalue=(0, False)):
+        for (go, changes, expected), (place, amid) in zip(ways, moments_of_both, strict=True):
+            is_killed = place < len(changes)
+            with (
+                connection.execute_wrapper(Changes(kill_at=place, amid=amid)),
+                pytest.raises(KilledError) if is_killed else nullcontext(),
+            ):
+                go()
+            where = f"{run.migration}, killed {'amid' if amid else 'before'} {[*changes, 'it is noted'][place]!r}"
+            try:
+                go()
+            except DatabaseError as error:
+                raise AssertionError(f"cannot be repeated: {where}") from error
+            assert rows(SCHEMA) == expected, where
+
+
+def test_a_migration_that_is_no_transaction_can_be_repeated_from_wherever_it_was_killed(own_database: None) -> None:
+    executor = MigrationExecutor(connection)
+    targets = executor.loader.graph.leaf_nodes()
+    plan = [migration for migration, _backwards in executor.migration_plan(targets, clean_start=True)]
+    state = ProjectState(real_apps=executor.loader.unmigrated_apps)
+    _ = state.apps
+    while any(not migration.atomic for migration in plan):
+        migration = plan.pop(0)
+        if migration.atomic:
+            with connection.schema_editor() as editor:
+                state = migration.apply(state, editor)
+        else:
+            run = prepared(migration, state)
+            assert_it_can_be_repeated(run)
+            run.forwards()
+            state = run.states[-1]
+
+
+def test_a_migration_that_is_a_transaction_is_noted_in_it(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_arguments: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MigrationRecorder, "record_applied", killed)
+        with pytest.raises(KilledError):
+            call_command("migrate", "engage", "0001", verbosity=0)
+    assert rows(TABLES) == [("django_migrations",)]
+    call_command("migrate", "engage", "0001", verbosity=0)
+    done = rows(SCHEMA)
+    with monkeypatch.context() as patch:
+        patch.setattr(MigrationRecorder, "record_unapplied", killed)
+        with pytest.raises(KilledError):
+            call_command("migrate", "engage", "zero", verbosity=0)
+    assert rows(SCHEMA) == done
+
+
+def test_a_second_run_waits_for_the_first(own_database: None) -> None:
+    first, said = another_session(), []
+    first.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK])
+    holder = first.info.backend_pid
+
+    class Terminal(StringIO):
+        def write(self, text: str) -> int:
+            said.append(text)
+            assert rows(TABLES) == []
+            first.close()
+            return len(text)
+
+    call_command("migrate", "engage", "0001", verbosity=0, stdout=Terminal())
+    assert said == [f"Another migrate is at work (PostgreSQL's process {holder}). Waiting for its end.\n"]
+    assert ("engage_workspace",) in rows(TABLES)
+    with another_session() as third:
+        assert third.execute("SELECT pg_try_advisory_lock(%s, 0)", [LOCK]).fetchone() == (True,)
+
+
+def test_who_only_asks_does_not_wait(own_database: None) -> None:
+    with another_session() as first:
+        first.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK])
+        call_command("migrate", plan=True, stdout=(said := StringIO()))
+    assert "Create model Workspace" in said.getvalue()
