@@ -1,7 +1,7 @@
-"""Operations for a migration that is no one transaction, so that it can be run again after it was killed.
+"""Migration operations for a migration with `atomic = False`, so that it can be run again after it was killed.
 
-None makes anew what an earlier run has made: that would take away an index which that run had put in another's place,
-and a constraint cannot go once a foreign key needs it.
+They keep what an earlier run has created. To drop and create it again would remove an index that the earlier run may
+already have turned into a constraint, and a constraint cannot be dropped once a foreign key needs it.
 """
 
 from typing import Any, cast
@@ -17,7 +17,7 @@ class AddIndexConcurrently(operations.AddIndexConcurrently):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        if not _index_stands(schema_editor, self.index.name):
+        if not _index_exists(schema_editor, self.index.name):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
@@ -27,7 +27,7 @@ class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        if not _index_stands(schema_editor, self.name):
+        if not _index_exists(schema_editor, self.name):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
 
 
@@ -36,7 +36,7 @@ class AddConstraint(migrations.AddConstraint):
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
         model = to_state.apps.get_model(app_label, self.model_name)
-        if self.allow_migrate_model(schema_editor.connection.alias, model) and not _constraint_stands(
+        if self.allow_migrate_model(schema_editor.connection.alias, model) and not _constraint_exists(
             schema_editor, model, self.constraint
         ):
             self.make(schema_editor, model)
@@ -67,7 +67,7 @@ class AddUniqueConcurrently(AddConstraint):
     def make(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         quote = schema_editor.quote_name
         table, name = quote(model._meta.db_table), quote(self.constraint.name)
-        if not _index_stands(schema_editor, self.constraint.name):
+        if not _index_exists(schema_editor, self.constraint.name):
             fields = [cast("Field[Any, Any]", model._meta.get_field(name)) for name in self.constraint.fields]
             columns = ", ".join(quote(str(field.column)) for field in fields)
             schema_editor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON {table} ({columns})")
@@ -88,11 +88,11 @@ class RemoveConstraint(migrations.RemoveConstraint):
     ) -> None:
         model = to_state.apps.get_model(app_label, self.model_name)
         constraint = to_state.models[app_label, self.model_name_lower].get_constraint_by_name(self.name)
-        if not _constraint_stands(schema_editor, model, constraint):
+        if not _constraint_exists(schema_editor, model, constraint):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
 
 
-def _index_stands(schema_editor: BaseDatabaseSchemaEditor, name: str) -> bool:
+def _index_exists(schema_editor: BaseDatabaseSchemaEditor, name: str) -> bool:
     """Whether it is whole. What an interrupted CONCURRENTLY leaves serves no query, and is cleared away."""
     valid = _asked(
         schema_editor, "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s))", name
@@ -102,7 +102,7 @@ def _index_stands(schema_editor: BaseDatabaseSchemaEditor, name: str) -> bool:
     return bool(valid)
 
 
-def _constraint_stands(schema_editor: BaseDatabaseSchemaEditor, model: type[Model], constraint: BaseConstraint) -> bool:
+def _constraint_exists(schema_editor: BaseDatabaseSchemaEditor, model: type[Model], constraint: BaseConstraint) -> bool:
     known = "SELECT TRUE FROM pg_constraint WHERE conrelid = to_regclass(quote_ident(%s)) AND conname = %s"
     return bool(_asked(schema_editor, known, model._meta.db_table, constraint.name))
 

@@ -13,7 +13,6 @@ from django.core.management import call_command
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 from pytest_django import DjangoDbBlocker
 
@@ -183,24 +182,6 @@ def test_a_migration_that_is_no_transaction_can_be_repeated_from_wherever_it_was
             assert_it_can_be_repeated(run)
             run.forwards()
             state = run.states[-1]
-
-
-def test_a_migration_that_is_a_transaction_is_noted_in_it(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(*_arguments: object) -> None:
-        raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MigrationRecorder, "record_applied", killed)
-        with pytest.raises(KilledError):
-            call_command("migrate", "engage", "0001", verbosity=0)
-    assert rows(TABLES) == [("django_migrations",)]
-    call_command("migrate", "engage", "0001", verbosity=0)
-    done = rows(SCHEMA)
-    with monkeypatch.context() as patch:
-        patch.setattr(MigrationRecorder, "record_unapplied", killed)
-        with pytest.raises(KilledError):
-            call_command("migrate", "engage", "zero", verbosity=0)
-    assert rows(SCHEMA) == done
 
 
 def test_a_second_run_waits_for_the_first(own_database: None) -> None:
