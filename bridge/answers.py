@@ -22,7 +22,7 @@ class ClosedData(TypedDict):
 class EventData(TypedDict):
     """The result of `track_event`."""
 
-    eventId: Annotated[ObjectId, "The event that was created."]
+    eventId: Annotated[ObjectId, "The id of the event that was created."]
 
 
 class ProfileData(TypedDict):
@@ -41,7 +41,7 @@ class LinkData(TypedDict):
 class CapturedData(TypedDict):
     """The result of a captured form."""
 
-    eventId: NotRequired[Annotated[ObjectId, "The event, where one was created."]]
+    eventId: NotRequired[Annotated[ObjectId, "The id of the event; omitted if none was created."]]
     attributesUpdated: Annotated[list[str], "The names of the profile attributes that were written."]
 
 

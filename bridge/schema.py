@@ -17,12 +17,12 @@ from engage.schema.shapes import Schema
 _TAG = "In-app messages"
 _EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
 _CUSTOMER = """
-The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order; the first that matches
-somebody wins. Where nobody matches, a customer is created with all of them. A customer who is found keeps their
-identifiers as they are.
+The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order. The first identifier that
+matches a customer is used. If none matches, a customer is created with all of them. The identifiers of an existing
+customer are not changed.
 """
 
-_BLANK: Schema = {**BLANK, "description": "Blank is absent."}
+_BLANK: Schema = {**BLANK, "description": "A blank value counts as absent."}
 _IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},
@@ -78,8 +78,8 @@ _TOO_MANY_STARTED = JourneysStartedLimitExceeded(limit=60, window_seconds=60, se
 describe_action = SdkCall(
     operation_id="recordAction",
     tag=_TAG,
-    summary="A button was clicked",
-    description="Records a click in a message, and does what the button says.\n" + _CUSTOMER,
+    summary="Record a button click",
+    description="Records a click on a button in a message, and carries out the button's action.\n" + _CUSTOMER,
     body=_ACTION_BODY,
     requests={
         "Close": {"messageId": _MESSAGE, "userId": "anon-7f3a", "actionType": "close"},
@@ -100,7 +100,7 @@ describe_action = SdkCall(
     answers=[
         Answer(
             data=answers.ActionData,
-            description="It is done and recorded.",
+            description="The action was carried out and recorded.",
             examples={
                 "Close": (answers.CLOSED_MESSAGE, ClosedData(closed=True)),
                 "Track an event": (answers.EVENT_MESSAGE, EventData(eventId=_EVENT)),
@@ -120,8 +120,9 @@ describe_action = SdkCall(
 describe_capture = SdkCall(
     operation_id="captureForm",
     tag=_TAG,
-    summary="A form was submitted",
-    description="Records a form of a message, and makes an event of it, profile attributes, or both.\n" + _CUSTOMER,
+    summary="Record a submitted form",
+    description="Records a form submitted in a message, and turns it into an event, profile attributes, or both.\n"
+    + _CUSTOMER,
     body=_CAPTURE_BODY,
     requests={
         "Every field becomes an attribute": {
@@ -144,7 +145,7 @@ describe_capture = SdkCall(
     answers=[
         Answer(
             data=answers.CapturedData,
-            description="It is done and recorded.",
+            description="The form was processed and recorded.",
             examples={
                 "Every field becomes an attribute": (
                     answers.CAPTURED_MESSAGE,

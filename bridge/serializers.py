@@ -26,7 +26,7 @@ def _event_name() -> TextField:
         required=False,
         blank_is_absent=True,
         max_length=MAX_EVENT_NAME_LENGTH,
-        help_text="The event's name; required where an event is to be created.",
+        help_text="The event's name. Required if an event is to be created.",
     )
 
 
@@ -37,8 +37,8 @@ class _CallBody(BodySerializer):
     one_of: ClassVar = ("userId", "external_id", "email", "phone")
     none_of: ClassVar = NO_IDENTIFIER
 
-    messageId = TextField(blank_is_absent=True, max_length=255, help_text="The message in which it happened.")
-    userId = _identifier("The user id that the SDK knows, or its anonymous id.")
+    messageId = TextField(blank_is_absent=True, max_length=255, help_text="The id of the message.")
+    userId = _identifier("The SDK's user id, or its anonymous id.")
     external_id = _identifier(DESCRIPTIONS["external_id"])
     email = _identifier(DESCRIPTIONS["email"])
     phone = _identifier(DESCRIPTIONS["phone"])
@@ -49,10 +49,13 @@ class ActionDataBody(BodySerializer):
 
     eventName = _event_name()
     eventProperties = ObjectField(
-        required=False, max_bytes=MAX_EVENT_PROPERTIES_BYTES, help_text="`track_event`: property name to value."
+        required=False,
+        max_bytes=MAX_EVENT_PROPERTIES_BYTES,
+        help_text="Only for `track_event`: property name to value.",
     )
     profileAttributes = ObjectField(
-        required=False, help_text="`update_profile`: attribute name to value, null to delete one; required for that."
+        required=False,
+        help_text="Required for `update_profile`: attribute name to value. null deletes the attribute.",
     )
 
 
@@ -60,9 +63,9 @@ class ActionBody(_CallBody):
     """A click on a button."""
 
     actionType = TextField(blank_is_absent=True, max_length=None, help_text="What the button does.")
-    actionData = ActionDataBody(required=False, help_text="What `track_event` and `update_profile` need to know.")
+    actionData = ActionDataBody(required=False, help_text="The data for `track_event` or `update_profile`.")
     formData = ObjectField(
-        required=False, help_text="Form field name to value, where the button stands in a form; it is kept."
+        required=False, help_text="Form field name to value, if the button is part of a form. It is stored."
     )
 
     def validate_actionType(self, text: str) -> Interaction.Kind:  # noqa: N802 (DRF finds it by the field's name)
@@ -80,18 +83,23 @@ class ActionBody(_CallBody):
 class SubmitActionBody(BodySerializer):
     """What to do with a form's data. Without a type, every field becomes a profile attribute."""
 
-    type = TextField(required=False, blank_is_absent=True, max_length=None, help_text="Which of the two happens.")
+    type = TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=None,
+        help_text="Whether to create an event, update the profile, or both.",
+    )
     eventName = _event_name()
     eventProperties = ObjectField(
         required=False,
-        help_text="Property name to form field name. Without it every field becomes a property; what names no field "
-        "is taken literally. With the form's values it is at most 64 KiB of JSON, too.",
+        help_text="Property name to form field name. If absent, every field becomes a property. A value that names no "
+        "field is taken literally. The resulting properties must also fit into 64 KiB of JSON.",
     )
     profileAttributes = ObjectField(
         required=False,
-        help_text="Attribute name to form field name. Without it every field becomes an attribute; what names no "
-        "field is taken literally, so null deletes the attribute. With the form's values it is at most 64 KiB of JSON, "
-        "too.",
+        help_text="Attribute name to form field name. If absent, every field becomes an attribute. A value that names "
+        "no field is taken literally, so null deletes the attribute. The resulting attributes must also fit into "
+        "64 KiB of JSON.",
     )
 
     def validate_type(self, text: str) -> SubmitType:
@@ -102,9 +110,9 @@ class CaptureBody(_CallBody):
     """A form that was submitted."""
 
     formData = ObjectField(
-        help_text="Form field name to value. Where a field becomes an attribute, null deletes that attribute."
+        help_text="Form field name to value. If a field becomes an attribute, null deletes that attribute."
     )
-    submitAction = SubmitActionBody(required=False, help_text="What to do with the data.")
+    submitAction = SubmitActionBody(required=False, help_text="What to do with the form data.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         submit = attrs.setdefault("submitAction", {})

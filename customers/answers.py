@@ -20,21 +20,21 @@ ERASED_MESSAGE = "Customer erased."
 class CustomerRecord(TypedDict):
     """A customer."""
 
-    customerId: Annotated[ObjectId, "The id in this service."]
-    external_id: Annotated[str | None, "The id in your own system."]
-    email: Annotated[str | None, "In lower case."]
-    phone: Annotated[str | None, "E.164 where it is an international number without an extension."]
-    userId: Annotated[str | None, "The user id that an app's SDK knows."]
+    customerId: Annotated[ObjectId, "The customer's id in this service."]
+    external_id: Annotated[str | None, "The customer's id in your own system."]
+    email: Annotated[str | None, "The e-mail address, in lower case."]
+    phone: Annotated[str | None, "The phone number, in E.164 if it is an international number without an extension."]
+    userId: Annotated[str | None, "The user id used by an app's SDK."]
     attributes: Annotated[Mapping[str, Any], "The profile: attribute name to value."]
     createdAt: Instant
-    updatedAt: Annotated[Instant, "When an identifier or an attribute changed last."]
+    updatedAt: Annotated[Instant, "When an identifier or an attribute last changed."]
 
 
 class ItemDone(TypedDict):
     """A batch item that was applied."""
 
     status: Literal["created", "updated"]
-    customerId: Annotated[ObjectId, "Whose item it was."]
+    customerId: Annotated[ObjectId, "The id of the customer who was created or updated."]
 
 
 class ItemFailed(TypedDict):
@@ -50,26 +50,30 @@ class ItemFailed(TypedDict):
 class BatchData(TypedDict):
     """The result of a batch."""
 
-    created: Annotated[int, "How many customers are new."]
-    updated: Annotated[int, "How many items found their customer, whether or not they changed anything."]
-    failed: Annotated[int, "How many items were refused."]
-    results: Annotated[list[ItemDone | ItemFailed], "A result for every item, in their order."]
+    created: Annotated[int, "The number of customers created."]
+    updated: Annotated[
+        int, "The number of items that matched an existing customer, whether or not they changed anything."
+    ]
+    failed: Annotated[int, "The number of items refused."]
+    results: Annotated[list[ItemDone | ItemFailed], "One result per item, in the order sent."]
 
 
 class ErasedData(TypedDict):
     """The customer was erased."""
 
-    customerId: Annotated[ObjectId, "The id that nobody has any more."]
+    customerId: Annotated[ObjectId, "The id of the erased customer."]
     deleted: Literal[True]
 
 
 class MembersData(TypedDict):
     """What changed in a segment."""
 
-    added: Annotated[int, "How many customers were put in who were not in."]
-    removed: Annotated[int, "How many were taken out who were in."]
+    added: Annotated[int, "The number of customers added, not counting those who were already in the segment."]
+    removed: Annotated[int, "The number of customers removed, not counting those who were not in the segment."]
     unknown: Annotated[
-        list[str], "The external ids that nobody in the workspace has, in the order sent.", Keywords(uniqueItems=True)
+        list[str],
+        "The external ids that no customer in the workspace has, in the order sent.",
+        Keywords(uniqueItems=True),
     ]
 
 

@@ -7,6 +7,6 @@ SPELLINGS: Final = {"external_id": "external_id", "email": "email", "phone": "ph
 LONGEST: Final = {"external_id": 255, "email": 254, "phone": 64, "user_id": 255}
 DESCRIPTIONS: Final = {
     "external_id": "The customer's id in your own system.",
-    "email": "An e-mail address; kept in lower case.",
-    "phone": "A phone number; kept as E.164 where it is an international one without an extension.",
+    "email": "The customer's e-mail address. Stored in lower case.",
+    "phone": "The customer's phone number. Stored as E.164 if it is an international number without an extension.",
 }

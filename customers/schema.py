@@ -24,11 +24,12 @@ describe_upsert = ServerCall(
     tag=_TAG,
     summary="Create or update a customer",
     description="""
-The customer is looked up by all the identifiers sent; where nobody has any of them, a customer is created. Identifiers
-that the customer does not have yet are added.
+The customer is looked up by all the identifiers sent. If no customer has any of them, one is created. Identifiers that
+the customer does not have yet are added.
 
-Identifiers of two customers are refused, and so is changing an identifier through one that is trusted less. The order
-of trust is `customerId`, `external_id`, `email`, `phone`, `userId`.
+The call is refused if the identifiers belong to different customers, or if it would change an identifier of a customer
+who was matched only by less trusted ones. The order of trust is `customerId`, `external_id`, `email`, `phone`,
+`userId`.
 """,
     parameters=[WORKSPACE_ID],
     body=Body(
@@ -40,13 +41,13 @@ of trust is `customerId`, `external_id`, `email`, `phone`, `userId`.
     answers=[
         Answer(
             data=answers.CustomerRecord,
-            description="The customer was known and is as the call says.",
+            description="The customer already existed and now matches the call.",
             examples={"Updated": (answers.UPDATED_MESSAGE, examples.RECORD)},
         ),
         Answer(
             status=201,
             data=answers.CustomerRecord,
-            description="The customer is new.",
+            description="The customer was created.",
             examples={"Created": (answers.CREATED_MESSAGE, examples.RECORD)},
         ),
     ],
@@ -63,7 +64,7 @@ describe_find = ServerCall(
     operation_id="findCustomer",
     tag=_TAG,
     summary="Find a customer by an identifier",
-    description="Send exactly one of the parameters.",
+    description="Returns the customer with this identifier. Send exactly one of the query parameters.",
     parameters=[
         WORKSPACE_ID,
         *(
@@ -78,7 +79,7 @@ describe_find = ServerCall(
     answers=[
         Answer(
             data=answers.CustomerRecord,
-            description="The customer who has this identifier.",
+            description="The customer with this identifier.",
             examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
         )
     ],
@@ -94,7 +95,7 @@ describe_batch = ServerCall(
     operation_id="putCustomers",
     tag=_TAG,
     summary="Create or update many customers",
-    description="The same for up to 1,000 customers. An item that is refused fails alone.",
+    description="Creates or updates up to 1,000 customers. If an item is refused, the others are still applied.",
     parameters=[WORKSPACE_ID],
     body=Body(
         BatchBody,
@@ -103,7 +104,7 @@ describe_batch = ServerCall(
                 "items": {
                     "anyOf": [
                         {"$ref": "#/components/schemas/CustomerBody"},
-                        {"description": "Whatever else comes fails alone."},
+                        {"description": "Any other value is refused, without affecting the other items."},
                     ]
                 }
             }
@@ -113,7 +114,7 @@ describe_batch = ServerCall(
     answers=[
         Answer(
             data=answers.BatchData,
-            description="Every item has its result, also where all of them failed.",
+            description="Returns one result per item, even if all of them failed.",
             examples={"One created, one refused": ("1 created, 0 updated, 1 failed.", examples.BATCH)},
         )
     ],
@@ -128,8 +129,8 @@ describe_batch = ServerCall(
 describe_read = ServerCall(
     operation_id="getCustomer",
     tag=_TAG,
-    summary="Read a customer",
-    description="Reads one customer by the id that this service gave.",
+    summary="Get a customer",
+    description="Returns a customer by their id in this service.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
@@ -145,12 +146,12 @@ describe_erase = ServerCall(
     operation_id="eraseCustomer",
     tag=_TAG,
     summary="Erase a customer",
-    description="Erases the person and all that hangs on them: segments, events, messages, enrollments.",
+    description="Erases the customer and their segment memberships, events, message interactions and enrollments.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
             data=answers.ErasedData,
-            description="The customer is gone.",
+            description="The customer was erased.",
             examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
         )
     ],
@@ -160,16 +161,16 @@ describe_erase = ServerCall(
 describe_members = ServerCall(
     operation_id="changeSegmentMembers",
     tag=_TAG,
-    summary="Put customers into a segment, take them out",
-    description="External ids that nobody has are skipped and listed in the answer. One that stands in both lists is "
-    "refused, and nothing is changed.",
+    summary="Add or remove segment members",
+    description="Adds customers to a segment and removes others. External ids that no customer has are skipped and "
+    "listed in the answer. If an id is in both lists, the call is refused and nothing is changed.",
     parameters=[WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
     body=Body(MembersBody, rules=at_least_one_of("add", "remove", serializer=MembersBody, value={"type": "array"})),
     requests=examples.MEMBERS,
     answers=[
         Answer(
             data=answers.MembersData,
-            description="The segment is as the call says.",
+            description="The members were added and removed.",
             examples={"One in, one out": ("1 added, 1 removed.", examples.CHANGED_MEMBERS)},
         )
     ],

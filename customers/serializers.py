@@ -31,17 +31,17 @@ class IdentifiersBody(BodySerializer):
     external_id = _identifier(LONGEST["external_id"], DESCRIPTIONS["external_id"])
     email = _identifier(LONGEST["email"], DESCRIPTIONS["email"])
     phone = _identifier(LONGEST["phone"], DESCRIPTIONS["phone"])
-    userId = _identifier(LONGEST["user_id"], "The user id that an app's SDK knows.")
+    userId = _identifier(LONGEST["user_id"], "The user id used by an app's SDK.")
 
 
 class CustomerBody(IdentifiersBody):
     """One customer to create or update."""
 
-    customerId = _identifier(1024, "The id in this service, which a new customer does not have.")
+    customerId = _identifier(1024, "The customer's id in this service. Omit it to create a customer.")
     attributes = ObjectField(
         required=False,
-        help_text="Merged into the profile key by key; null deletes a key. A name has 1 to 255 characters and does not "
-        "begin with $.",
+        help_text="Merged into the profile key by key; null deletes a key. A name must have 1 to 255 characters and "
+        "must not begin with $.",
     )
 
 
@@ -54,14 +54,16 @@ class ReferenceBody(IdentifiersBody):
 class BatchBody(BodySerializer):
     """Customers to create or update, each validated on its own."""
 
-    customers = ArrayField(max_items=MAX_ITEMS, help_text="The customers. They are applied in their order.")
+    customers = ArrayField(max_items=MAX_ITEMS, help_text="The customers, applied in the order sent.")
 
 
 class MembersBody(BodySerializer):
     """External ids of customers to put into a segment or take out of it."""
 
-    add = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to put in.")
-    remove = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="External ids of those to take out.")
+    add = TextArrayField(max_items=MAX_ITEMS, required=False, help_text="The external ids of the customers to add.")
+    remove = TextArrayField(
+        max_items=MAX_ITEMS, required=False, help_text="The external ids of the customers to remove."
+    )
 
 
 def read_customer(body: Any) -> CustomerData:

@@ -38,7 +38,7 @@ class Success(TypedDict, Generic[Data]):
     """The call was done, and its result is committed."""
 
     success: Literal[True]
-    message: Annotated[str, "What was done, in words."]
+    message: Annotated[str, "What was done, as text."]
     data: Data
 
 
@@ -47,13 +47,16 @@ class Failure(TypedDict):
 
     success: Literal[False]
     error: Annotated[str, "A short title."]
-    message: Annotated[str, "What is wrong, in words: it names the field, what it must be and what came."]
-    code: Annotated[str, "The title for programs; it does not change."]
-    requestId: Annotated[str, "The id of the request, as in the header X-Request-Id. Name it when you ask about it."]
+    message: Annotated[str, "What is wrong, as text: the field, what it must be and what was sent."]
+    code: Annotated[str, "A stable code for the error, for use in programs."]
+    requestId: Annotated[
+        str, "The id of the request, as in the header X-Request-Id. Quote it when you ask for support."
+    ]
     details: NotRequired[
         Annotated[
             list[Mapping[str, str]],
-            "Where there is more than one thing to say: each of them, with the `field` that it is about.",
+            "Each problem, with its `field`. Present if there are several, and for identifier conflicts, which also "
+            "have a `customerId`.",
             Keywords(minItems=1),
         ]
     ]

@@ -30,9 +30,9 @@ class SingleData(TypedDict):
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["queued"]
     queued: Literal[True]
-    jobId: Annotated[str, "The id of the job; `GET …/jobs/{jobId}` tells what became of it."]
-    triggerId: Annotated[ObjectId, "The id of this call; `GET …/triggers/{triggerId}` tells what became of it."]
-    note: Annotated[str, "That a worker creates the enrollment, after it has checked the entry rules."]
+    jobId: Annotated[str, "The id of the job. `GET …/jobs/{jobId}` returns its result."]
+    triggerId: Annotated[ObjectId, "The id of this trigger. `GET …/triggers/{triggerId}` returns its progress."]
+    note: Annotated[str, "States that a worker creates the enrollment after checking the entry rules."]
 
 
 class ExcludedData(TypedDict):
@@ -44,7 +44,7 @@ class ExcludedData(TypedDict):
     queued: Literal[False]
     jobId: None
     triggerId: None
-    note: Annotated[str, "That no enrollment will be created."]
+    note: Annotated[str, "States that no enrollment will be created."]
 
 
 class BulkData(TypedDict):
@@ -54,51 +54,51 @@ class BulkData(TypedDict):
     status: Literal["queued"]
     queued: Literal[True]
     customersEnrolled: Annotated[
-        int, "How many customers are queued; 0 where the call selects nobody.", Keywords(minimum=0)
+        int, "The number of customers queued; 0 if the call selects none.", Keywords(minimum=0)
     ]
-    triggerId: Annotated[ObjectId, "The id of this call; `GET …/triggers/{triggerId}` tells what became of it."]
-    note: Annotated[str, "That a worker creates the enrollments, after it has checked the entry rules."]
-    customerIds: NotRequired[Annotated[list[ObjectId], "The customers."]]
-    jobIds: NotRequired[Annotated[list[str], "Their jobs, in the same order."]]
+    triggerId: Annotated[ObjectId, "The id of this trigger. `GET …/triggers/{triggerId}` returns its progress."]
+    note: Annotated[str, "States that a worker creates the enrollments after checking the entry rules."]
+    customerIds: NotRequired[Annotated[list[ObjectId], "The ids of the customers queued."]]
+    jobIds: NotRequired[Annotated[list[str], "The ids of their jobs, in the same order."]]
 
 
 class JobData(TypedDict):
     """What became of one job."""
 
     jobId: Annotated[str, "The job's id."]
-    triggerId: Annotated[ObjectId, "The call that queued it."]
-    journeyId: Annotated[ObjectId, "The journey."]
-    customerId: Annotated[ObjectId, "The customer."]
+    triggerId: Annotated[ObjectId, "The id of the trigger that queued the job."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    customerId: Annotated[ObjectId, "The customer's id."]
     status: Annotated[
         str,
-        "`queued` until a worker has looked at it; then `decided`, or `failed` where it could not be. "
-        "`cancelled` where a call took it back.",
+        "`queued` until a worker decides the job, then `decided`, or `failed` if it could not be decided; "
+        "`cancelled` if a call cancelled it.",
         Keywords(enum=[*EnrollmentJob.Status.values]),
     ]
     result: Annotated[
         str | None,
-        "What was decided; null while the job is queued.",
+        "The decision; null while the job is queued.",
         Keywords(enum=[*EnrollmentJob.Result.values, None]),
     ]
-    reason: Annotated[str | None, "Why, in words; null while the job is queued."]
-    enrollmentId: Annotated[ObjectId | None, "The enrollment, where there is one."]
+    reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
+    enrollmentId: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
     queuedAt: Instant
-    decidedAt: Annotated[Instant | None, "null while the job is queued."]
+    decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
 
 
 class TriggerData(TypedDict):
     """What became of all the jobs of one call."""
 
-    triggerId: Annotated[ObjectId, "The call's id."]
-    journeyId: Annotated[ObjectId, "The journey."]
-    customers: Annotated[int, "How many customers it queued: its jobs."]
-    queued: Annotated[int, "How many of the jobs wait for a worker."]
-    decided: Annotated[int, "How many are decided."]
-    failed: Annotated[int, "How many could not be decided."]
-    cancelled: Annotated[int, "How many were cancelled by a call before they were decided."]
+    triggerId: Annotated[ObjectId, "The trigger's id."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
+    customers: Annotated[int, "The number of customers queued by the trigger; each has one job."]
+    queued: Annotated[int, "The number of jobs that are waiting for a worker."]
+    decided: Annotated[int, "The number of jobs that have been decided."]
+    failed: Annotated[int, "The number of jobs that could not be decided."]
+    cancelled: Annotated[int, "The number of jobs cancelled by a call before they were decided."]
     results: Annotated[
         Mapping[str, int],
-        "How many jobs came to each result; a result without jobs is not named.",
+        "The number of jobs with each result. Results without jobs are omitted.",
         Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
     ]
     queuedAt: Instant

@@ -23,14 +23,14 @@ class NamedData(TypedDict):
     """A customer named by the call."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
-    external_id: Annotated[str | None, "Your own id of the customer."]
+    external_id: Annotated[str | None, "The customer's id in your own system."]
 
 
 class TriedData(NamedData):
     """A customer whom the call would queue, and what a worker would decide now."""
 
-    result: Annotated[str, "As a job's `result`.", Keywords(enum=[verdict.value for verdict in Verdict])]
-    reason: Annotated[str, "Why, in words."]
+    result: Annotated[str, "The result that the job would have.", Keywords(enum=[verdict.value for verdict in Verdict])]
+    reason: Annotated[str, "The reason for the result, as text."]
 
 
 class RehearsedRequestData(TypedDict):
@@ -39,7 +39,7 @@ class RehearsedRequestData(TypedDict):
     method: str
     url: str
     headers: Mapping[str, str]
-    body: Annotated[str | None, "JSON; null where the request has no body."]
+    body: Annotated[str | None, "The body as JSON text; null if the request has none."]
 
 
 class RehearsedEventData(TypedDict):
@@ -52,21 +52,27 @@ class RehearsedEventData(TypedDict):
 class RehearsedStepData(TypedDict):
     """The result of one step. A step that waits is listed twice: when it begins, and when it is over."""
 
-    at: Annotated[Instant, "When, on a clock that jumps from wait to wait."]
+    at: Annotated[Instant, "When this would happen, on a virtual clock that skips over waits."]
     stepId: str
     type: str
     state: Literal["done", "waiting", "failed"]
-    detail: Annotated[str, "What it comes to, in words."]
-    missing: Annotated[list[str], "The names in its templates that have no value."]
-    request: Annotated[RehearsedRequestData | None, "The webhook that would be sent."]
-    writes: Annotated[Mapping[str, Any] | None, "The attributes that would be written; null deletes one."]
-    event: Annotated[RehearsedEventData | None, "The event that would be recorded."]
+    detail: Annotated[str, "The outcome of the step, as text."]
+    missing: Annotated[list[str], "The names used in the step's templates that have no value."]
+    request: Annotated[RehearsedRequestData | None, "The webhook that would be sent; null if there is none."]
+    writes: Annotated[
+        Mapping[str, Any] | None,
+        "The attributes that would be written, where a value of null deletes the attribute; null if there are none.",
+    ]
+    event: Annotated[RehearsedEventData | None, "The event that would be recorded; null if there is none."]
 
 
 class RehearsedEndData(TypedDict):
     """How the customer would leave the journey."""
 
-    state: Annotated[Literal["completed", "exited", "unfinished"], "`unfinished` after more steps than are rehearsed."]
+    state: Annotated[
+        Literal["completed", "exited", "unfinished"],
+        "`unfinished` if the dry run stopped at its limit of steps or of computing time.",
+    ]
     reason: str
 
 
@@ -75,7 +81,7 @@ class RehearsalData(TypedDict):
 
     steps: Annotated[
         list[RehearsedStepData],
-        "In their order. A webhook is taken to succeed, and a wait for an event to last until its time-out.",
+        "The steps in order. Webhooks are assumed to succeed, and waits for an event to last until they time out.",
     ]
     end: RehearsedEndData
 
@@ -86,20 +92,28 @@ class DryRunData(TypedDict):
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["dry_run"]
     queued: Literal[False]
-    unknownExternalIds: Annotated[list[str], "Of `external_ids`, those that nobody has; in the order sent."]
-    excluded: Annotated[list[NamedData], "Those whom the call's list of exclusions leaves out."]
-    notInSegments: Annotated[list[NamedData], "Those whom `external_ids` names, but who are in none of the segments."]
+    unknownExternalIds: Annotated[list[str], "The `external_ids` that no customer has, in the order sent."]
+    excluded: Annotated[list[NamedData], "The customers left out because of `exclude_external_ids`."]
+    notInSegments: Annotated[list[NamedData], "The customers in `external_ids` who are in none of the segments."]
     customers: NotRequired[
-        Annotated[list[TriedData], "All others whom the call names; left out after `Prefer: return=minimal`."]
+        Annotated[
+            list[TriedData],
+            "The customers that the call would queue. Omitted if a call for many customers sends "
+            "`Prefer: return=minimal`.",
+        ]
     ]
-    found: Annotated[int, "How many these are.", Keywords(minimum=0)]
+    found: Annotated[int, "The number of customers that the call would queue.", Keywords(minimum=0)]
     results: Annotated[
         Mapping[str, int],
-        "How many of them come to each result; a result that nobody comes to is not named.",
+        "The number of these customers with each result. Results without customers are omitted.",
         Keywords(propertyNames={"enum": [verdict.value for verdict in Verdict]}),
     ]
     rehearsal: NotRequired[
-        Annotated[RehearsalData, "For one customer, also for one who would not be enrolled; not for an excluded one."]
+        Annotated[
+            RehearsalData,
+            "Only for a call for one customer: present even if the customer would not be enrolled, but not if they "
+            "are excluded.",
+        ]
     ]
 
 

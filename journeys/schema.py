@@ -37,37 +37,42 @@ describe_trigger = ServerCall(
     tag=_TAG,
     summary="Trigger a journey",
     description="""
-Queues one customer, or many, to enter a journey whose trigger type is API. A worker then checks the journey's entry
-rules and creates the enrollments; the two look-ups tell what became of them.
+Queues one or many customers to enter a journey whose trigger type is API. A worker then checks the journey's entry
+rules and creates the enrollments. Look up the job or the trigger to see the result.
 
-**One customer:** send `customerId`, `external_id` or `email`. Where more than one of them comes, the first in this
-order decides alone. The customer must exist: a trigger never creates one.
+**One customer:** send `customerId`, `external_id` or `email`. If you send more than one, only the first in this order
+is used. The customer must exist: a trigger never creates one.
 
-**Many customers:** send `external_ids`, `segment_ids` or both; both together mean the customers who are in both.
-Nobody is queued twice.
+**Many customers:** send `external_ids`, `segment_ids` or both. With both, only the customers who are in both are
+queued. No customer is queued twice.
 
 The two forms cannot be mixed.
 
-**A dry run:** `?dryRun=true` asks what the call would do. It is checked and refused as the call is, decides about every
-customer as a worker would at this moment, and for one customer walks the journey's steps on a clock that jumps from
-wait to wait. Nothing is written and nothing is queued; it counts against the limit.
+**Dry run:** `?dryRun=true` returns what the call would do. It is validated, and can be refused, exactly like the call.
+It decides on every customer as a worker would decide now. For one customer, it also goes through the journey's steps on
+a virtual clock that skips over waits. Nothing is written and nothing is queued. A dry run counts towards the rate
+limit.
 """,
     parameters=[
         WORKSPACE_ID,
-        path_id("journey_id", "The id of the journey to trigger, which must be active."),
+        path_id("journey_id", "The id of the journey to trigger. The journey must be active."),
         OpenApiParameter(
-            DRY_RUN, bool, OpenApiParameter.QUERY, description="`true` for a dry run: nothing is queued.", default=False
+            DRY_RUN,
+            bool,
+            OpenApiParameter.QUERY,
+            description="`true` for a dry run, which queues nothing.",
+            default=False,
         ),
         OpenApiParameter(
             "Prefer",
             location=OpenApiParameter.HEADER,
-            description="`return=minimal` leaves `customerIds` and `jobIds`, or the `customers` of a dry run, out of "
-            "the answer to a call for many.",
+            description="Send `return=minimal` with a call for many customers to omit `customerIds` and `jobIds`, or "
+            "the `customers` of a dry run, from the answer.",
         ),
         OpenApiParameter(
             "Preference-Applied",
             location=OpenApiParameter.HEADER,
-            description="`return=minimal`, where that was asked for and done.",
+            description="`return=minimal` if it was requested and applied.",
             response=[200, 202],
         ),
     ],
@@ -77,7 +82,7 @@ wait to wait. Nothing is written and nothing is queued; it counts against the li
         Answer(
             status=202,
             data=answers.SingleData | answers.BulkData,
-            description="Queued, and committed. What the entry rules say comes later, in the worker.",
+            description="The customers are queued and the jobs are committed. A worker checks the entry rules later.",
             examples={
                 "One customer": (answers.SINGLE_MESSAGE, examples.SINGLE),
                 "Many customers": (answers.BULK_MESSAGE, examples.BULK),
@@ -85,8 +90,8 @@ wait to wait. Nothing is written and nothing is queued; it counts against the li
         ),
         Answer(
             data=answers.ExcludedData | DryRunData,
-            description="Nothing was queued: the one customer is on the call's own list of exclusions, or it was a dry "
-            "run.",
+            description="Nothing was queued: the customer is in the call's own `exclude_external_ids`, or the call was "
+            "a dry run.",
             examples={
                 "Excluded": (answers.EXCLUDED_MESSAGE, examples.EXCLUDED),
                 "Dry run for one customer": (DRY_RUN_MESSAGE, examples.DRY_RUN),
@@ -108,13 +113,14 @@ wait to wait. Nothing is written and nothing is queued; it counts against the li
 describe_job = ServerCall(
     operation_id="getJob",
     tag=_TAG,
-    summary="What became of a job",
-    description="A job is one customer, queued by one trigger. A worker decides it by the journey's entry rules.",
-    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    summary="Get a job",
+    description="Returns the status and the result of a job. A job is one customer queued by one trigger. A worker "
+    "decides it by the journey's entry rules.",
+    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` returned by the trigger call.")],
     answers=[
         Answer(
             data=answers.JobData,
-            description="The job as it stands.",
+            description="The current state of the job.",
             examples={
                 "Enrolled": (answers.JOB_MESSAGE, examples.ENROLLED_JOB),
                 "Still queued": (answers.JOB_MESSAGE, examples.QUEUED_JOB),
@@ -127,12 +133,12 @@ describe_job = ServerCall(
 describe_cancel = ServerCall(
     operation_id="cancelJob",
     tag=_TAG,
-    summary="Cancel a job that is still queued",
+    summary="Cancel a queued job",
     description="""
-Takes one customer out of a trigger before a worker has decided. It is exact, without a period of grace: a job that is
-cancelled is never enrolled. Cancelling it again changes nothing, and is answered alike.
+Takes one customer out of a trigger before a worker decides the job. It takes effect at once: a cancelled job never
+enrolls its customer. Cancelling it again changes nothing and returns the same answer.
 """,
-    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` of the trigger's answer.")],
+    parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` returned by the trigger call.")],
     answers=[
         Answer(
             data=answers.JobData,
@@ -151,14 +157,14 @@ cancelled is never enrolled. Cancelling it again changes nothing, and is answere
 describe_trigger_state = ServerCall(
     operation_id="getTrigger",
     tag=_TAG,
-    summary="What became of a trigger",
-    description="Counts the jobs of one trigger by their status and by their result. Of a call for fewer than "
-    "10,000 customers, jobs that were pruned because of their age are not counted any more.",
-    parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the trigger's answer.")],
+    summary="Get a trigger",
+    description="Returns the number of a trigger's jobs by status and by result. If the trigger queued fewer than "
+    "10,000 customers, jobs pruned because of their age are no longer counted.",
+    parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` returned by the trigger call.")],
     answers=[
         Answer(
             data=answers.TriggerData,
-            description="The trigger as it stands.",
+            description="The current state of the trigger.",
             examples={"All decided": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
         )
     ],

@@ -38,24 +38,27 @@ class TriggerBody(BodySerializer):
     }
 
     customerId = _identifier("The customer's id in this service.")
-    external_id = _identifier("The caller's own id of the customer.")
-    email = _identifier("The customer's e-mail address, in any case.")
+    external_id = _identifier("The customer's id in your own system.")
+    email = _identifier("The customer's e-mail address. Not case-sensitive.")
     external_ids = TextArrayField(
         required=False,
         max_items=MAX_EXTERNAL_IDS,
-        help_text="The caller's own ids of the customers. One that nobody has is skipped.",
+        help_text="The customers' external ids. Ids that no customer has are skipped.",
     )
     segment_ids = TextArrayField(
         required=False,
         max_items=MAX_SEGMENT_IDS,
-        help_text="Segments of the workspace, whose members are all meant. With `external_ids`, only those in both.",
+        help_text="The ids of segments in the workspace: all their members are queued. With `external_ids`, only "
+        "customers in both.",
     )
     exclude_external_ids = TextArrayField(
-        required=False, max_items=MAX_EXTERNAL_IDS, help_text="Customers to leave out, however they were selected."
+        required=False,
+        max_items=MAX_EXTERNAL_IDS,
+        help_text="The external ids of customers to leave out, however they were selected.",
     )
     payload = ObjectField(
         required=False,
-        help_text="Data for the journey's templates, there as `api.payload.<key>` and `api.properties.<key>`.",
+        help_text="Data for the journey's templates, available as `api.payload.<key>` and `api.properties.<key>`.",
     )
 
 

@@ -17,8 +17,8 @@ class _ApiKeyExtension(OpenApiAuthenticationExtension):
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "A workspace's API key, made in the administration. It is a secret of servers: a key that "
-            "reaches a browser or an app has leaked.",
+            "description": "A workspace's API key, created in the admin. Keep it secret and use it only on servers: a "
+            "key that reaches a browser or an app has leaked.",
         }
 
 
@@ -31,5 +31,5 @@ class _AppIdExtension(OpenApiAuthenticationExtension):
             "type": "apiKey",
             "in": "header",
             "name": "X-App-Id",
-            "description": "The id of an app. It is no secret: it tells which app calls, not who.",
+            "description": "The id of an app. It is not secret: it identifies the calling app, not the user.",
         }

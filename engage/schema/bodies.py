@@ -66,11 +66,11 @@ class _SerializerExtension(OpenApiSerializerExtension):
         properties = {}
         for name, known in schema["properties"].items():
             if isinstance(kept := serializer.fields[name], ObjectField):
-                bounds = f"At most {kept.max_bytes // KIB} KiB of JSON, nested at most {STORED_DEPTH} deep."
+                bounds = f"At most {kept.max_bytes // KIB} KiB of JSON, nested at most {STORED_DEPTH} levels deep."
                 known["description"] = f"{known['description']} {bounds}"
             properties[name] = known if name in required else or_null(known)
             for alias in (alias for alias, meant in serializer.aliases.items() if meant == name):
-                same = f"The same as `{name}`; where both are sent, they must be equal."
+                same = f"The same as `{name}`. If both are sent, they must be equal."
                 properties[alias] = {**properties[name], "description": same}
         return {**schema, "properties": properties}
 

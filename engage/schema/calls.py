@@ -41,19 +41,18 @@ _CALL_WITH_BODY = (
 _REQUEST_ID = OpenApiParameter(
     "X-Request-Id",
     location=OpenApiParameter.HEADER,
-    description="An id of your own for this request: up to 64 letters, digits, - and _. It comes back in the answer "
-    "and stands in the service's logs. Where it is missing or has another form, the service makes one.",
+    description="An id that you choose for this request: up to 64 letters, digits, - and _. It is returned in the "
+    "answer and written to the service's logs. If it is missing or malformed, the service generates one.",
 )
 
 _IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     location=OpenApiParameter.HEADER,
-    description="A name of your own for this call, best a random one: 1 to 255 visible ASCII characters. For 24 hours, "
-    "the same call with the same key and the same body is not done again; it gets the first answer, with "
-    "`Idempotency-Replayed: true`. Only successes are kept: after a refusal the call may be sent again as it should "
-    "have been. Another body with the same key is refused. Keys of different callers and paths have nothing to do "
-    "with each other.",
+    description="A key that you choose for this call, ideally a random one: 1 to 255 visible ASCII characters. For 24 "
+    "hours, a call with the same key and the same body is not carried out again: it returns the first answer, with "
+    "`Idempotency-Replayed: true`. A different body with the same key is refused. Only successes are kept: a call that "
+    "was refused can be corrected and sent again with the same key. Each caller and each path has its own keys.",
 )
 
 
@@ -62,7 +61,7 @@ def path_id(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
 
 
-WORKSPACE_ID = path_id("workspace_id", "The workspace's id; it must be the one of the API key.")
+WORKSPACE_ID = path_id("workspace_id", "The workspace's id. Must be the workspace of the API key.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,14 +103,14 @@ class _Call:
             "Idempotency-Replayed",
             {"type": "string", "enum": ["true"]},
             location=OpenApiParameter.HEADER,
-            description="`true` where this is the first answer to a call with this Idempotency-Key once more.",
+            description="`true` if this is a replay of the first answer to this Idempotency-Key.",
             response=[answer.status for answer in self.answers],
         )
         retry_after = OpenApiParameter(
             "Retry-After",
             int,
             location=OpenApiParameter.HEADER,
-            description="In how many seconds to try again; at least 1.",
+            description="How many seconds to wait before trying again; at least 1.",
             response=[RequestInProgress.status],
         )
         return [_IDEMPOTENCY_KEY, replayed, retry_after]

@@ -12,25 +12,27 @@ def _header(description: str, *, kind: str = "string", always: bool = False) -> 
 
 
 _OF_EVERY_ANSWER = {
-    "X-Request-Id": _header("The id of the request: the caller's, or a new one.", always=True),
+    "X-Request-Id": _header("The id of the request: the caller's, or a generated one.", always=True),
 }
 _OF_A_COUNTED_CALL = {
-    "X-RateLimit-Limit": _header("How many calls the window allows.", kind="integer", always=True),
-    "X-RateLimit-Remaining": _header("How many are left in this window.", kind="integer", always=True),
-    "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", kind="integer", always=True),
-    "RateLimit-Policy": _header('The limit in the words of the IETF draft: `"trigger";q=100;w=60`.', always=True),
-    "RateLimit": _header('What is left of it, likewise: `"trigger";r=42;t=18`.', always=True),
+    "X-RateLimit-Limit": _header("The number of calls allowed per window.", kind="integer", always=True),
+    "X-RateLimit-Remaining": _header("The number of calls left in this window.", kind="integer", always=True),
+    "X-RateLimit-Reset": _header("When the window ends, as a Unix timestamp in seconds.", kind="integer", always=True),
+    "RateLimit-Policy": _header('The limit in the format of the IETF draft: `"trigger";q=100;w=60`.', always=True),
+    "RateLimit": _header('What is left of the limit, in the same format: `"trigger";r=42;t=18`.', always=True),
 }
 _IF_COUNTED = "-If-Counted"
 _OF_A_CALL_IF_COUNTED = {
     f"{name}{_IF_COUNTED}": {
         **header,
-        "description": f"{header['description']} Absent where the call was answered before it was counted.",
+        "description": f"{header['description']} Absent if the call was answered before it was counted.",
         "required": False,
     }
     for name, header in _OF_A_COUNTED_CALL.items()
 }
-_RETRY_AFTER = {"Retry-After": _header("In how many seconds to try again; at least 1.", kind="integer", always=True)}
+_RETRY_AFTER = {
+    "Retry-After": _header("How many seconds to wait before trying again; at least 1.", kind="integer", always=True)
+}
 _AUTHENTICATE = {"WWW-Authenticate": _header("`Bearer`.", always=True)}
 _HEADERS = {
     **_OF_EVERY_ANSWER,

@@ -18,129 +18,143 @@ TRIGGERS_MESSAGE = "What named the customer for journeys, newest first."
 
 _STATE = Keywords(enum=[*Enrollment.State.values])
 _GOES_ON = (
-    "When it goes on: the end of a wait, or the next attempt of a webhook. null where it has ended or is being sent."
+    "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended."
 )
-_NEXT_CURSOR = "Send it as `cursor` to read on; null on the last page."
+_NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page."
 
 
 class AttemptData(TypedDict):
     """One attempt to send a webhook."""
 
-    number: Annotated[int, "From 1.", Keywords(minimum=1)]
+    number: Annotated[int, "The number of the attempt, from 1.", Keywords(minimum=1)]
     at: Instant
-    milliseconds: Annotated[int, "How long it took."]
-    status: Annotated[int | None, "The HTTP status; null where no answer came."]
-    answer: Annotated[str, "The first 4 KiB of the answer."]
-    error: Annotated[str | None, "What went wrong; null where an answer came."]
+    milliseconds: Annotated[int, "How long the attempt took."]
+    status: Annotated[int | None, "The HTTP status; null if no response was received."]
+    answer: Annotated[str, "The first 4 KiB of the response body; empty if no response was received."]
+    error: Annotated[str | None, "Why no response was received, or only part of one; otherwise null."]
 
 
 class WebhookData(TypedDict):
     """The request of a webhook step, and its result."""
 
-    webhookId: Annotated[str, "What the receiver sees as `webhook-id`, the same on every attempt."]
+    webhookId: Annotated[str, "The `webhook-id` header that the receiver gets, the same for every attempt."]
     method: str
-    url: Annotated[str, "Values of query parameters that look like credentials are hidden."]
+    url: Annotated[str, "The URL. Values of query parameters that look like credentials are hidden."]
     headers: Annotated[
-        Mapping[str, str], "The journey's own, without the signature; values that look like credentials are hidden."
+        Mapping[str, str],
+        "The headers set by the journey, without the signature. Values that look like credentials are hidden.",
     ]
-    body: Annotated[str | None, "The JSON that is sent, as text; null where there is none."]
+    body: Annotated[str | None, "The body as JSON text; null if the request has none."]
     state: Annotated[
         str,
-        "`waiting` while it is tried; `dropped` where the enrollment ended first.",
+        "`waiting` while delivery is attempted; `dropped` if the enrollment ended first.",
         Keywords(enum=[*WebhookDelivery.State.values]),
     ]
-    result: Annotated[str | None, "What it came to, in words; null while it is tried."]
-    attemptsMade: Annotated[int, "How many attempts there were."]
-    nextAttemptAt: Annotated[Instant | None, "When it is tried next; null unless it waits."]
+    result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
+    attemptsMade: Annotated[int, "The number of attempts so far."]
+    nextAttemptAt: Annotated[Instant | None, "When the next attempt is due; null unless `state` is `waiting`."]
     attempts: Annotated[
-        list[AttemptData], f"The latest {MOST_ATTEMPTS}, in their order.", Keywords(maxItems=MOST_ATTEMPTS)
+        list[AttemptData], f"The latest {MOST_ATTEMPTS} attempts, in order.", Keywords(maxItems=MOST_ATTEMPTS)
     ]
 
 
 class StepData(TypedDict):
     """One step in an enrollment's history."""
 
-    ordinal: Annotated[int, "Its place in the history, from 0; in a loop a step stands there more than once."]
+    ordinal: Annotated[int, "The position in the history, from 0. A step in a loop appears more than once."]
     stepId: str
-    type: Annotated[str, "The step's type; empty where the enrollment was given up before it was known."]
+    type: Annotated[str, "The step's type; empty if the enrollment was given up before the type was known."]
     state: Annotated[
         str,
-        "`interrupted` where the enrollment ended while the step waited.",
+        "`interrupted` if the enrollment ended while the step was waiting.",
         Keywords(enum=[*StepRun.State.values]),
     ]
-    detail: Annotated[str, "What it came to, in words."]
-    missing: Annotated[list[str], "The names in its templates that had no value."]
-    eventId: Annotated[ObjectId | None, "The event that it recorded."]
+    detail: Annotated[str, "The outcome of the step, as text."]
+    missing: Annotated[list[str], "The names used in the step's templates that had no value."]
+    eventId: Annotated[ObjectId | None, "The id of the event that the step recorded; null if there is none."]
     beganAt: Instant
-    endedAt: Annotated[Instant | None, "null while it waits."]
-    webhook: Annotated[WebhookData | None, "Of a webhook step that was rendered."]
+    endedAt: Annotated[Instant | None, "When the step ended; null while it is waiting."]
+    webhook: Annotated[
+        WebhookData | None,
+        "The request and its attempts; null unless this is a webhook step whose request was rendered.",
+    ]
 
 
 class EnrollmentData(TypedDict):
     """One customer's path through one journey."""
 
     enrollmentId: Annotated[ObjectId, "The enrollment's id."]
-    journeyId: Annotated[ObjectId, "The journey."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
     journeyName: str
-    revision: Annotated[int, "The number of the revision of the journey's steps that it walks.", Keywords(minimum=1)]
-    customerId: Annotated[ObjectId, "The customer."]
-    triggerId: Annotated[ObjectId | None, "What named the customer; null once its job is pruned."]
-    jobId: Annotated[str | None, "The job that it came of; null once that is pruned."]
-    state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
-    stepId: Annotated[str | None, "Where it stands, or stood at the end; null in a journey without steps."]
-    awaitsEvent: Annotated[str | None, "The name of the event that it waits for."]
+    revision: Annotated[int, "The revision of the journey's steps that the enrollment follows.", Keywords(minimum=1)]
+    customerId: Annotated[ObjectId, "The customer's id."]
+    triggerId: Annotated[
+        ObjectId | None, "The id of the trigger that led to the enrollment; null once its job is pruned."
+    ]
+    jobId: Annotated[str | None, "The id of the job that led to the enrollment; null once the job is pruned."]
+    state: Annotated[str, "`exited` if the enrollment ended early, for the reason in `exitReason`.", _STATE]
+    stepId: Annotated[
+        str | None,
+        "The id of the current step, or of the last one if the enrollment has ended; null if the journey has no steps.",
+    ]
+    awaitsEvent: Annotated[str | None, "The name of the event that the enrollment waits for; null if there is none."]
     goesOnAt: Annotated[Instant | None, _GOES_ON]
-    exitReason: Annotated[str | None, "Why it was exited, in words."]
-    error: Annotated[str | None, "Why the last attempt to go on failed, where it is tried again."]
+    exitReason: Annotated[str | None, "Why the enrollment was exited, as text; null if it was not."]
+    error: Annotated[str | None, "Why the last attempt to continue failed; null unless it is being retried."]
     enteredAt: Instant
-    endedAt: Annotated[Instant | None, "null while it is active."]
+    endedAt: Annotated[Instant | None, "When the enrollment ended; null while it is active."]
 
 
 class EnrollmentHistoryData(EnrollmentData):
     """One customer's path through one journey, with a page of its steps."""
 
-    steps: Annotated[list[StepData], "What the steps came to, in their order."]
-    stepsBegun: Annotated[int, "How many steps the whole history has."]
+    steps: Annotated[list[StepData], "A page of the steps, in order."]
+    stepsBegun: Annotated[int, "The number of steps in the whole history."]
     nextCursor: Annotated[str | None, _NEXT_CURSOR]
 
 
 class TriggeredEnrollmentData(TypedDict):
     """The enrollment that a trigger led to."""
 
-    enrollmentId: Annotated[ObjectId, "The enrollment's id; its own look-up tells its history."]
-    state: Annotated[str, "`exited` is an early end, with a reason.", _STATE]
-    stepId: Annotated[str | None, "Where it stands, or stood at the end; null in a journey without steps."]
+    enrollmentId: Annotated[ObjectId, "The enrollment's id. `GET …/enrollments/{enrollmentId}` returns its history."]
+    state: Annotated[str, "`exited` if the enrollment ended early, for the reason in `exitReason`.", _STATE]
+    stepId: Annotated[
+        str | None,
+        "The id of the current step, or of the last one if the enrollment has ended; null if the journey has no steps.",
+    ]
     goesOnAt: Annotated[Instant | None, _GOES_ON]
-    exitReason: Annotated[str | None, "Why it was exited, in words."]
+    exitReason: Annotated[str | None, "Why the enrollment was exited, as text; null if it was not."]
     enteredAt: Instant
-    endedAt: Annotated[Instant | None, "null while it is active."]
+    endedAt: Annotated[Instant | None, "When the enrollment ended; null while it is active."]
 
 
 class CustomerTriggerData(TypedDict):
     """One trigger that named the customer, and what was decided."""
 
-    journeyId: Annotated[ObjectId, "The journey."]
+    journeyId: Annotated[ObjectId, "The journey's id."]
     journeyName: str
-    triggerId: Annotated[ObjectId, "The call or the event that named the customer."]
-    form: Annotated[str, "Whether it named one customer or many.", Keywords(enum=[*Trigger.Form.values])]
-    eventId: Annotated[ObjectId | None, "The event, where one named the customer."]
-    eventName: Annotated[str | None, "The event's name."]
-    jobId: Annotated[str, "The job."]
-    status: Annotated[str, "`queued` until it is decided.", Keywords(enum=[*EnrollmentJob.Status.values])]
-    result: Annotated[
-        str | None, "What was decided; null while it is queued.", Keywords(enum=[*EnrollmentJob.Result.values, None])
+    triggerId: Annotated[ObjectId, "The id of the trigger: a call or an event that named the customer."]
+    form: Annotated[str, "Whether the trigger named one customer or many.", Keywords(enum=[*Trigger.Form.values])]
+    eventId: Annotated[ObjectId | None, "The event's id; null if the trigger was a call, or if the event was deleted."]
+    eventName: Annotated[str | None, "The event's name; null if `eventId` is null."]
+    jobId: Annotated[str, "The job's id."]
+    status: Annotated[
+        str, "`queued` until the job is decided, fails or is cancelled.", Keywords(enum=[*EnrollmentJob.Status.values])
     ]
-    reason: Annotated[str | None, "Why, or why not, in words; null while it is queued."]
+    result: Annotated[
+        str | None, "The decision; null while the job is queued.", Keywords(enum=[*EnrollmentJob.Result.values, None])
+    ]
+    reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
     queuedAt: Instant
-    decidedAt: Annotated[Instant | None, "null while it is queued."]
-    enrollment: Annotated[TriggeredEnrollmentData | None, "null where the customer was not enrolled."]
+    decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
+    enrollment: Annotated[TriggeredEnrollmentData | None, "The enrollment; null if the customer was not enrolled."]
 
 
 class CustomerJourneysData(TypedDict):
     """A page of the triggers that named a customer for journeys."""
 
-    customerId: Annotated[ObjectId, "The customer."]
-    triggers: Annotated[list[CustomerTriggerData], "The newest first."]
+    customerId: Annotated[ObjectId, "The customer's id."]
+    triggers: Annotated[list[CustomerTriggerData], "The triggers, newest first."]
     nextCursor: Annotated[str | None, _NEXT_CURSOR]
 
 

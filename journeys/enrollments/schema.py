@@ -15,14 +15,16 @@ from journeys.enrollments.serializers import MOST_STEPS, MOST_TRIGGERS, STEPS, T
 from journeys.enrollments.states import EnrollmentNotFound
 
 _TAG = "Journeys"
-_ENROLLMENT_ID = path_id("enrollment_id", "The enrollment's id, as the look-up of its job tells it.")
+_ENROLLMENT_ID = path_id("enrollment_id", "The `enrollmentId` of the job.")
 
 
 def _page(*, default: int, at_most: int) -> list[OpenApiParameter]:
     size = {"type": "integer", "minimum": 1, "maximum": at_most, "default": default}
     return [
-        OpenApiParameter("limit", size, description="How many at most."),
-        OpenApiParameter("cursor", str, description="The `nextCursor` of the page before; left out for the first."),
+        OpenApiParameter("limit", size, description="The maximum number of items to return."),
+        OpenApiParameter(
+            "cursor", str, description="The `nextCursor` of the previous page. Omit it for the first page."
+        ),
     ]
 
 
@@ -34,19 +36,19 @@ _BAD_PAGE = [
 describe_history = ServerCall(
     operation_id="getEnrollment",
     tag=_TAG,
-    summary="How an enrollment goes",
+    summary="Get an enrollment",
     description=f"""
-Where one customer stands in one journey, when that goes on, and what each step came to and why. Of a webhook step also
-the request and its attempts.
+Returns where a customer is in a journey, when the enrollment continues, and the outcome of each step with its reason.
+Webhook steps include the request and its attempts.
 
-The steps come page by page in their order: {STEPS} unless `limit` says otherwise, at most {MOST_STEPS}. A journey
-with a loop may have a long history; read on with `nextCursor`.
+Steps are returned in order, in pages of {STEPS} by default and of at most {MOST_STEPS} (`limit`). The history of a
+journey with a loop can be long: use `nextCursor` to get the next page.
 """,
     parameters=[WORKSPACE_ID, _ENROLLMENT_ID, *_page(default=STEPS, at_most=MOST_STEPS)],
     answers=[
         Answer(
             data=answers.EnrollmentHistoryData,
-            description="The enrollment with a page of its steps.",
+            description="The current state of the enrollment, with a page of its steps.",
             examples={"A webhook waits for its next attempt": (answers.ENROLLMENT_MESSAGE, examples.HISTORY)},
         )
     ],
@@ -58,9 +60,8 @@ describe_exit = ServerCall(
     tag=_TAG,
     summary="End an enrollment early",
     description="""
-The customer leaves the journey at once. It is exact, without a period of grace: no step follows, and a webhook that is
-not being sent at this moment is not sent any more. An enrollment that has ended before stays as it is, and the call is
-refused.
+The customer leaves the journey at once: no further step is run, and a waiting webhook is no longer sent, unless it is
+being sent at this moment. If the enrollment has already ended, it is left unchanged and the call is refused.
 """,
     parameters=[WORKSPACE_ID, _ENROLLMENT_ID],
     body=Body(ExitBody),
@@ -68,7 +69,7 @@ refused.
     answers=[
         Answer(
             data=answers.EnrollmentData,
-            description="The enrollment is exited.",
+            description="The enrollment was exited.",
             examples={"Exited": (answers.EXITED_MESSAGE, examples.EXITED)},
         )
     ],
@@ -82,11 +83,11 @@ refused.
 describe_customer_journeys = ServerCall(
     operation_id="getCustomerJourneys",
     tag="Customers",
-    summary="What named a customer for journeys",
+    summary="List a customer's journey triggers",
     description=f"""
-Every trigger that named this customer, by a call or by an event, newest first: what was decided and why, also where the
-customer was not enrolled, and how the enrollment went. {TRIGGERS} a page unless `limit` says otherwise. What was pruned
-because of its age is not there any more.
+Returns every trigger that named this customer, by a call or by an event, newest first: what was decided and why, even
+if the customer was not enrolled, and the state of the enrollment. Pages have {TRIGGERS} triggers by default and at most
+{MOST_TRIGGERS} (`limit`). Data that was pruned because of its age is not included.
 """,
     parameters=[
         WORKSPACE_ID,
@@ -96,7 +97,7 @@ because of its age is not there any more.
     answers=[
         Answer(
             data=answers.CustomerJourneysData,
-            description="A page of them; an empty list where nothing ever named the customer.",
+            description="A page of triggers. The list is empty if no trigger ever named the customer.",
             examples={"One refused, one exited": (answers.TRIGGERS_MESSAGE, examples.CUSTOMER_JOURNEYS)},
         )
     ],

@@ -20,7 +20,7 @@ class ExitBody(BodySerializer):
     reason = TextField(
         blank_is_absent=True,
         max_length=LONGEST_REASON,
-        help_text="Why, in words; it is kept as the enrollment's exit reason.",
+        help_text="Why the enrollment is to end, as text. It is stored as the enrollment's exit reason.",
     )
 
 

@@ -15,7 +15,7 @@ class ReportedEventData(TypedDict):
     """One event, recorded."""
 
     eventId: Annotated[ObjectId, "The event's id."]
-    customerId: Annotated[ObjectId, "Whose event it is."]
+    customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
 class EventItemRecorded(TypedDict):
@@ -23,15 +23,15 @@ class EventItemRecorded(TypedDict):
 
     status: Literal["recorded"]
     eventId: Annotated[ObjectId, "The event's id."]
-    customerId: Annotated[ObjectId, "Whose event it is."]
+    customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
 class ReportedEventsData(TypedDict):
     """What became of each of many events."""
 
-    recorded: Annotated[int, "How many events were recorded."]
-    failed: Annotated[int, "How many were refused."]
-    results: Annotated[list[EventItemRecorded | ItemFailed], "A result for every event, in their order."]
+    recorded: Annotated[int, "The number of events recorded."]
+    failed: Annotated[int, "The number of events refused."]
+    results: Annotated[list[EventItemRecorded | ItemFailed], "One result per event, in the order sent."]
 
 
 def event_data(recorded: RecordedEvent) -> ReportedEventData:

@@ -24,7 +24,12 @@ def _of_somebody(serializer: type[BodySerializer]) -> Schema:
     return at_least_one_of(*_NAMES, serializer=serializer, value=NOT_BLANK)
 
 
-_ITEMS = {"anyOf": [{"$ref": "#/components/schemas/EventBody"}, {"description": "Whatever else comes fails alone."}]}
+_ITEMS = {
+    "anyOf": [
+        {"$ref": "#/components/schemas/EventBody"},
+        {"description": "Any other value is refused, without affecting the other items."},
+    ]
+}
 _BODY = Body(
     EventsBody,
     properties={**_FORMS, "events": {"items": _ITEMS}},
@@ -54,19 +59,20 @@ _BODY = Body(
 describe_report = ServerCall(
     operation_id="reportEvents",
     tag="Customers",
-    summary="Report events of customers",
+    summary="Report customer events",
     description="""
-Records an event of one customer, or up to 1,000 of many. An event may start journeys that are entered by events of its
-name, move customers on who wait for it in a journey, and end journeys early. What it leads to is committed with it.
+Records one event of one customer, or up to 1,000 events of any customers. An event may start journeys that are
+triggered by events of its name, continue enrollments that wait for it, and end enrollments early. These effects are
+committed together with the event.
 
-**The customer** is named by `customerId`, `external_id`, `email`, `phone` or `userId`; where more than one of them
-comes, the first in this order decides alone. Nobody is created: an event of an unknown customer is refused.
+**The customer** is identified by `customerId`, `external_id`, `email`, `phone` or `userId`. If you send more than one,
+only the first in this order is used. No customer is created: an event of an unknown customer is refused.
 
-**Many events** come in `events`, and are recorded in their order. One that is refused fails alone.
+**Many events:** send `events`. They are recorded in the order sent. If one is refused, the others are still recorded.
 
 The two forms cannot be mixed.
 
-`occurredAt` is kept and shown; what the event leads to happens now, also where it tells of the past.
+`occurredAt` is stored and displayed, but the event takes effect now, even if it happened in the past.
 """,
     parameters=[WORKSPACE_ID],
     body=_BODY,
@@ -75,8 +81,8 @@ The two forms cannot be mixed.
         Answer(
             status=202,
             data=answers.ReportedEventData | answers.ReportedEventsData,
-            description="Recorded, and committed with what it leads to; workers do the rest. Of many events every one "
-            "has its result, also where all of them failed.",
+            description="The event and its effects are committed; workers do the rest. A call with many events returns "
+            "one result per event, even if all of them failed.",
             examples={
                 "One event": (answers.EVENT_MESSAGE, examples.RECORDED),
                 "One recorded, one refused": ("1 recorded, 1 failed.", examples.MANY_RECORDED),

@@ -32,14 +32,14 @@ class _EventFields(ReferenceBody):
     eventProperties = ObjectField(
         required=False,
         max_bytes=MAX_EVENT_PROPERTIES_BYTES,
-        help_text="Property name to value, there for templates as `event.properties.<key>`.",
+        help_text="Property name to value, available to templates as `event.properties.<key>`.",
     )
     occurredAt = TextField(
         required=False,
         blank_is_absent=True,
         max_length=64,
-        help_text="When it happened: ISO 8601 with an offset, within the last ten years and at most 5 minutes ahead "
-        "of the service's clock. By default now.",
+        help_text="When the event happened. Must be ISO 8601 with an offset, within the last ten years and at most "
+        "5 minutes ahead of the service's clock. Defaults to now.",
     )
 
 
@@ -54,7 +54,7 @@ class EventsBody(_EventFields):
 
     eventName = _event_name(required=False)
     events = ArrayField(
-        required=False, max_items=MAX_EVENTS, help_text="Many events, in the order in which they are to be recorded."
+        required=False, max_items=MAX_EVENTS, help_text="The events, in the order in which to record them."
     )
 
 
