@@ -1,5 +1,6 @@
 """`manage.py migrate` can be run again after it was killed, at whatever moment, and no two run at once."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -45,10 +46,11 @@ class KilledError(Exception):
 
 
 @pytest.fixture
-def own_database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def own_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """An empty one, which is Django's until the test is over."""
-    usual = connection.settings_dict["NAME"]
-    own = f"{usual}_migrate"
+    usual = connection.settings_dict["NAME"]  # of no test, where none that runs with this one asks for a database
+    tests = connection.settings_dict["TEST"]["NAME"] or f"test_{usual}"
+    own = f"{tests}_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}_migrate"
     with django_db_blocker.unblock():
         try:
             remake(own)
