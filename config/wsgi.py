@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
-from django.urls import get_resolver, reverse
+from django.urls import get_resolver
 
 from config.loaded_code import spare_the_loaded
 from config.settings_at_start import load_settings
@@ -25,7 +25,7 @@ from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
 from engage.sizes import KIB  # noqa: E402 - as above
 
 _ = get_resolver().url_patterns  # loads the views, so that the first request need not wait for it
-_ADMIN = reverse("admin:index")
+_ADMIN = "/admin/"  # as in config/urls.py
 _LONGEST_COOKIES = 8 * KIB
 spare_the_loaded()
 
