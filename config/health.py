@@ -51,7 +51,7 @@ class _Seen:
 
 def _is_migrated() -> bool:
     if not _Seen.migrated:
-        applied = (  # one that two ran at once may be noted twice
+        applied = (  # a migration that two processes ran at once may be recorded twice
             "SELECT count(DISTINCT app) FROM django_migrations"
             " WHERE (app, name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
         )
@@ -74,7 +74,7 @@ def _newest_migrations() -> dict[str, str]:
 def _folders() -> Iterator[tuple[str, Path]]:
     for app in apps.get_app_configs():
         folder = Path(app.path) / "migrations"
-        if folder.is_relative_to(ROOT) and folder.parent.parent == ROOT:
+        if folder.parent.parent == ROOT:
             yield app.label, folder
 
 

@@ -9,7 +9,7 @@ from journeys.models import Enrollment, StepRun, WebhookDelivery
 from tests.calls import data, let_workers_walk, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.clock import time_passes
-from tests.journeys.walking.stories import history, walked
+from tests.journeys.walking.stories import history, out_of_reach, walked
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LATER = {"id": "later", "type": "delay", "for": "P7D"}
@@ -143,16 +143,8 @@ def test_a_reason_is_needed(server: ServerClient, waiting: Enrollment, body: Any
 def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
     server: ServerClient, rival_server: ServerClient, rival: Workspace, waiting: Enrollment
 ) -> None:
-    for client, workspace_id, enrollment_id in [
-        (server, waiting.workspace_id, "nope"),
-        (server, waiting.workspace_id, "f" * 24),
-        (server, waiting.workspace_id, "%00"),
-        (server, rival.id, waiting.id),
-        (rival_server, rival.id, waiting.id),
-        (rival_server, waiting.workspace_id, waiting.id),
-    ]:
-        path = f"/api/v1/journeys/{workspace_id}/enrollments/{enrollment_id}/exit"
-        refused(client.post(path, {"reason": "hacked"}), status=404, error="Enrollment not found")
+    for client, path in out_of_reach(waiting, own=server, of_rival=rival_server, rival=rival):
+        refused(client.post(f"{path}/exit", {"reason": "hacked"}), status=404, error="Enrollment not found")
     waiting.refresh_from_db()
     assert waiting.state == "active"
 

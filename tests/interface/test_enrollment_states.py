@@ -14,7 +14,7 @@ from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
 from tests.calls import data, let_workers_walk, refused
 from tests.clients import ServerClient
-from tests.journeys.walking.stories import walked
+from tests.journeys.walking.stories import out_of_reach, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.receiver import running
 
@@ -319,13 +319,5 @@ def test_a_page_costs_the_same_number_of_statements_whatever_stands_on_it(
 def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
     server: ServerClient, rival_server: ServerClient, rival: Workspace, waiting: Enrollment
 ) -> None:
-    for client, workspace_id, enrollment_id in [
-        (server, waiting.workspace_id, "nope"),
-        (server, waiting.workspace_id, "f" * 24),
-        (server, waiting.workspace_id, "%00"),
-        (server, rival.id, waiting.id),
-        (rival_server, rival.id, waiting.id),
-        (rival_server, waiting.workspace_id, waiting.id),
-    ]:
-        path = f"/api/v1/journeys/{workspace_id}/enrollments/{enrollment_id}"
+    for client, path in out_of_reach(waiting, own=server, of_rival=rival_server, rival=rival):
         refused(client.get(path), status=404, error="Enrollment not found")
