@@ -10,11 +10,11 @@ run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and POR
 	@.ci/install requirements-embedded.txt
 	@$(PYTHON_IN_VENV) -m config.launch
 
-# Each run has databases of its own, so that two at once in one checkout do not meet. Two processes more than there are
-# processors, because some tests wait for processes of the service.
+# Each run has databases of its own, so that two at once in one checkout do not meet. One process more than there are
+# processors, because some tests wait for processes of the service; with two more, it takes longer.
 test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it
 	@.ci/install requirements-dev.txt
-	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist worksteal $(ARGS)
+	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(ARGS)
 
 chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 does the same again, SCENARIO=redis-full one
 	@.ci/install requirements-dev.txt

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
+from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
 
 from config.loaded_code import load_without_collecting, spare_the_loaded
@@ -14,6 +15,7 @@ from journeys import wakeups
 from journeys.models import Journey
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
+from tests.tables import empty_all
 
 
 def pytest_sessionstart() -> None:
@@ -31,6 +33,14 @@ def _commits_do_not_wait_for_the_disk(django_db_setup: None, django_db_blocker: 
     connection.settings_dict["OPTIONS"]["options"] = "-c synchronous_commit=off"  # shared by all threads' connections
     with django_db_blocker.unblock():
         connection.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tables_are_emptied_fast() -> Iterator[None]:
+    """After a test that commits. Django's own way makes new files for all, and the permissions anew: 90 ms, not 3."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_all())
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,8 @@ def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [Path(sys.executable).with_name("celery"), "-A", "config", *arguments],
-            cwd=ROOT, env=environment(), stdout=output, stderr=output, start_new_session=True,
+            cwd=ROOT, env={**environment(), "TMPDIR": str(log.parent)},  # a killed one does not tidy up
+            stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
         try:
             yield process

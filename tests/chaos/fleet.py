@@ -73,7 +73,7 @@ class Fleet:
         for kind, command in commands.items():
             for place in range(1, numbers[kind] + 1):
                 name = f"{kind}-{place}"
-                own = {**environment, "PORT": str(free_port())}
+                own = {**environment, "PORT": str(free_port()), "TMPDIR": str(logs)}  # a killed one does not tidy up
                 self.members[name] = Member(name, command, own, logs / f"{name}.log")
 
     def __getitem__(self, name: str) -> Member:

@@ -288,7 +288,8 @@ def test_a_grace_that_is_no_time_is_refused_by_its_name(grace: str, monkeypatch:
 
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = servers.redis().sockets
-    monkeypatch.setenv("EMBEDDED_DATA", f"{folder}2")
-    second = servers.redis().sockets
+    with monkeypatch.context() as beside:
+        beside.setenv("EMBEDDED_DATA", f"{folder}2")
+        second = servers.redis().sockets
     second.rmdir()
     assert first != second

@@ -1,12 +1,14 @@
 """Processes that are no commands say in one line, too, why they do not start."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from config import servers
 from config.servers import ROOT
 
 REFUSED = "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'.\n"
@@ -26,8 +28,9 @@ def test_where_a_setting_is_refused(name: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", REFUSED)
 
 
-def test_where_the_servers_cannot_be_started(tmp_path: Path) -> None:
-    environment = {**os.environ, "ENVIRONMENT": "development", "EMBEDDED_GRACE": "soon", "EMBEDDED_DATA": str(tmp_path)}
+def test_where_the_servers_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_DATA", str(tmp_path))
+    environment = {**os.environ, "ENVIRONMENT": "development", "EMBEDDED_GRACE": "soon"}
     for name in ("DATABASE_URL", "REDIS_URL"):
         environment.pop(name, None)
     done = subprocess.run(
@@ -38,3 +41,4 @@ def test_where_the_servers_cannot_be_started(tmp_path: Path) -> None:
         1,
         "EMBEDDED_GRACE must be a number of seconds such as 0.5, not 'soon'.\n",
     )
+    shutil.rmtree(servers.redis().sockets)

@@ -72,7 +72,7 @@ def test_the_bridge_reads_64_kib_and_unpacks_64_kib(sdk: SdkClient, path: str) -
 def test_a_bomb_of_200_mib_is_refused_at_its_first_megabytes(
     server: ServerClient, sdk: SdkClient, journey: Journey
 ) -> None:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     piece = b"0" * MIB
     bomb = b"".join(packer.compress(piece) for _ in range(200)) + packer.flush()
     started = time.perf_counter()
