@@ -94,16 +94,23 @@ def stored_phone(phone: str) -> str:
     """E.164 if the text is an international number, else the text itself, trimmed.
 
     E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
+    So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
+    must be found by the number that is shown.
     """
     text = phone.strip()
     number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
     if not _INTERNATIONAL.fullmatch(number_alone):
         return text
     try:
-        number = phonenumbers.parse(number_alone, None)
+        number = _e164(number_alone)
+        return number if _e164(number) == number else text
     except phonenumbers.NumberParseException:
         return text
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def _e164(number: str) -> str:
+    """Raises NumberParseException if it is no number."""
+    return phonenumbers.format_number(phonenumbers.parse(number, None), phonenumbers.PhoneNumberFormat.E164)
 
 
 @dataclass(frozen=True, kw_only=True)
