@@ -82,13 +82,13 @@ def record_interaction(
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer = found.customer
-        if found.created:
-            count_customer_created(app_id=app.id, address=call.address)
         recorded.created_customer = found.created
         if attributes:
             recorded.attributes_written = write_attributes(
                 customer=customer, attributes=attributes.values, field=attributes.field
             )
+        if found.created:  # counted only now: attributes that cannot be written leave no customer behind
+            count_customer_created(app_id=app.id, address=call.address)
         if event:
             recorded.event_id = _record(event, customer, app=app, call=call, now=now)
         _insert(recorded, app, call, Fragment("SELECT %s::text AS id", [customer.id]))

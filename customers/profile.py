@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size
 from customers.models import Customer
@@ -23,15 +23,14 @@ _MERGE = """
 def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
     """Merges the attributes into the customer's, key by key (None deletes one), and returns the names written.
 
-    Returns no names if the customer has been erased. Raises InvalidRequest for an attribute name that is not allowed
-    (the message then names the request's `field`), and if the profile would become too large; then nothing is written.
-    The `customer` in memory is not changed.
+    Must run in a transaction that holds the customer's row lock. Raises InvalidRequest for an attribute name that is
+    not allowed (the message then names the request's `field`), and if the profile would become too large; then the
+    transaction must be rolled back. The `customer` in memory is not changed.
     """
     check_attribute_names(attributes, field=field)
     if not attributes:
         return []
-    # Without a savepoint: a refusal rolls back the caller's whole transaction.
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(
             _MERGE,
             {
@@ -41,9 +40,8 @@ def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field
                 "deleted": [name for name, value in attributes.items() if value is None],
             },
         )
-        if (merged := cursor.fetchone()) is None:
-            return []
-        check_attributes_size(json.loads(merged[0]))
+        (merged,) = cursor.fetchone()
+        check_attributes_size(json.loads(merged))
     return list(attributes)
 
 

@@ -59,11 +59,6 @@ def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_qu
         assert write_attributes(customer=ada, attributes={}) == []
 
 
-def test_an_erased_customer_gets_none(ada: Customer) -> None:
-    Customer.objects.filter(id=ada.id).delete()
-    assert write_attributes(customer=ada, attributes={"plan": "pro"}) == []
-
-
 def test_only_the_one_customer_is_written(ada: Customer, rival: Workspace) -> None:
     theirs = CustomerFactory.create(workspace=rival, external_id=ada.external_id, email=ada.email)
     ours = CustomerFactory.create(workspace=ada.workspace)
@@ -89,7 +84,7 @@ def test_any_other_name_may_be_an_attribute_s(ada: Customer, name: str) -> None:
 def test_a_profile_that_would_grow_too_big_stays_as_it_was(ada: Customer) -> None:
     for number in range(4):
         write_attributes(customer=ada, attributes={f"text-{number}": "x" * 60_000})
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(InvalidRequest) as refused, transaction.atomic():
         write_attributes(customer=ada, attributes={"last": "x" * 60_000})
     assert "the maximum is 262144" in refused.value.message
     assert "last" not in attributes_of(ada)

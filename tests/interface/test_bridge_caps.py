@@ -62,6 +62,20 @@ def test_who_is_known_is_no_new_customer_also_where_their_profile_is_written(
     assert [new_person(sdk, number).status_code for number in range(3)] == [200, 200, 429]
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (ACTION, {"actionType": "update_profile", "actionData": {"profileAttributes": {"$set": 1}}}),
+        (CAPTURE, {"formData": {"constructor": 1}}),
+    ],
+)
+def test_a_refused_call_creates_nobody_and_counts_nobody(sdk: SdkClient, path: str, fields: dict[str, Any]) -> None:
+    for number in range(3):
+        answer = call(sdk, path, {"userId": f"refused-{number}", **fields}, REMOTE_ADDR="198.51.100.1")
+        refused(answer, status=400, error="Invalid request")
+    assert [new_person(sdk, number).status_code for number in range(3)] == [200, 200, 429]
+
+
 def test_apps_and_addresses_count_apart(sdk: SdkClient, acme: Workspace) -> None:
     neighbour = SdkClient(AppFactory.create(workspace=acme))
     for first, who, address in [(0, sdk, "198.51.100.1"), (10, sdk, "198.51.100.2"), (20, neighbour, "198.51.100.1")]:
