@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from bridge.form_values import with_form
 from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
@@ -47,17 +48,13 @@ def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> Re
     """Carries out the button's action and records it.
 
     `link` is only recorded, because the SDK opens the link. Raises InvalidRequest for attributes that cannot be
-    written, CustomersCreatedLimitExceeded and JourneysStartedLimitExceeded.
+    written and for an event that is too large with its form, CustomersCreatedLimitExceeded and
+    JourneysStartedLimitExceeded.
     """
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
-        properties = _with_form_data(action.event_properties, call.form_data)
+        properties = with_form(action.event_properties, form_data=call.form_data, named_in="actionData.eventProperties")
         event = MessageEvent(name=action.event_name, properties=properties, source=Event.Source.BRIDGE_ACTION)
     elif action.type is Interaction.Kind.UPDATE_PROFILE:
         attributes = NewAttributes(values=action.profile_attributes, field="actionData.profileAttributes")
     return record_interaction(app=app, call=call, kind=action.type, event=event, attributes=attributes, now=now)
-
-
-def _with_form_data(properties: Mapping[str, Any], form_data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The configured properties, with the form as one more, because its fields may have the names of properties."""
-    return {"formData": form_data, **properties} if form_data else properties

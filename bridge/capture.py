@@ -6,15 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from bridge.form_values import mapped
 from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
-from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
 from customers.models import Event
-from engage.compact_json import json_bytes_of_members
-from engage.errors import InvalidRequest, Refusal
+from engage.errors import Refusal
 from engage.models import App
-
-MAX_MAPPED_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also for mapped attributes
 
 
 class SubmitType(StrEnum):
@@ -67,21 +64,3 @@ def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: date
 def _attributes(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any]) -> NewAttributes:
     named_in = "formData" if fields is None else "submitAction.profileAttributes"
     return NewAttributes(values=mapped(fields, form_data=form_data, named_in=named_in), field=named_in)
-
-
-def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any], named_in: str) -> dict[str, Any]:
-    """Maps each name to the value of its form field; without a map, each form field keeps its own name.
-
-    A value that is not a string, or that names no form field, is taken literally. Raises InvalidRequest, which names
-    the request's field `named_in`, if the result exceeds MAX_MAPPED_BYTES: a short body can map one long form field
-    to very many properties.
-    """
-    if fields is None:
-        return dict(form_data)
-    made = {name: form_data.get(field, field) if isinstance(field, str) else field for name, field in fields.items()}
-    size = json_bytes_of_members(made)
-    if size > MAX_MAPPED_BYTES:
-        raise InvalidRequest(
-            f"{named_in} comes to {size} bytes of JSON with the form's values; its maximum is {MAX_MAPPED_BYTES}."
-        )
-    return made

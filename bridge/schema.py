@@ -19,7 +19,8 @@ _EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
 _CUSTOMER = """
 The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order. The first identifier that
 matches a customer is used. If none matches, a customer is created with all of them. The identifiers of an existing
-customer are not changed.
+customer are not changed, and two customers are never merged: as long as an anonymous `userId` is sent, it comes before
+the other identifiers. To give a customer more identifiers, use `putCustomer` on a server.
 """
 
 _BLANK: Schema = {**BLANK, "description": "A blank value counts as absent."}

@@ -38,7 +38,7 @@ class _CallBody(BodySerializer):
     none_of: ClassVar = NO_IDENTIFIER
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The id of the message.")
-    userId = _identifier("The SDK's user id, or its anonymous id.")
+    userId = _identifier("The SDK's user id or its anonymous id; or a customer's id in this service.")
     external_id = _identifier(DESCRIPTIONS["external_id"])
     email = _identifier(DESCRIPTIONS["email"])
     phone = _identifier(DESCRIPTIONS["phone"])
@@ -65,7 +65,9 @@ class ActionBody(_CallBody):
     actionType = TextField(blank_is_absent=True, max_length=None, help_text="What the button does.")
     actionData = ActionDataBody(required=False, help_text="The data for `track_event` or `update_profile`.")
     formData = ObjectField(
-        required=False, help_text="Form field name to value, if the button is part of a form. It is stored."
+        required=False,
+        help_text="Form field name to value, if the button is part of a form. It is stored. For `track_event` it is "
+        "also the event's property `formData`, unless `eventProperties` has one of that name.",
     )
 
     def validate_actionType(self, text: str) -> Interaction.Kind:  # noqa: N802 (DRF finds it by the field's name)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.capture import MAX_MAPPED_BYTES, mapped
+from bridge.form_values import MAX_MADE_BYTES, mapped
 from engage.compact_json import json_bytes, json_bytes_of_members
 from engage.errors import InvalidRequest
 
@@ -36,10 +36,10 @@ def test_a_map_leads_to_form_fields_and_what_is_none_stands_for_itself(
 
 
 def test_what_a_map_makes_has_at_most_64_kib() -> None:
-    form = {"long": "x" * ((MAX_MAPPED_BYTES - len('{"a":"","b":"","c":0}')) // 2)}
+    form = {"long": "x" * ((MAX_MADE_BYTES - len('{"a":"","b":"","c":0}')) // 2)}
     fields = {"a": "long", "b": "long", "c": 0}
     largest = mapped({**fields, "c": 10}, form_data=form, named_in="fields")
-    assert json_bytes(largest) == MAX_MAPPED_BYTES
+    assert json_bytes(largest) == MAX_MADE_BYTES
     with pytest.raises(InvalidRequest) as refused:
         mapped({**fields, "c": 100}, form_data=form, named_in="fields")
     assert refused.value.message == "fields comes to 65537 bytes of JSON with the form's values; its maximum is 65536."

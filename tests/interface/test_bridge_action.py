@@ -10,6 +10,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.bridge_calls import click, refused_without_a_trace
+from tests.calls import refused
 from tests.clients import SdkClient
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -111,6 +112,17 @@ def test_an_event_may_have_a_property_that_is_called_form_data(sdk: SdkClient, a
     data = {"eventName": "answered", "eventProperties": {"formData": "mine"}}
     click(sdk, actionType="track_event", actionData=data, formData={"answer": "yes"})
     assert Event.objects.get().properties == {"formData": "mine"}
+
+
+@known_and_new
+def test_an_event_that_is_too_large_with_its_form_is_refused(sdk: SdkClient, ada: Customer, user_id: str) -> None:
+    form = {"n": [1e20] * 2_500}  # stored with all its zeros
+    data = {"eventName": "answered", "eventProperties": {"zeros": [1e20] * 2_500}}
+    answer = click(sdk, userId=user_id, actionType="track_event", actionData=data, formData=form)
+    message = refused(answer, status=400, error="Invalid request")
+    assert message.startswith("actionData.eventProperties comes to ")
+    assert message.endswith(" bytes of JSON with the form's values; its maximum is 65536.")
+    assert (Event.objects.count(), Interaction.objects.count(), Customer.objects.count()) == (0, 0, 1)
 
 
 # update_profile ------------------------------------------------------------------------------------------------------
