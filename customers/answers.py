@@ -27,7 +27,10 @@ class CustomerRecord(TypedDict):
     userId: Annotated[str | None, "The user id used by an app's SDK."]
     attributes: Annotated[Mapping[str, Any], "The profile: attribute name to value."]
     createdAt: Instant
-    updatedAt: Annotated[Instant, "When an identifier or an attribute last changed."]
+    updatedAt: Annotated[
+        Instant,
+        "When an identifier or an attribute last changed, or was written by a message or a journey.",
+    ]
 
 
 class ItemDone(TypedDict):
