@@ -35,6 +35,11 @@ def _problem_of(name: str) -> str | None:
     return None
 
 
+def merged(stored: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored attributes after the written ones: key by key, where None deletes one."""
+    return {name: value for name, value in {**stored, **written}.items() if value is not None or name not in written}
+
+
 def check_attributes_size(attributes: Mapping[str, Any]) -> None:
     """Raises InvalidRequest if all the attributes of one profile together exceed MAX_ATTRIBUTES_BYTES as JSON."""
     size = json_bytes(attributes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identity import Identifiers
 from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.models import Customer
@@ -122,7 +122,7 @@ def _merged(stored: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any] |
     changes = {name: value for name, value in sent.items() if not same_json(value, stored.get(name))}
     if not changes:
         return None
-    return {name: value for name, value in {**stored, **changes}.items() if changes.get(name, value) is not None}
+    return merged(stored, changes)
 
 
 def _belong_to_several(found: Mapping[str, Customer]) -> IdentifierConflict:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identifier_rules import SPELLINGS
 from customers.identity import identifiers
 from customers.models import Customer
@@ -121,8 +121,7 @@ def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer])
 
 def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:
     """Applies the description to the customer, unsaved; returns whether that changed it."""
-    attributes = {name: value for name, value in customer.attributes.items() if name not in described.attributes}
-    attributes |= {name: value for name, value in described.attributes.items() if value is not None}
+    attributes = merged(customer.attributes, described.attributes)
     try:
         check_attributes_size(attributes)
     except InvalidRequest as refusal:

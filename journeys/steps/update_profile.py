@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
 from engage.storable_json import STORED_DEPTH
 from journeys.steps.context import StepContext
@@ -37,7 +37,7 @@ class UpdateProfile:
         rendering = context.rendering()
         try:
             writes = self.attributes.render(rendering)
-            context.customer = replace(context.customer, attributes=_merged(context.customer.attributes, writes))
+            context.customer = replace(context.customer, attributes=_written(context.customer.attributes, writes))
         except StepFailed as failed:
             left = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
@@ -45,15 +45,14 @@ class UpdateProfile:
         return StepResult(step_record=left, then=GoTo(step_id=self.next))
 
 
-def _merged(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
+def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
     """The profile after the writes. Raises StepFailed if it grows too large."""
-    deleted = {name for name, value in writes.items() if value is None}
-    merged = {name: value for name, value in {**attributes, **writes}.items() if name not in deleted}
+    profile = merged(attributes, writes)
     try:
-        check_attributes_size(merged)
+        check_attributes_size(profile)
     except InvalidRequest as refusal:
         raise StepFailed(refusal.message) from None
-    return merged
+    return profile
 
 
 def _in_words(writes: Mapping[str, Any]) -> str:
@@ -68,8 +67,11 @@ def parse_update_profile(step: WrittenStep) -> UpdateProfile:
     names = part.members()
     if not names:
         part.refuse("must hold at least one attribute.")
+    attributes = read_json(step, part, deepest=STORED_DEPTH)
     try:
         check_attribute_names(names, field=part.place)
+        if attributes.constant:
+            check_attributes_size(attributes.value)
     except InvalidRequest as invalid:
         raise part.refusal(invalid.message) from None
-    return UpdateProfile(id=step.id, attributes=read_json(step, part, deepest=STORED_DEPTH), next=step.next())
+    return UpdateProfile(id=step.id, attributes=attributes, next=step.next())

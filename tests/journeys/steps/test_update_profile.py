@@ -88,6 +88,10 @@ DEEP: dict[str, Any] = {"a": [[[[[[[[[[1]]]]]]]]]]}
         ({"": 1}, "The attribute name '' in steps[0].attributes is empty."),
         ({"__proto__": 1}, "The attribute name '__proto__' in steps[0].attributes is reserved."),
         (DEEP, "steps[0].attributes is nested more than 10 deep."),
+        (
+            {"text": "x" * 256 * 1024},
+            "The profile's attributes would come to 262155 bytes of JSON; the maximum is 262144.",
+        ),
         ({"a": {"b": "{% if %}"}}, "steps[0].attributes.a.b is no valid template: "),
     ],
 )
