@@ -9,6 +9,7 @@
    might affect any work does not count as an attempt.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
 SECONDS_BETWEEN_TURNS = 0.1  # how far apart the turns of one call's chunks are
+_CLAIM_SECONDS = 0.05  # a claim takes less, commit included
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +93,20 @@ def _claim(statement: str, parameters: dict[str, Any]) -> list[ClaimedChunk]:
 
 
 def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
-    """Those of the chunks that still exist and that no other worker holds, locked until the transaction ends."""
-    locked = set(
-        Chunk.objects.select_for_update(skip_locked=True)
-        .filter(id__in=[chunk.id for chunk in chunks])
-        .values_list("id", flat=True)
-    )
+    """Those of the chunks that still exist and that no other worker holds, locked until the transaction ends.
+
+    Another worker's claim that came a moment too late has locked the row as well before it found that it is not due any
+    more, and keeps the lock until it commits. So a chunk that is missing is looked for once more.
+    """
+    locked = _lock([chunk.id for chunk in chunks])
+    if missing := [chunk.id for chunk in chunks if chunk.id not in locked]:
+        time.sleep(_CLAIM_SECONDS)
+        locked |= _lock(missing)
     return [chunk for chunk in chunks if chunk.id in locked]
+
+
+def _lock(ids: Sequence[int]) -> set[int]:
+    return set(Chunk.objects.select_for_update(skip_locked=True).filter(id__in=ids).values_list("id", flat=True))
 
 
 def remove_chunks(chunks: Sequence[ClaimedChunk]) -> None:
@@ -153,12 +162,13 @@ def give_up(chunk: ClaimedChunk) -> None:
             return
         reason = why_given_up(waiting.error, at="deciding")
         jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
-        jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
+        failed = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
         )
         forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
-    metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
+    if failed:  # and not cancelled meanwhile
+        metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,15 @@
 """A chunk is worked on by whoever claimed it last, and not before it is due."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
+from django.db import connection, transaction
 
 from journeys.chunks import claim_next_chunks
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
+from journeys.settling import settle
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import crowd
@@ -26,6 +31,34 @@ def test_a_message_that_comes_again_finds_no_chunk_that_is_held_back(server: Ser
     assert not serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=0).anything
     assert Chunk.objects.values().get() == before
     assert EnrollmentJob.objects.get().status == "queued"
+
+
+def test_a_claim_that_came_a_moment_too_late_does_not_keep_a_chunk_from_its_worker(
+    server: ServerClient, journey: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has locked the row before it finds that the chunk is not due any more, and commits only then."""
+    data(trigger(server, journey, {"external_ids": crowd(journey.workspace, 1)}))
+    claimed = claim_next_chunks(lane=Chunk.Lane.BULK)
+    locked, to_commit = Event(), Event()
+
+    def come_too_late() -> None:
+        with transaction.atomic():
+            Chunk.objects.select_for_update().get()
+            locked.set()
+            assert to_commit.wait(10)
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(come_too_late)
+        assert locked.wait(10)
+
+        def pause(_: float) -> None:
+            to_commit.set()
+            other.result()
+
+        monkeypatch.setattr("journeys.chunks.time.sleep", pause)
+        assert settle(claimed).decided == 1
+    assert not Chunk.objects.exists()
 
 
 def test_a_chunk_that_another_has_split_since_is_not_split_once_more(server: ServerClient, journey: Journey) -> None:

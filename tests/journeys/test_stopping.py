@@ -7,6 +7,7 @@ import pytest
 from django.db import connection, transaction
 
 from customers.models import Customer
+from engage.metric_counters import DECISIONS, metric_counters
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
@@ -91,7 +92,11 @@ def test_the_job_of_an_erased_customer_that_is_cancelled_while_it_is_decided_sta
     assert (job["status"], job["result"]) == ("cancelled", "cancelled")
 
 
-def test_a_job_that_was_cancelled_before_it_is_given_up_stays_cancelled(server: ServerClient, acme: Workspace) -> None:
+def test_a_job_that_was_cancelled_before_it_is_given_up_stays_cancelled(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[object] = []
+    monkeypatch.setattr(metric_counters, "count", lambda *what: counted.append(what))
     (name,) = crowd(acme, 1)
     job_id = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": name}))["jobId"]
     data(server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
@@ -100,6 +105,7 @@ def test_a_job_that_was_cancelled_before_it_is_given_up_stays_cancelled(server: 
     Chunk.objects.update(attempts=5)  # as if five workers had died with it
     serve_until_empty()
     assert job_of(server, acme.id, job_id) == cancelled
+    assert counted == [(DECISIONS, "cancelled")]
 
 
 def test_no_step_follows_an_exit(server: ServerClient, acme: Workspace) -> None:
