@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import transaction
 
+from engage.compact_json import ascii_json
 from engage.metric_counters import GIVEN_UP, metric_counters
 from engage.outages import is_cut_off, may_befall_any_work
 from engage.sizes import KIB
@@ -32,7 +33,8 @@ from journeys.walking.standings import Standing, read_standings
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
 _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
-# A batch keeps its customers locked, so it ends after this much processor time, or these many characters of webhooks.
+# A batch keeps its customers locked and what it writes in memory, so it ends after this much processor time, or when
+# its webhooks, events and attributes have about these many characters.
 _BATCH_SECONDS = 1.0
 _BATCH_LENGTH = 4 * 1024 * KIB
 
@@ -132,11 +134,21 @@ def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedA
         try:
             walk = _walk(standing, courses)
             walks.append(Walked(standing=standing, walk=walk))
-            length += sum(len(left.request.body or "") for left in walk.step_records if left.request)
+            length += sum(map(_length, walk.step_records))
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
     return walks, failures
+
+
+def _length(record: StepRecord) -> int:
+    """Characters of JSON that the step leads to writing."""
+    request, tracked, writes = record.request, record.tracked, record.writes
+    return (
+        (len(request.body or "") if request else 0)
+        + (len(ascii_json(tracked.properties)) if tracked and tracked.properties else 0)
+        + (len(ascii_json(writes)) if writes else 0)
+    )
 
 
 def _walk(standing: Standing, courses: Courses) -> Walk:
