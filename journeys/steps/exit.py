@@ -20,7 +20,6 @@ class Exit:
 
     id: str
     reason: str
-    next: None = None
 
     def begin(self, context: StepContext) -> StepResult:
         return StepResult(

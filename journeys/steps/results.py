@@ -26,7 +26,6 @@ class WebhookRequest:
     host: str
     headers: Mapping[str, str]
     body: str | None
-    on_failure: Literal["continue", "exit"]
 
 
 @dataclass(frozen=True, kw_only=True)

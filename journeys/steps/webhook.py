@@ -8,7 +8,7 @@ renders the request, and decides from its result where the walk goes on; the cal
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from engage.compact_json import unicode_json
+from engage.compact_json import json_bytes, unicode_json
 from engage.documents import Part
 from engage.sizes import KIB
 from journeys.rendering import Rendering
@@ -82,7 +82,6 @@ class Webhook:
             host=self.url.target.host_and_port,
             headers=self.headers.render(rendering),
             body=None if self.body is None else _encoded(self.body.render(rendering)),
-            on_failure=self.on_failure,
         )
 
     def _after_failure(self, why: str) -> GoTo | Ended:
@@ -128,4 +127,9 @@ def _one_of(part: Part | None, choices: dict[str, _T], *, default: _T) -> _T:
 
 def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:
     """null means no body."""
-    return None if part is None or part.is_null else read_json(step, part, deepest=_DEEPEST_BODY)
+    if part is None or part.is_null:
+        return None
+    body = read_json(step, part, deepest=_DEEPEST_BODY)
+    if body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
+        part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_BODY_BYTES}.")
+    return body

@@ -37,12 +37,16 @@ class Url:
 
     def render(self, rendering: Rendering) -> str:
         """Raises StepFailed if it becomes too long, or if a value puts `.` or `..` into the path."""
-        url = self.origin + quote(render_text(self.rest, rendering), safe=_LITERAL)
+        url = _encoded(self.origin, render_text(self.rest, rendering))
         if len(url) > MAX_LENGTH:
             raise StepFailed(f"The url is {len(url)} characters long; the maximum is {MAX_LENGTH}.")
         if _has_dots(url):
             raise StepFailed("The url has . or .. for a part of its path.")
         return url
+
+
+def _encoded(origin: str, rest: str) -> str:
+    return origin + quote(rest, safe=_LITERAL)
 
 
 def _has_dots(url: str) -> bool:
@@ -63,6 +67,8 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     if _has_dots(_TEMPLATE.sub("x", rest)):
         part.refuse("must not have . or .. for a part of its path.")
     read = read_text(step, Part(rest, part.place, part.refusal), parse=parse_url_template)
+    if isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
+        part.refuse(f"is {length} characters long; its maximum is {MAX_LENGTH}.")
     return Url(origin=origin, target=target, rest=read)
 
 

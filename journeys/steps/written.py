@@ -27,7 +27,9 @@ class WrittenStep:
 
     def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, Part]:
         """The fields of its type. Every step requires `id` and `type` and may have `next`."""
-        return self.part.fields(required=["id", "type", *required], optional=[*optional, "next"])
+        fields = self.part.fields(required=["id", "type", *required], optional=[*optional, "next"])
+        self.next()  # must lead to a step even where the type never follows it
+        return fields
 
     def next(self) -> str | None:
         """The id of the step that comes next (None: the end): the one in `next`, otherwise the one after this."""

@@ -13,6 +13,9 @@ from journeys.steps.written import InvalidSteps
 DELAY = "id, type, for, until, timezone, at, next"
 TYPES = "webhook, delay, wait_for_event, branch, split, update_profile, track_event, exit"
 
+EXIT = {"id": "out", "type": "exit", "reason": "Enough."}
+SPLIT = {"id": "half", "type": "split", "paths": [{"weight": 1, "next": None}, {"weight": 1, "next": None}]}
+
 
 def delay(step_id: Any = "wait", **fields: Any) -> dict[str, Any]:
     return {"id": step_id, "type": "delay", "for": "P1D", **fields}
@@ -60,6 +63,9 @@ def test_steps_follow_one_another_unless_next_says_otherwise() -> None:
         ([delay(**{"for": 5})], "steps[0].for must be a string, but a number came."),
         ([delay(**{"for": "-P1D"})], "steps[0].for must not be negative."),
         ([delay(next="nowhere")], "steps[0].next is 'nowhere', but no step has this id."),
+        ([{**EXIT, "next": "nowhere"}], "steps[0].next is 'nowhere', but no step has this id."),
+        ([{**EXIT, "next": 7}], "steps[0].next must be a string, but a number came."),
+        ([{**SPLIT, "next": "nowhere"}], "steps[0].next is 'nowhere', but no step has this id."),
         ([delay(next=1)], "steps[0].next must be a string, but a number came."),
         ([delay(next="")], "steps[0].next must not be blank."),
         ([delay(str(n)) for n in range(MAX_STEPS + 1)], "steps holds 201 items; its maximum is 200."),

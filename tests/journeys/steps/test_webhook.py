@@ -50,7 +50,6 @@ def test_a_webhook_that_says_nothing_more_is_a_post_without_a_body() -> None:
         host="example.com:443",
         headers={},
         body=None,
-        on_failure="continue",
     )
 
 
@@ -77,7 +76,6 @@ def test_a_webhook_is_rendered_and_waits_for_its_result() -> None:
                 host="example.com:8443",
                 headers={"X-Plan": "PRO", "content-type": "application/vnd.x+json"},
                 body='{"seats":3,"who":"Ada","tags":["[\\"a\\",\\"b\\"]",null,true]}',
-                on_failure="exit",
             ),
         ),
     )
@@ -274,6 +272,7 @@ def test_a_webhook_is_not_over_with_its_time() -> None:
         ("https://example.com/a/../b", "must not have . or .. for a part of its path."),
         ("https://example.com/a\x00", "holds a NUL character."),
         ("https://example.com/{{ '\ud800' }}", "holds half of a surrogate pair."),
+        (f"https://example.com/{'ä' * 400}", "is 2420 characters long; its maximum is 2048."),
         ("https://example.com/.", "must not have . or .. for a part of its path."),
         ("https://example.com/{{ customer.id", "is no valid template: a {{ is not closed by }}."),
         ("https://example.com/{% capture x %}{% endcapture %}", "is no valid template: unexpected tag 'capture'."),
@@ -323,6 +322,7 @@ def test_whatever_url_is_taken_can_be_sent_and_kept(host: str, rest: str) -> Non
         ({"body": {"user": {"name": "{{ x | dance }}"}}}, "steps[0].body.user.name is no valid template: there is no "),
         ({"body": ["{% if %}"]}, "steps[0].body[0] is no valid template: missing expression."),
         ({"body": {"a": "\x00"}}, "steps[0].body holds a NUL character."),
+        ({"body": "ä" * 128 * 1024}, "steps[0].body is 262146 bytes of JSON; its maximum is 262144."),
         ({"headers": []}, "steps[0].headers must be an object, but an array came."),
         ({"headers": {"X-A": 1}}, "steps[0].headers.X-A must be a string, but a number came."),
         ({"headers": {"X A": "1"}}, "steps[0].headers.X A is no name for a header."),
