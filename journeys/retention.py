@@ -5,10 +5,14 @@ the entry rules for ever: only its history and its job are deleted. An exited on
 with its last job, and until then keeps the payload that an active enrollment may render.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from django.db.models import Q
 
 from engage.pruning import Prunable
-from journeys.models import WebhookSecret
+from journeys.models import WebhookHost, WebhookSecret
+
+_CIRCUIT_KEPT = timedelta(days=2)  # a host that is still called is called again within a day
 
 _ENDED = """
 EXISTS (
@@ -89,3 +93,12 @@ def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
     """Deletes the webhook secrets that no longer sign anything; a dry run only counts them. There are few."""
     retired = WebhookSecret.objects.filter(retires_at__lte=now)
     return retired.count() if dry_run else retired.delete()[0]
+
+
+def prune_idle_circuits(*, now: datetime, dry_run: bool) -> int:
+    """Deletes the circuits of hosts that kept failing and that nobody calls any more; a dry run only counts them."""
+    long_ago = now - _CIRCUIT_KEPT
+    idle = WebhookHost.objects.filter(
+        Q(open_until__isnull=True) | Q(open_until__lt=long_ago), failing_since__lt=long_ago
+    )
+    return idle.count() if dry_run else idle.delete()[0]

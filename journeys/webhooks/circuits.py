@@ -2,7 +2,8 @@
 
 A host has a database row only while it is failing. Ten failures in a row within a minute open the circuit for half a
 minute. Then the claim lets one request through at a time (claims.py): its success deletes the row, its failure opens
-the circuit again. After a minute without ten failures the count starts over.
+the circuit again. After a minute without ten failures the count starts over. If nobody calls the host any more, its row
+stays until `prune` deletes it.
 """
 
 from collections.abc import Sequence

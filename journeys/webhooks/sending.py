@@ -22,7 +22,7 @@ from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
-from journeys.webhooks.schedule import NextState, judge
+from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
@@ -102,10 +102,11 @@ class _Sender:
         started = time.monotonic()
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
+            verdict = _judged(claimed, outcome)
         except Exception as error:  # whatever went wrong, the attempt must end
             log.exception("webhook_error")
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
-        verdict = judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
+            verdict = _judged(claimed, outcome)
         self._finished.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
 
     def _gather(self) -> list[Result]:
@@ -142,6 +143,10 @@ class _Sender:
             "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
         )
         return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
+
+
+def _judged(claimed: Claimed, outcome: Outcome) -> DeliveryVerdict:
+    return judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
 
 
 def _signed(claimed: Claimed, *, now: datetime) -> Request:

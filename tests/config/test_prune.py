@@ -25,6 +25,7 @@ from journeys.models import (
     Trigger,
     WebhookAttempt,
     WebhookDelivery,
+    WebhookHost,
     WebhookSecret,
 )
 from journeys.retention import JOBS, STEP_RUNS, TRIGGERS
@@ -91,6 +92,22 @@ def test_histories_and_jobs_go_before_events_and_interactions(acme: Workspace, r
     assert set(WebhookSecret.objects.values_list("retires_at", flat=True)) == {None}
     assert after(366) == {"events": 2, "interactions": 2}
     assert after(366) == {}
+
+
+def test_the_circuit_of_a_host_that_nobody_calls_any_more_goes(acme: Workspace) -> None:
+    now = timezone.now()
+    for host, failing_since, open_until in (
+        ("failed", now, None),
+        ("open", now, now + timedelta(seconds=30)),
+        ("probed", now, now + timedelta(days=2)),
+    ):
+        WebhookHost.objects.create(
+            workspace=acme, host=host, failures=9, failing_since=failing_since, open_until=open_until
+        )
+    assert after(1.9) == {}
+    assert after(2.1, "--dry-run") == {"idle webhook circuits": 2}
+    assert after(2.1) == {"idle webhook circuits": 2}
+    assert WebhookHost.objects.get().host == "probed"
 
 
 def test_an_interaction_that_is_younger_than_its_event_stays_without_it(acme: Workspace, settings: Any) -> None:

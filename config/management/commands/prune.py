@@ -19,6 +19,7 @@ from journeys.retention import (
     JOBS,
     STEP_RUNS,
     TRIGGERS,
+    prune_idle_circuits,
     prune_retired_secrets,
 )
 
@@ -46,6 +47,7 @@ class Command(BaseCommand):
         for prunable, setting in _RETENTION:
             self._prune(prunable, setting, now=now, dry_run=dry_run)
         self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
+        self._tell("idle webhook circuits", prune_idle_circuits(now=now, dry_run=dry_run))
         self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))
 
     def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:

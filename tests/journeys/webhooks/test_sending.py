@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -9,6 +10,8 @@ from django.utils import timezone
 
 from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.schedule import DeliveryVerdict, judge
 from tests.journeys.webhooks.standing import make_due, seconds_until_due, send, standing, standing_still
 from tests.receiver import Receiver, free_port
 
@@ -71,6 +74,23 @@ def test_what_may_pass_is_put_off_and_moves_nobody(acme: Workspace, receiver: Re
     assert send() == []
     attempt = WebhookAttempt.objects.get()
     assert attempt.status or attempt.error
+
+
+def test_an_attempt_ends_although_its_answer_cannot_be_judged(
+    acme: Workspace, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [delivery] = standing(acme, receiver.url())
+
+    def fail_for_an_answer(outcome: Outcome, **how: Any) -> DeliveryVerdict:
+        if outcome.status:
+            raise RuntimeError
+        return judge(outcome, **how)
+
+    monkeypatch.setattr("journeys.webhooks.sending.judge", fail_for_an_answer)
+    assert len(send()) == 1
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts) == ("waiting", 1)
+    assert WebhookAttempt.objects.get().error == "Sending it failed: RuntimeError."
 
 
 @pytest.mark.parametrize("status", [429, 503])
