@@ -101,7 +101,7 @@ def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
 
     "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
     """
-    moment = _instant(scope_of(context)["now"] if value in {"now", "today"} else value)
+    moment = _instant(scope_of(context)["now"] if value in ("now", "today") else value)
     form = as_text(form)
     if moment is None or not form:
         return value

@@ -55,6 +55,7 @@ from tests.journeys.rendering.templates import failure_of, missing_in, rendered,
         ("{{ '2026-11-20T23:30:00+02:00' | date: '%H %d' }} {{ '2026-01-02' | date: '%j' }}", "23 20 002"),
         ("{{ '2026-11-20T23:30:00+02:00' | date: '%z %s' }}", "+0200 1795210200"),
         ("{{ 'soon' | date: '%Y' }}", "soon"),
+        ("{{ customer.tags | date: '%Y' | size }}", "3"),
     ],
 )
 def test_a_template_renders(text: str, result: str) -> None:
