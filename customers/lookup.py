@@ -7,7 +7,6 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from customers.identifier_rules import SPELLINGS
-from customers.identity import Identifiers
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
@@ -37,15 +36,6 @@ def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
     return found
 
 
-def customer_known_by(*, workspace_id: str, known_by: Identifiers) -> Customer:
-    """The customer who has all of these identifiers. Raises CustomerNotFound, naming them without their values."""
-    sent = known_by.present()
-    found = Customer.objects.filter(workspace_id=workspace_id, **sent).first()
-    if found is None:
-        raise CustomerNotFound(named=" and ".join(IDENTIFIER_NAMES[field] for field in sent))
-    return found
-
-
 @dataclass(frozen=True)
 class Reference:
     """The one identifier by which a call names a customer who must exist. `field` is the model's field."""
@@ -57,6 +47,14 @@ class Reference:
     def name(self) -> str:
         """The identifier's name in the API."""
         return IDENTIFIER_NAMES[self.field]
+
+
+def customer_named(*, workspace_id: str, reference: Reference) -> Customer:
+    """The customer with this identifier. Raises CustomerNotFound, which names it without its value."""
+    found = Customer.objects.filter(workspace_id=workspace_id, **{reference.field: reference.value}).first()
+    if found is None:
+        raise CustomerNotFound(named=reference.name)
+    return found
 
 
 def having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> QuerySet[Customer]:

@@ -6,8 +6,8 @@ from typing import Any
 from django.http import QueryDict
 
 from customers.identifier_rules import DESCRIPTIONS, LONGEST
-from customers.identity import Identifiers, identifiers_of
-from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, Reference
+from customers.identity import identifiers_of
+from customers.lookup import NOBODY_NAMED, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
@@ -100,17 +100,16 @@ def read_reference(values: Mapping[str, Any]) -> Reference:
     return Reference(field, value)
 
 
-def read_query(query: QueryDict) -> Identifiers:
+def read_query(query: QueryDict) -> Reference:
     """The one identifier of a query string. Raises MissingParameter or InvalidRequest."""
     names = [*IdentifiersBody().fields, *IdentifiersBody.aliases]
     sent = {name: _identifier_in(query, name) for name in names if name in query}
-    known_by = identifiers_of(IdentifiersBody.read(sent))
-    present = [IDENTIFIER_NAMES[field] for field in known_by.present()]
-    if not present:
+    references = [Reference(*item) for item in identifiers_of(IdentifiersBody.read(sent)).present().items()]
+    if not references:
         raise MissingParameter(NO_IDENTIFIER)
-    if len(present) > 1:
-        raise InvalidRequest(f"Send exactly one identifier; {', '.join(present)} came.")
-    return known_by
+    if len(references) > 1:
+        raise InvalidRequest(f"Send exactly one identifier; {', '.join(one.name for one in references)} came.")
+    return references[0]
 
 
 def _identifier_in(query: QueryDict, name: str) -> str:

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from customers import answers, schema
 from customers.erasure import erase_customer
-from customers.lookup import customer_by_id, customer_known_by
+from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
@@ -36,7 +36,7 @@ class CustomersView(_CustomersCall):
 
     @schema.describe_find
     def get(self, request: Request, workspace_id: str) -> Response:
-        customer = customer_known_by(workspace_id=workspace_id, known_by=read_query(request.query_params))
+        customer = customer_named(workspace_id=workspace_id, reference=read_query(request.query_params))
         return success(answers.FOUND_MESSAGE, answers.customer_record(customer))
 
 

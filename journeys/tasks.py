@@ -13,7 +13,6 @@ from journeys.chunks import due_chunks
 from journeys.lanes import Served, serve_lane
 from journeys.models import Chunk
 from journeys.walking import walk_due
-from journeys.webhooks.claims import anything_overdue
 from journeys.webhooks.client import Client
 from journeys.webhooks.sending import send_due
 
@@ -103,9 +102,10 @@ def _worker_stops() -> bool:
 
 @shared_task(name="sweep")
 def sweep() -> None:
-    """Wakes workers for what has waited too long: its message was lost, or no worker was there to receive it."""
+    """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
+
+    Walkers and senders are woken by a tick every second anyway.
+    """
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
-    if anything_overdue():
-        wakeups.wake_sender()

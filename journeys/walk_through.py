@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from customers.audience import NamedCustomer
-from customers.conditions import Root, parse_condition
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.errors import Refusal
@@ -17,7 +16,7 @@ from engage.object_ids import is_object_id
 from journeys.dry_runs import Tried, rehearse_journey, try_customers
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
-from journeys.steps.events import EventPattern
+from journeys.steps.events import stored_pattern
 from journeys.steps.rehearsal import Rehearsal
 
 
@@ -75,9 +74,8 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
 
 
 def _unheard(journey: Journey, event: Occurrence) -> str | None:
-    where = journey.event_where
-    condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where")
-    if EventPattern(name=journey.event_name, where=condition).matches(name=event.name, properties=event.properties):
+    pattern = stored_pattern(name=journey.event_name, where=journey.event_where)
+    if pattern.matches(name=event.name, properties=event.properties):
         return None
     return f"An event {event.name!r} with these properties does not start the journey: its `where` does not hold."
 

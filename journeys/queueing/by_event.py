@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from customers.conditions import Root, parse_condition
 from customers.events import NewEvent
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
@@ -15,7 +14,7 @@ from engage.request_log import current_request_id
 from journeys.job_ids import job_id
 from journeys.models import EnrollmentJob
 from journeys.queueing.inserts import QUEUE_EACH
-from journeys.steps.events import EventPattern
+from journeys.steps.events import EventPattern, stored_pattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +74,8 @@ def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str,
     with connection.cursor() as cursor:
         cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
         for workspace_id, name, journey_id, where in cursor.fetchall():
-            condition = None if where is None else parse_condition(json.loads(where), roots=[Root.EVENT], place="where")
-            starts.setdefault((workspace_id, name), []).append((journey_id, EventPattern(name=name, where=condition)))
+            pattern = stored_pattern(name=name, where=None if where is None else json.loads(where))
+            starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
     return starts
 
 

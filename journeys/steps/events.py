@@ -27,6 +27,12 @@ class EventPattern:
         )
 
 
+def stored_pattern(*, name: str, where: Any) -> EventPattern:
+    """The pattern of a stored event name and its stored `where` (None: every event of the name)."""
+    condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where")
+    return EventPattern(name=name, where=condition)
+
+
 def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
     """The pattern in the fields `event` and `where` (absent or null: every event of the name)."""
     where = fields.get("where")

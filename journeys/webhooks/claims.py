@@ -148,24 +148,3 @@ def _claimed(row: tuple[Any, ...], *, secrets: tuple[str, ...]) -> Claimed:
         secrets=secrets,
         at=row[13],
     )
-
-
-_OVERDUE = f"""
-WITH RECURSIVE {WAITING_HOSTS}
-SELECT EXISTS (
-    SELECT FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
-    WHERE coalesce(circuit.open_until, now()) <= now() AND EXISTS (
-        SELECT FROM journeys_webhookdelivery
-        WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
-          AND due_at <= now() - interval '1 second'
-    )
-)
-"""
-
-
-def anything_overdue() -> bool:
-    """Whether a delivery has been due for a second or more and is unclaimed, though no open circuit holds it back."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OVERDUE)
-        found: tuple[bool] = cursor.fetchone()
-        return found[0]

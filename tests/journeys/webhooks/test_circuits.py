@@ -11,7 +11,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
-from journeys.webhooks.claims import anything_overdue, claim_due
+from journeys.webhooks.claims import claim_due
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
 from journeys.webhooks.room import Room
@@ -96,7 +96,6 @@ def test_while_a_circuit_is_open_nothing_is_sent_and_no_attempt_is_used_up(
     assert send() == []
     assert WebhookDelivery.objects.filter(attempts__gt=0).count() == attempted
     assert WebhookDelivery.objects.filter(state="waiting").count() == len(deliveries)
-    assert not anything_overdue()
     # Neither another host nor another workspace waits with it.
     with running() as other:
         standing(acme, other.url())
@@ -139,18 +138,6 @@ def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, ri
     note(acme, "+", probe=True)
     assert not is_open(acme)
     assert WebhookHost.objects.values().get() == theirs
-
-
-def test_what_waits_for_an_open_circuit_is_not_overdue_until_a_probe_may_be_sent(
-    acme: Workspace, rival: Workspace
-) -> None:
-    standing(acme, "http://one.example/")
-    standing(rival, "http://one.example/")
-    WebhookDelivery.objects.filter(workspace=acme).update(due_at=timezone.now() - timedelta(seconds=2))
-    note(acme, "----------")
-    assert not anything_overdue()
-    let_time_pass(31)
-    assert anything_overdue()
 
 
 def test_what_was_in_flight_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:

@@ -16,7 +16,7 @@ from pytest_django import Settings
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery, WebhookHost
-from journeys.webhooks.claims import anything_overdue, claim_due
+from journeys.webhooks.claims import claim_due
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import Result, write_results
@@ -243,12 +243,3 @@ def test_nothing_is_claimed_after_the_time_or_once_asked_to_stop(
     )
     assert sent == 2
     assert WebhookDelivery.objects.filter(state="waiting").count() == 10 - len(receiver.arrived)
-
-
-def test_what_nobody_takes_is_overdue_after_a_second(acme: Workspace, receiver: Receiver) -> None:
-    standing(acme, receiver.url())
-    assert not anything_overdue()
-    WebhookDelivery.objects.update(due_at=timezone.now() - timedelta(seconds=2))
-    assert anything_overdue()
-    send()
-    assert not anything_overdue()

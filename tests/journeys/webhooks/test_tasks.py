@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections import Counter
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from django.utils import timezone
 from engage.models import Workspace
 from journeys import wakeups
 from journeys.models import WebhookDelivery
-from journeys.tasks import send, sweep
+from journeys.tasks import send
 from tests.journeys.webhooks.standing import make_due, standing
 from tests.processes import WEBHOOK_WORKER, celery, kill_group, wait_until
 from tests.receiver import Receiver
@@ -45,17 +44,6 @@ def test_where_nobody_may_walk_on_the_walker_is_left_alone(
     send()
     assert len(receiver.arrived) == 1
     assert messages(queue, "walk") == []
-
-
-def test_the_sweeper_wakes_the_sender_for_what_has_waited_too_long(
-    acme: Workspace, receiver: Receiver, queue: redis.Redis
-) -> None:
-    standing(acme, receiver.url())
-    sweep()
-    assert messages(queue, "webhooks") == []
-    WebhookDelivery.objects.update(due_at=timezone.now() - timedelta(seconds=2))
-    sweep()
-    assert len(messages(queue, "webhooks")) == 1
 
 
 def test_the_scheduler_looks_every_second_and_its_ticks_do_not_pile_up() -> None:
