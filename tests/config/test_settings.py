@@ -104,6 +104,7 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
         ({"CSRF_TRUSTED_ORIGINS": "engage.example"}, "CSRF_TRUSTED_ORIGINS must be origins such as https://"),
+        ({"LOG_LEVEL": "$DEBUG"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not '$DEBUG'."),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
         ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
@@ -143,6 +144,7 @@ def test_hosts_that_name_none_are_refused(hosts: str) -> None:
     [
         "mysql://engage:hush@db.example/engage",
         "db.example",
+        "$ANOTHER_URL",
         "postgres://engage:hush@db.example",
         "postgres://engage:hush@db.example:port/engage",
     ],
@@ -259,6 +261,16 @@ def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() ->
     assert read(PRODUCTION)["WEBHOOK_ALLOWED_NETWORKS"] == []
     listed = read({**PRODUCTION, "WEBHOOK_ALLOWED_NETWORKS": "10.1.0.0/16, fd00::/8"})
     assert [str(network) for network in listed["WEBHOOK_ALLOWED_NETWORKS"]] == ["10.1.0.0/16", "fd00::/8"]
+
+
+def test_a_value_that_begins_with_a_dollar_stands_for_itself() -> None:
+    key, token = f"${PRODUCTION['SECRET_KEY']}", "$DEBUG"
+    found = read({**PRODUCTION, "SECRET_KEY": key, "METRICS_TOKEN": token, "DEBUG": "0"})
+    assert (found["SECRET_KEY"], found["METRICS_TOKEN"]) == (key, token)
+    database = read({**PRODUCTION, "DATABASE_URL": "postgres://$me:$hush@db.example/$x"})["DATABASES"]["default"]
+    assert [database[part] for part in ("USER", "PASSWORD", "NAME")] == ["$me", "$hush", "$x"]
+    other = {"ENVIRONMENT": "development", "TEST_DATABASE_NAME": "$other"}
+    assert read({**PRODUCTION, **other})["DATABASES"]["default"]["TEST"]["NAME"] == "$other"
 
 
 def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
