@@ -28,6 +28,8 @@ _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
+# What of Django's settings a database's URL may give. Its options could also set others, such as AUTOCOMMIT.
+_DJANGO_SETTINGS = frozenset({"ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS"})
 # Options allowed after the ? of a database's URL, besides those that libpq knows.
 _DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
@@ -152,7 +154,7 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
             "what has a meaning in a URL is written as in %40 for @."
         )
-    if not _are_options_of_postgresql(database.get("OPTIONS", {})):
+    if not (database.keys() <= _DJANGO_SETTINGS and _are_options_of_postgresql(database.get("OPTIONS", {}))):
         raise ImproperlyConfigured(
             "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
             f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."

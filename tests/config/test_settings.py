@@ -185,6 +185,8 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
     [
         "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
         "sslmode=require&password=hush&bogus=1", "row_factory=dict_row", "isolation_level=4",
+        "AUTOCOMMIT=False", "atomic_requests=1", "sslmode=require&CONN_MAX_AGE=60", "conn_health_checks=0",
+        "DISABLE_SERVER_SIDE_CURSORS=1",
     ],
 )  # fmt: skip
 def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str) -> None:
