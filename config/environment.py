@@ -21,7 +21,7 @@ from django.http.request import split_domain_port
 from environ import Env
 from psycopg.conninfo import make_conninfo
 
-from engage.origins import is_origin, tidy_origin
+from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.rates import parse_rate
 
 _FLAGS = {
@@ -209,5 +209,7 @@ def broker_url(url: str) -> str:
 def origins(name: str) -> list[str]:
     origins = [tidy_origin(item) for item in items_of(text(name))]
     if not all(is_origin(origin) for origin in origins):
-        raise ImproperlyConfigured(f"{name} must be origins such as https://engage.example, separated by commas.")
+        raise ImproperlyConfigured(
+            f"{name} must be origins such as https://engage.example, separated by commas. {HOST_IN_ASCII}"
+        )
     return origins

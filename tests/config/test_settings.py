@@ -104,6 +104,7 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
         ({"CSRF_TRUSTED_ORIGINS": "engage.example"}, "CSRF_TRUSTED_ORIGINS must be origins such as https://"),
+        ({"CSRF_TRUSTED_ORIGINS": "https://bücher.example"}, "as browsers send them, as in https://xn--"),
         ({"LOG_LEVEL": "$DEBUG"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not '$DEBUG'."),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
@@ -273,6 +274,13 @@ def test_a_value_that_begins_with_a_dollar_stands_for_itself() -> None:
     assert [database[part] for part in ("USER", "PASSWORD", "NAME")] == ["$me", "$hush", "$x"]
     other = {"ENVIRONMENT": "development", "TEST_DATABASE_NAME": "$other"}
     assert read({**PRODUCTION, **other})["DATABASES"]["default"]["TEST"]["NAME"] == "$other"
+
+
+def test_origins_are_trusted_as_browsers_send_them() -> None:
+    listed = "https://Engage.example:443/, http://a.example:80, https://b.example:80,http://[::1]:443,https://[::1]:443"
+    assert read({**PRODUCTION, "CSRF_TRUSTED_ORIGINS": listed})["CSRF_TRUSTED_ORIGINS"] == [
+        "https://engage.example", "http://a.example", "https://b.example:80", "http://[::1]:443", "https://[::1]",
+    ]  # fmt: skip
 
 
 def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
