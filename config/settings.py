@@ -15,7 +15,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
 from config import development, embedded, environment, openapi
-from config.navigation import NAVIGATION
 from config.servers import ROOT, data_folder
 
 django_stubs_ext.monkeypatch()
@@ -179,7 +178,7 @@ UNFOLD = {
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
-    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
+    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "config.navigation.sidebar"},
 }
 
 REST_FRAMEWORK = {
