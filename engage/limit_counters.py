@@ -67,7 +67,7 @@ class CounterCache(BaseCache):
         super().__init__(params)
         self._server = server
         self._options: dict[str, Any] = params.get("OPTIONS", {})
-        self._local = LocMemCache("engage-counters", {})
+        self._local = LocMemCache("engage-counters", {"max_entries": _MOST_KNOWN})  # shared by all threads
         self._known: dict[str, _Counter] = {}
 
     @cached_property

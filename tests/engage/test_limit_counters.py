@@ -137,6 +137,14 @@ def test_each_thread_has_counters_of_its_own_and_all_together_keep_to_a_limit() 
     assert 3000 * 0.98 - 8 <= sum(number <= 3000 for number in told) <= 3000
 
 
+@pytest.mark.usefixtures("redis_is_away")
+def test_a_process_that_counts_alone_forgets_nobody_because_there_are_many() -> None:
+    counters = caches["counters"]
+    names = [f"alone-{number}" for number in range(1000)]
+    for expected in (1, 2):
+        assert [counters.incr(name) for name in names] == [expected] * len(names)
+
+
 def test_a_thread_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
