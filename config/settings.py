@@ -62,11 +62,7 @@ REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long
 CACHES = {
     # Nothing is cached: only the admin's search would be, and staff search for people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
-    "counters": {
-        "BACKEND": "engage.limit_counters.CounterCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
-    },
+    "counters": {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": REDIS_URL},
 }
 RATELIMIT_USE_CACHE = "counters"
 # The defaults. Finding out that a setting is missing takes as long as everything else done to count a call.

@@ -11,7 +11,7 @@ from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
 from engage.metric_counters import LIMITS_ALONE, metric_counters
-from engage.redis_availability import REDIS_FAILURES, redis_availability
+from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
 
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
@@ -66,13 +66,12 @@ class CounterCache(BaseCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         self._server = server
-        self._options: dict[str, Any] = params.get("OPTIONS", {})
         self._local = LocMemCache("engage-counters", {"max_entries": _MOST_KNOWN})  # shared by all threads
         self._known: dict[str, _Counter] = {}
 
     @cached_property
     def _redis(self) -> "redis.Redis":
-        return redis.Redis.from_url(self._server, **self._options)
+        return redis_client(self._server)
 
     def add(self, key: str, value: Any, timeout: float | None = 300, version: int | None = None) -> bool:
         if redis_availability.is_expected():
