@@ -3,12 +3,12 @@
 An invalid value raises ImproperlyConfigured; the message does not repeat a value that may hold a password.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import environ
 import psycopg
 import redis
 from django.core.checks.security.base import (
@@ -18,16 +18,18 @@ from django.core.checks.security.base import (
 )
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import split_domain_port
+from environ import Env
 from psycopg.conninfo import make_conninfo
 
-from engage.origins import is_origin, tidy_origin
+from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.rates import parse_rate
 
-env = environ.Env()
 _FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
+# What of Django's settings a database's URL may give. Its options could also set others, such as AUTOCOMMIT.
+_DJANGO_SETTINGS = frozenset({"ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS"})
 # Options allowed after the ? of a database's URL, besides those that libpq knows.
 _DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
@@ -39,9 +41,14 @@ _REDIS_OPTIONS = {
 }
 
 
+def text(name: str, *, default: str = "") -> str:
+    """The variable as it stands: django-environ would take one that begins with $ for the name of another."""
+    return os.environ.get(name, default)
+
+
 def required(name: str) -> str:
     """The value of a variable that production needs. Raises ImproperlyConfigured, naming it, if it is empty."""
-    value: str = env.str(name, default="")
+    value = text(name)
     if not value:
         raise ImproperlyConfigured(
             f"{name} is not set. In production every setting comes from the environment (see docs/operations.md); "
@@ -50,28 +57,28 @@ def required(name: str) -> str:
     return value
 
 
-def items_of(text: str) -> list[str]:
+def items_of(value: str) -> list[str]:
     """The comma-separated items, stripped, without empty ones."""
-    return [item.strip() for item in text.split(",") if item.strip()]
+    return [item.strip() for item in value.split(",") if item.strip()]
 
 
 def flag(name: str, *, default: bool) -> bool:
-    text = env.str(name, default=str(default)).strip().lower()
-    if text not in _FLAGS:
-        raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
-    return _FLAGS[text]
+    value = text(name, default=str(default)).strip().lower()
+    if value not in _FLAGS:
+        raise ImproperlyConfigured(f"{name} must be true or false, not {value!r}.")
+    return _FLAGS[value]
 
 
 def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = None) -> int:
-    text = env.str(name, default=str(default)).strip()
+    value = text(name, default=str(default)).strip()
     bounds = f"at least {at_least}" if at_most is None else f"at least {at_least} and at most {at_most}"
     if (
-        not re.fullmatch(r"\d{1,9}", text, re.ASCII)
-        or int(text) < at_least
-        or (at_most is not None and int(text) > at_most)
+        not re.fullmatch(r"\d{1,9}", value, re.ASCII)
+        or int(value) < at_least
+        or (at_most is not None and int(value) > at_most)
     ):
-        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {text[:40]!r}.")
-    return int(text)
+        raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {value[:40]!r}.")
+    return int(value)
 
 
 def days(name: str, *, default: int) -> int:
@@ -80,36 +87,36 @@ def days(name: str, *, default: int) -> int:
 
 
 def seconds(name: str, *, default: float) -> float:
-    text = env.str(name, default=str(default)).strip()
-    if not re.fullmatch(r"\d{1,9}(\.\d+)?", text, re.ASCII):
-        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {text[:40]!r}.")
-    return float(text)
+    value = text(name, default=str(default)).strip()
+    if not re.fullmatch(r"\d{1,9}(\.\d+)?", value, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {value[:40]!r}.")
+    return float(value)
 
 
 def token(name: str) -> str:
     """What callers must send in a header; empty if unset."""
-    text: str = env.str(name, default="")
-    if not re.fullmatch(r"[!-~]*", text):
+    value = text(name)
+    if not re.fullmatch(r"[!-~]*", value):
         raise ImproperlyConfigured(f"{name} must be of visible ASCII characters, without spaces.")
-    return text
+    return value
 
 
 def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
     """The choice that the variable names, ignoring case."""
-    text = env.str(name, default=default).strip()
+    value = text(name, default=default).strip()
     for choice in choices:
-        if choice.lower() == text.lower():
+        if choice.lower() == value.lower():
             return choice
-    raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+    raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
 
 
 def rate(name: str, *, default: str) -> str:
-    rate: str = env.str(name, default=default)
+    value = text(name, default=default)
     try:
-        parse_rate(rate)
+        parse_rate(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
-    return rate
+    return value
 
 
 def secret_key() -> str:
@@ -139,7 +146,7 @@ def allowed_hosts() -> list[str]:
 def postgresql(url: str) -> dict[str, Any]:
     """Django's settings for the database. The URL holds a password, so no message repeats it."""
     try:
-        database: dict[str, Any] = env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
+        database: dict[str, Any] = Env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
     except ValueError:
         database = {}
     if not database.get("NAME") and "service" not in database.get("OPTIONS", {}):
@@ -147,7 +154,7 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
             "what has a meaning in a URL is written as in %40 for @."
         )
-    if not _are_options_of_postgresql(database.get("OPTIONS", {})):
+    if not (database.keys() <= _DJANGO_SETTINGS and _are_options_of_postgresql(database.get("OPTIONS", {}))):
         raise ImproperlyConfigured(
             "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
             f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
@@ -200,7 +207,9 @@ def broker_url(url: str) -> str:
 
 
 def origins(name: str) -> list[str]:
-    origins = [tidy_origin(text) for text in items_of(env.str(name, default=""))]
+    origins = [tidy_origin(item) for item in items_of(text(name))]
     if not all(is_origin(origin) for origin in origins):
-        raise ImproperlyConfigured(f"{name} must be origins such as https://engage.example, separated by commas.")
+        raise ImproperlyConfigured(
+            f"{name} must be origins such as https://engage.example, separated by commas. {HOST_IN_ASCII}"
+        )
     return origins

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,10 +28,11 @@ STOP = 10.0  # seconds for the processes, and again for the servers
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCFILE = ROOT / "Procfile"
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; in a container, running as root is deliberate
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what the user asked for
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
 RECEIVER_HOST = "127.0.0.1"
 PORTS_TRIED = 100
+HOST_WANTED = "HOST must be an IP address of this machine"
 
 
 class Stopped(BaseException):
@@ -98,6 +100,10 @@ def _refuse_production() -> None:
 def _address(host: str, port: str) -> Address:
     if not port.isdecimal() or not 0 < int(port) < 2**16:
         raise LaunchError(f"PORT must be a number from 1 to 65535, not {port!r}.")
+    try:
+        ip_address(host)  # the web server looks up no names
+    except ValueError:
+        raise LaunchError(f"{HOST_WANTED}, not {host!r}.") from None
     return Address(host=ANY_ADDRESS.get(host, host), port=int(port))
 
 
@@ -117,20 +123,21 @@ def _refuse_a_busy_port(host: str, port: int) -> None:
         _bind(host, port)
     except OSError as error:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            raise LaunchError(f"HOST must be a name or an address of this machine, not {host!r} ({error}).") from error
+            raise LaunchError(f"{HOST_WANTED}, not {host!r} ({error}).") from error
         free = _free_port_above(port, host=host)
         raise LaunchError(f"{host}:{port} is not free ({error}). Choose another: PORT={free} make run") from error
 
 
 def _free_port_above(port: int, *, host: str = RECEIVER_HOST) -> int:
     """Usually the next port, so the address of the demo's receiver stays the same across starts."""
-    for candidate in range(port + 1, min(port + PORTS_TRIED, 2**16)):
+    last = min(port + PORTS_TRIED, 2**16 - 1)
+    for candidate in range(port + 1, last + 1):
         try:
             _bind(host, candidate)
         except OSError:
             continue
         return candidate
-    raise LaunchError(f"No port of {host} from {port + 1} to {port + PORTS_TRIED} is free.")
+    raise LaunchError(f"No port of {host} above {port} is free; those up to {last} were tried.")
 
 
 def _bind(host: str, port: int) -> None:

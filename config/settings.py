@@ -15,13 +15,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
 from config import development, embedded, environment, openapi
-from config.environment import env
-from config.navigation import NAVIGATION
 from config.servers import ROOT, data_folder
 
 django_stubs_ext.monkeypatch()
 
-ENVIRONMENT = env.str("ENVIRONMENT", default="production" if "DATABASE_URL" in os.environ else "development")
+ENVIRONMENT = environment.text("ENVIRONMENT", default="production" if "DATABASE_URL" in os.environ else "development")
 if ENVIRONMENT not in {"development", "production"}:
     raise ImproperlyConfigured(f"ENVIRONMENT must be 'development' or 'production', not {ENVIRONMENT!r}.")
 PRODUCTION = ENVIRONMENT == "production"
@@ -31,7 +29,7 @@ if PRODUCTION and DEBUG:
     raise ImproperlyConfigured(
         "DEBUG must not be on in production: it shows settings and data to whoever meets an error."
     )
-SECRET_KEY = environment.secret_key() if PRODUCTION else env.str("SECRET_KEY", default="")
+SECRET_KEY = environment.secret_key() if PRODUCTION else environment.text("SECRET_KEY")
 if not SECRET_KEY:
     SECRET_KEY = development.secret_key(folder=data_folder())
 ALLOWED_HOSTS = environment.allowed_hosts() if PRODUCTION else ["*"]
@@ -39,13 +37,13 @@ CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
 # PostgreSQL: the source of truth -------------------------------------------------------------------------------------
 
-_database_url = environment.required("DATABASE_URL") if PRODUCTION else env.str("DATABASE_URL", default="")
+_database_url = environment.required("DATABASE_URL") if PRODUCTION else environment.text("DATABASE_URL")
 DATABASES: dict[str, dict[str, Any]] = {"default": environment.postgresql(_database_url or embedded.database_url())}
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
     "CONN_HEALTH_CHECKS": True,  # costs nothing with this engine
     "CONN_MAX_AGE": environment.number("DATABASE_CONN_MAX_AGE", default=600),
-    "TEST": {"NAME": env.str("TEST_DATABASE_NAME", default=None)},
+    "TEST": {"NAME": environment.text("TEST_DATABASE_NAME") or None},
 }
 DATABASES["default"]["OPTIONS"] = {
     # Prepared statements, which Django turns off: with them a short query costs a quarter less.
@@ -58,17 +56,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
 
-_redis_url = environment.required("REDIS_URL") if PRODUCTION else env.str("REDIS_URL", default="")
+_redis_url = environment.required("REDIS_URL") if PRODUCTION else environment.text("REDIS_URL")
 REDIS_URL = environment.redis_url(_redis_url or embedded.redis_url())
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
     # Nothing is cached: only the admin's search would be, and staff search for people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
-    "counters": {
-        "BACKEND": "engage.limit_counters.CounterCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
-    },
+    "counters": {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": REDIS_URL},
 }
 RATELIMIT_USE_CACHE = "counters"
 # The defaults. Finding out that a setting is missing takes as long as everything else done to count a call.
@@ -180,7 +174,7 @@ UNFOLD = {
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
-    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": NAVIGATION},
+    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "config.navigation.sidebar"},
 }
 
 REST_FRAMEWORK = {
@@ -242,7 +236,7 @@ ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # att
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)
 
 # Webhooks may go to public addresses and to these networks; in development, also to a receiver on this machine.
-_webhook_networks = env.str("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
+_webhook_networks = environment.text("WEBHOOK_ALLOWED_NETWORKS", default="" if PRODUCTION else "127.0.0.0/8,::1/128")
 try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:

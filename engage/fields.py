@@ -136,9 +136,6 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
     def refuse(self, value: Any) -> Never:
         raise serializers.ValidationError(f"must be {self.expected}, but {describe(value)} came.", code="wrong_type")
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 class TextField(StrictField):
     """A string. A blank one counts as absent if `blank_is_absent`; `max_length` None means no limit but the body's."""

@@ -1,9 +1,8 @@
 """Counters in Redis that fall back to counters inside the process while Redis is away."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import redis
@@ -12,12 +11,12 @@ from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
 from engage.metric_counters import LIMITS_ALONE, metric_counters
-from engage.redis_availability import REDIS_FAILURES, redis_availability
+from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
 
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
 _SAME_OUTAGE_SECONDS = 30.0
-# A process counts in advance _AHEAD of what it has counted beyond the first _EXACT of a window.
+# A thread counts in advance _AHEAD of what it has counted beyond the first _EXACT of a window.
 _AHEAD, _EXACT = 1 / 50, 100
 
 
@@ -40,16 +39,15 @@ _counting_alone = CountingAlone()
 
 @dataclass(slots=True)
 class _Counter:
-    """This process's view of one counter: its lifetime in seconds, and `mine`, its own share of the total.
+    """A thread's view of one counter: its lifetime in seconds, and `mine`, the thread's own share of the total.
 
-    `counted_to` is the total in Redis after this process's last increment; `ahead` of it is still unused.
+    `counted_to` is the total in Redis after the thread's last increment; `ahead` of it is still unused.
     """
 
     seconds: int | None
     mine: int = 0
     counted_to: int = 0
     ahead: int = 0
-    lock: Lock = field(default_factory=Lock)
 
 
 class CounterCache(BaseCache):
@@ -58,22 +56,22 @@ class CounterCache(BaseCache):
     Django's own Redis cache creates a client per command and sends three commands per increment. While Redis is down,
     each process counts on its own: limits are looser then, but they still apply.
 
-    A counter that this process has added or found present is not added again. A process that counts often counts in
-    advance: a fiftieth of what it has counted beyond a hundred, from which it serves the next increments without Redis.
-    No count is reported too low, so no more is let through than the limit allows. But a large limit may be reached a
-    fiftieth too early, because of what other processes hold in advance. Limits of up to 150 are exact.
+    Django makes one of these for each thread, so what it knows needs no lock. A counter that the thread has added or
+    found present is not added again. A thread that counts often counts in advance: a fiftieth of what it has counted
+    beyond a hundred, from which it serves the next increments without Redis. No count is reported too low, so no more
+    is let through than the limit allows. But a large limit may be reached a fiftieth too early, because of what other
+    threads hold in advance. Limits of up to 150 are exact.
     """
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         self._server = server
-        self._options: dict[str, Any] = params.get("OPTIONS", {})
-        self._local = LocMemCache("engage-counters", {})
+        self._local = LocMemCache("engage-counters", {"max_entries": _MOST_KNOWN})  # shared by all threads
         self._known: dict[str, _Counter] = {}
 
     @cached_property
     def _redis(self) -> "redis.Redis":
-        return redis.Redis.from_url(self._server, **self._options)
+        return redis_client(self._server)
 
     def add(self, key: str, value: Any, timeout: float | None = 300, version: int | None = None) -> bool:
         if redis_availability.is_expected():
@@ -101,16 +99,15 @@ class CounterCache(BaseCache):
         name = self.make_key(key, version=version)
         counter = self._known.get(name) or _Counter(None)
         if redis_availability.is_expected():
-            with counter.lock:
-                if counter.ahead < delta:
-                    try:
-                        self._count_on(name, counter, delta)
-                    except REDIS_FAILURES as error:
-                        redis_availability.note_failure(purpose="counters", error=error)
-                if counter.ahead >= delta:
-                    counter.ahead -= delta
-                    counter.mine += delta
-                    return counter.counted_to - counter.ahead
+            if counter.ahead < delta:
+                try:
+                    self._count_on(name, counter, delta)
+                except REDIS_FAILURES as error:
+                    redis_availability.note_failure(purpose="counters", error=error)
+            if counter.ahead >= delta:
+                counter.ahead -= delta
+                counter.mine += delta
+                return counter.counted_to - counter.ahead
         _counting_alone.note()
         self._local.add(key, 0, counter.seconds or DEFAULT_TIMEOUT, version)
         return self._local.incr(key, delta, version)

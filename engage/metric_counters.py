@@ -14,12 +14,9 @@ from collections.abc import Mapping
 from multiprocessing.util import Finalize
 
 import redis
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from engage.background import BackgroundCall
-from engage.redis_availability import REDIS_FAILURES
+from engage.redis_availability import REDIS_FAILURES, redis_client
 
 # What is counted: the first part of a name. Its labels follow; each has few values.
 DECISIONS = "decisions"  # result
@@ -113,13 +110,7 @@ def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
 
 
 def _client() -> "redis.Redis":
-    return redis.Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=_PATIENCE,
-        socket_connect_timeout=_PATIENCE,
-        retry=Retry(NoBackoff(), 0),
-        decode_responses=True,
-    )
+    return redis_client(timeout=_PATIENCE, decode_responses=True)
 
 
 def all_counts() -> dict[Name, int]:

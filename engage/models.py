@@ -15,8 +15,9 @@ from engage.rates import HOW_TO_WRITE, RATE
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
-rate_validator = RegexValidator(rf"^{RATE}$", HOW_TO_WRITE)
-key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*$", "Use lower-case letters, digits, - and _.")
+# \Z, because $ also matches before a newline at the end.
+rate_validator = RegexValidator(rf"^{RATE}\Z", HOW_TO_WRITE)
+key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", "Use lower-case letters, digits, - and _.")
 
 
 class Workspace(models.Model):

@@ -12,6 +12,7 @@ from engage.errors import Refusal
 from engage.sizes import KIB
 
 STORED_DEPTH = 10
+_DEEPEST = 200  # far beyond what any field takes, and far from what exhausts the stack of recursive code
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
 _GREATEST_INTEGER_DIGITS = 20
 _GREATEST_FLOAT_DIGITS = 310  # including a sign
@@ -19,6 +20,7 @@ _MOST_ZEROS = 16 * KIB
 _LEAST_WITH_EXPONENT = 1e16  # the smallest float from which Python's repr has an exponent
 # A NUL or half a surrogate pair can come only from one of these: raw, they are not valid JSON or UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_CONTAINERS = (dict, list)  # as a union it would be made anew for each value
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SHOWN_LENGTH = 200
 
@@ -50,6 +52,8 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
         raise InvalidJson(f"{subject} is nested too deeply.") from None
     if not isinstance(value, dict):
         raise InvalidJson(f"{subject} must be a JSON object, but {describe(value)} came.")
+    if raw.count(b"{") + raw.count(b"[") > _DEEPEST and depth(value) > _DEEPEST:
+        raise InvalidJson(f"{subject} is nested too deeply.")
     if numbers.zeros > _MOST_ZEROS:
         raise InvalidJson(f"{subject} holds too many very large or very small numbers: written out, they are too long.")
     if numbers.all_fit and not _SUSPECT_ESCAPE.search(raw):
@@ -175,13 +179,11 @@ def unstorable(value: Any) -> str | None:
 
 def depth(value: Any) -> int:
     """How deeply objects and arrays are nested: 0 for a plain value, 1 for `{}`."""
-    deepest, pending = 0, [(value, 0)]
-    while pending:
-        current, above = pending.pop()
-        if isinstance(current, dict | list):
-            deepest = max(deepest, above + 1)
-            items = current.values() if isinstance(current, dict) else current
-            pending += [(item, above + 1) for item in items if isinstance(item, dict | list)]
+    deepest, level = 0, [value] if isinstance(value, _CONTAINERS) else []
+    while level:
+        deepest += 1
+        insides = (outer.values() if isinstance(outer, dict) else outer for outer in level)
+        level = [item for inside in insides for item in inside if isinstance(item, _CONTAINERS)]
     return deepest
 
 

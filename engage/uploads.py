@@ -1,6 +1,5 @@
 """Refusal of file uploads: no form of the service takes any."""
 
-from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 
 
@@ -9,9 +8,3 @@ class NoUploads(FileUploadHandler):
 
     def new_file(self, *args: object, **kwargs: object) -> None:
         raise StopUpload(connection_reset=True)
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
-        raise NotImplementedError
-
-    def file_complete(self, file_size: int) -> UploadedFile[bytes] | None:
-        raise NotImplementedError

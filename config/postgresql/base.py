@@ -109,7 +109,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection = WatchedConnection.connect(**conn_params)
         except psycopg.errors.ConnectionTimeout:
-            silence.note({name: conn_params.get(name) for name in _WHERE})
+            silence.note({name: conn_params.get(name) for name in (*_WHERE, "service")})
             raise
         connection.adapters.register_dumper(list, WholeListDumper)
         _this_thread.hold(connection)

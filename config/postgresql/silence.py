@@ -27,7 +27,7 @@ class Silence:
         self._knock: _Knock | None = None
 
     def note(self, where: Mapping[str, Any]) -> None:
-        """Records that the server there (`host`, `port`, `dbname`, `user`) did not answer in time."""
+        """Records that the server there (`host`, `port`, `dbname`, `user`, `service`) did not answer in time."""
         with self._lock:
             self._where = make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
             self._knock_again()

@@ -6,11 +6,11 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from engage.origins import is_origin, tidy_origin
+from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 
 
 class OriginsField(CharField):
-    """Text with one origin per line, read as a list of lower-case origins without a trailing slash."""
+    """Text with one origin per line, read as a list of origins as browsers send them."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class OriginsField(CharField):
         for origin in value:
             if not is_origin(origin):
                 raise ValidationError(
-                    f"{origin} is no origin: write scheme, host and port only, as https://shop.example"
+                    f"{origin} is no origin: write scheme, host and port only, as https://shop.example. {HOST_IN_ASCII}"
                 )
 
     def run_validators(self, value: Any) -> None:

@@ -8,13 +8,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.admin.sites import AdminSite
+from django.contrib import admin
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.db.models import Model
 from django.http import HttpRequest
 from unfold.utils import display_for_field, display_for_value
 
-from engage.admin.columns import link, linked_fields, list_url, shown
+from engage.admin.columns import link, linked_fields, list_url, may_view, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +51,17 @@ def show_on(page: type[Model], *panels: Panel) -> None:
     _panels[page] += panels
 
 
-def tables_for(record: Model, *, request: HttpRequest, site: AdminSite) -> list[Table]:
+def tables_for(record: Model, *, request: HttpRequest) -> list[Table]:
     """The panels of the record's page that this member of staff may view."""
     return [
-        _table(panel, record, request=request, site=site)
+        _table(panel, record, request=request)
         for panel in _panels[type(record)]
-        if site.get_model_admin(panel.model).has_view_permission(request)
+        if may_view(panel.model, request=request)
     ]
 
 
-def _table(panel: Panel, record: Any, *, request: HttpRequest, site: AdminSite) -> Table:
-    model_admin: Any = site.get_model_admin(panel.model)
+def _table(panel: Panel, record: Any, *, request: HttpRequest) -> Table:
+    model_admin: Any = admin.site.get_model_admin(panel.model)
     columns = [shown(panel.model, name, model_admin.colours, request=request) for name in panel.columns]
     belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
     if panel.by != "workspace":  # the first column of some indexes

@@ -140,7 +140,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         record = context["original"]
         context["refused_fields"] = [field for field in context["adminform"].form if field.errors]
         if record is not None:
-            context["panels"] = tables_for(record, request=request, site=self.admin_site)
+            context["panels"] = tables_for(record, request=request)
         return super().render_change_form(request, context, *args, **kwargs)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -10,7 +11,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from engage.admin.columns import count_up_to, link, linked_fields, list_url, shown
+from engage.admin.columns import count_up_to, link, linked_fields, list_url, may_view, shown
 from journeys.admin.results import counted_results
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
 from journeys.progress import count_by_result
@@ -35,18 +36,18 @@ class Figure:
 
 def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Adds the figures that this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"])."""
-    now, may = timezone.now(), request.user.has_perm
+    now, may = timezone.now(), partial(may_view, request=request)
     figures: list[Figure] = []
-    if may("journeys.view_chunk"):
+    if may(Chunk):
         figures += [waiting_work(now=now), failing_work()]
-    if may("journeys.view_enrollment"):
+    if may(Enrollment):
         figures += [due_enrollments(now=now)]
     return {
         **context,
         "figures": figures,
         "results_title": f"Results of the latest {LATEST_JOBS:,} jobs",
-        "latest_results": latest_results() if may("journeys.view_enrollmentjob") else "",
-        "latest_triggers": latest_triggers(request) if may("journeys.view_trigger") else None,
+        "latest_results": latest_results() if may(EnrollmentJob) else "",
+        "latest_triggers": latest_triggers(request) if may(Trigger) else None,
     }
 
 

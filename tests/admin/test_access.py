@@ -168,7 +168,7 @@ def save_app(staff: Client, app: App, **fields: Any) -> str:
 
 
 def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace) -> None:
-    origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example\nchrome-extension://abc"
+    origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example:443\nchrome-extension://abc"
     staff.post(f"{APPS}add/", {"workspace": acme.id, "name": "web", "enabled": "on", "allowed_origins": origins})
     app = App.objects.get()
     assert app.allowed_origins == ["https://shop.example", "http://localhost:3000", "chrome-extension://abc"]
@@ -190,6 +190,16 @@ def test_what_is_no_origin_is_refused_with_its_line(staff: Client, acme: Workspa
     assert f"{origin} is no origin" in save_app(staff, app, allowed_origins=f"https://good.example\n{origin}")
     app.refresh_from_db()
     assert app.allowed_origins == ["https://old.example"]
+
+
+def test_a_host_beyond_ascii_is_refused_with_how_to_write_it(staff: Client, acme: Workspace) -> None:
+    app = AppFactory.create(workspace=acme)
+    page = save_app(staff, app, allowed_origins="https://bücher.example")
+    assert "https://bücher.example is no origin" in page
+    assert "as in https://xn--bcher-kva.example." in page
+    save_app(staff, app, allowed_origins="https://xn--bcher-kva.example")
+    app.refresh_from_db()
+    assert app.allowed_origins == ["https://xn--bcher-kva.example"]
 
 
 def test_an_app_that_is_switched_off_is_refused(staff: Client, acme: Workspace, sdk: SdkClient) -> None:

@@ -14,8 +14,9 @@ from django.utils.text import capfirst
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
-from journeys.models import EnrollmentJob, Trigger
+from journeys.models import Chunk, EnrollmentJob, Trigger
 from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
+from tests.admin.test_timeline import staff_with
 
 
 def queries_of(client: Client, url: str) -> list[str]:
@@ -146,6 +147,14 @@ def test_every_list_is_in_the_sidebar_of_who_may_see_it(staff: Client, onlooker:
     for client in (staff, onlooker):
         page = client.get("/admin/").content.decode()
         assert [model for model in MODELS if f'href="{list_of(model)}"' not in page] == []
+
+
+def test_a_list_is_in_the_sidebar_of_who_may_change_its_records(db: None) -> None:
+    client = staff_with("change_app", "change_chunk")
+    page = client.get("/admin/").content.decode()
+    shown = [model for model in MODELS if f'href="{list_of(model)}"' in page]
+    assert shown == [model for model in MODELS if client.get(list_of(model)).status_code == 200]
+    assert set(shown) == {App, Chunk}
 
 
 def test_a_kind_of_record_has_one_name_everywhere(staff: Client, subtests: pytest.Subtests) -> None:

@@ -108,6 +108,10 @@ def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
         ("view_chunk", [list_of(Chunk), list_of(Chunk)], False, False),
         ("view_enrollmentjob", [], True, False),
         ("view_trigger", [], False, True),
+        ("change_enrollment", [list_of(Enrollment)], False, False),
+        ("change_chunk", [list_of(Chunk), list_of(Chunk)], False, False),
+        ("change_enrollmentjob", [], True, False),
+        ("change_trigger", [], False, True),
     ):
         answer = staff_with(permission).get("/admin/")
         assert [figure.href.rstrip("?") for figure in answer.context["figures"]] == hrefs

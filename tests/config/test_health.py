@@ -49,7 +49,10 @@ def test_nobody_is_sent_here_before_the_database_is_migrated(monkeypatch: pytest
     monkeypatch.setattr("config.health._Seen.migrated", False)
     with connection.cursor() as cursor:
         if missing == "a migration":
-            cursor.execute("DELETE FROM django_migrations WHERE app = 'journeys' AND name LIKE '0013%'")
+            cursor.execute(
+                "DELETE FROM django_migrations WHERE app = 'journeys'"
+                " AND name = (SELECT max(name) FROM django_migrations WHERE app = 'journeys')"
+            )
         else:
             cursor.execute("ALTER TABLE django_migrations RENAME TO gone")
     answer = get("/readyz")

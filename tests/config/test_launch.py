@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from config import servers
+from config.launch import LaunchError, _free_port_above
 from config.servers import ROOT
 
 COMMAND = [sys.executable, "-m", "config.launch"]
@@ -124,10 +125,32 @@ def test_the_port_that_is_advised_is_free(folder: Path) -> None:
         assert f"PORT={port + 1} " not in refused({"PORT": str(port)})
 
 
-@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
-def test_a_host_that_is_not_this_machine_is_not_called_busy(folder: Path, host: str) -> None:
-    message = refused({"HOST": host})
-    assert message.startswith(f"HOST must be a name or an address of this machine, not {host!r} (")
+def test_no_port_beyond_the_last_is_advised(folder: Path) -> None:
+    assert refused({"PORT": "65535"}) == "No port of 127.0.0.1 above 65535 is free; those up to 65535 were tried."
+
+
+def test_a_hundred_ports_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def taken(_host: str, port: int) -> None:
+        tried.append(port)
+        raise OSError
+
+    monkeypatch.setattr("config.launch._bind", taken)
+    with pytest.raises(LaunchError, match=r"above 8000 is free; those up to 8100 were tried\.$"):
+        _free_port_above(8000)
+    assert tried == list(range(8001, 8101))
+
+
+def test_a_host_that_is_not_this_machine_is_not_called_busy(folder: Path) -> None:
+    message = refused({"HOST": "192.0.2.1"})
+    assert message.startswith("HOST must be an IP address of this machine, not '192.0.2.1' (")
+
+
+@pytest.mark.parametrize("host", ["localhost", "nohost.invalid", "127.1"])
+def test_a_host_that_the_web_server_would_not_take_is_refused_before_anything_starts(folder: Path, host: str) -> None:
+    assert refused({"HOST": host}) == f"HOST must be an IP address of this machine, not {host!r}."
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])

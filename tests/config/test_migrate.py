@@ -54,6 +54,7 @@ def own_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     with django_db_blocker.unblock():
         try:
             remake(own)
+            connection.close()  # a test before this one may have left it open, to the usual database
             connection.settings_dict["NAME"] = own
             yield
         finally:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -163,6 +164,20 @@ def test_a_server_that_answers_no_connection_is_waited_for_once() -> None:
         with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
             connection.get_new_connection(there)
         assert time.monotonic() - began < 0.2
+
+
+def test_a_silent_server_that_a_service_names_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        services = tmp_path / "services"
+        services.write_text(f"[silent]\nhost=127.0.0.1\nport={listener.getsockname()[1]}\nsslmode=disable\n")
+        monkeypatch.setenv("PGSERVICEFILE", str(services))
+        there = {"service": "silent", "connect_timeout": 2}
+        with pytest.raises(psycopg.errors.ConnectionTimeout):
+            connection.get_new_connection(there)
+        with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
+            connection.get_new_connection(there)
 
 
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:

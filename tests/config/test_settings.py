@@ -104,6 +104,8 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not 'loud'."),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT must be one of json, console, not 'xml'."),
         ({"CSRF_TRUSTED_ORIGINS": "engage.example"}, "CSRF_TRUSTED_ORIGINS must be origins such as https://"),
+        ({"CSRF_TRUSTED_ORIGINS": "https://bücher.example"}, "as browsers send them, as in https://xn--"),
+        ({"LOG_LEVEL": "$DEBUG"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not '$DEBUG'."),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
         ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
@@ -143,6 +145,7 @@ def test_hosts_that_name_none_are_refused(hosts: str) -> None:
     [
         "mysql://engage:hush@db.example/engage",
         "db.example",
+        "$ANOTHER_URL",
         "postgres://engage:hush@db.example",
         "postgres://engage:hush@db.example:port/engage",
     ],
@@ -183,6 +186,8 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
     [
         "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
         "sslmode=require&password=hush&bogus=1", "row_factory=dict_row", "isolation_level=4",
+        "AUTOCOMMIT=False", "atomic_requests=1", "sslmode=require&CONN_MAX_AGE=60", "conn_health_checks=0",
+        "DISABLE_SERVER_SIDE_CURSORS=1",
     ],
 )  # fmt: skip
 def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str) -> None:
@@ -259,6 +264,23 @@ def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() ->
     assert read(PRODUCTION)["WEBHOOK_ALLOWED_NETWORKS"] == []
     listed = read({**PRODUCTION, "WEBHOOK_ALLOWED_NETWORKS": "10.1.0.0/16, fd00::/8"})
     assert [str(network) for network in listed["WEBHOOK_ALLOWED_NETWORKS"]] == ["10.1.0.0/16", "fd00::/8"]
+
+
+def test_a_value_that_begins_with_a_dollar_stands_for_itself() -> None:
+    key, token = f"${PRODUCTION['SECRET_KEY']}", "$DEBUG"
+    found = read({**PRODUCTION, "SECRET_KEY": key, "METRICS_TOKEN": token, "DEBUG": "0"})
+    assert (found["SECRET_KEY"], found["METRICS_TOKEN"]) == (key, token)
+    database = read({**PRODUCTION, "DATABASE_URL": "postgres://$me:$hush@db.example/$x"})["DATABASES"]["default"]
+    assert [database[part] for part in ("USER", "PASSWORD", "NAME")] == ["$me", "$hush", "$x"]
+    other = {"ENVIRONMENT": "development", "TEST_DATABASE_NAME": "$other"}
+    assert read({**PRODUCTION, **other})["DATABASES"]["default"]["TEST"]["NAME"] == "$other"
+
+
+def test_origins_are_trusted_as_browsers_send_them() -> None:
+    listed = "https://Engage.example:443/, http://a.example:80, https://b.example:80,http://[::1]:443,https://[::1]:443"
+    assert read({**PRODUCTION, "CSRF_TRUSTED_ORIGINS": listed})["CSRF_TRUSTED_ORIGINS"] == [
+        "https://engage.example", "http://a.example", "https://b.example:80", "http://[::1]:443", "https://[::1]",
+    ]  # fmt: skip
 
 
 def test_hosts_and_origins_may_be_listed_with_spaces() -> None:

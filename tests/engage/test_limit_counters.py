@@ -1,14 +1,17 @@
-"""Counting with little help from Redis: while it is away each process counts for itself, and busy ones count ahead."""
+"""Counting with little help from Redis: while it is away each process counts for itself; busy threads count ahead."""
 
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier, get_ident
 from typing import Any
 
 import pytest
 import redis
 import structlog
 import time_machine
+from django.core.cache import BaseCache, caches
 from pytest_django import Settings
 
 from engage.limit_counters import CounterCache, CountingAlone
@@ -106,10 +109,10 @@ def test_who_counts_often_asks_redis_seldom_and_nobody_gets_past_a_limit(
         return incr(client, name, amount)
 
     monkeypatch.setattr(redis.Redis, "incr", noted_incr)
-    processes = [CounterCache(settings.REDIS_URL, {}) for _ in range(2)]
-    for counters in processes:
+    threads = [CounterCache(settings.REDIS_URL, {}) for _ in range(2)]
+    for counters in threads:
         counters.add("often", 0, 60)
-    told = [processes[call % 3 == 0].incr("often") for call in range(3000)]
+    told = [threads[call % 3 == 0].incr("often") for call in range(3000)]
     assert len(asked) < len(told) / 5
     assert told[:150] == list(range(1, 151))  # the default limit is exact
     assert len(set(told)) == len(told)
@@ -117,17 +120,32 @@ def test_who_counts_often_asks_redis_seldom_and_nobody_gets_past_a_limit(
         assert limit * 0.98 - 1 <= sum(number <= limit for number in told) <= limit
 
 
-def test_threads_are_told_no_number_twice(settings: Settings) -> None:
-    counters = CounterCache(settings.REDIS_URL, {})
-    counters.add("threads", 0, 60)
-    for _ in range(1000):
-        counters.incr("threads")
-    with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: counters.incr("threads"), range(4000)))
+def test_each_thread_has_counters_of_its_own_and_all_together_keep_to_a_limit() -> None:
+    used: dict[int, set[BaseCache]] = defaultdict(set)
+
+    def count(_: int) -> int:
+        counters = caches["counters"]
+        used[get_ident()].add(counters)
+        counters.add("threads", 0, 60)
+        return counters.incr("threads")
+
+    with ThreadPoolExecutor(8, initializer=Barrier(8).wait) as pool:
+        told = list(pool.map(count, range(4000)))
+    assert [len(caches_of_one) for caches_of_one in used.values()] == [1] * len(used)
+    assert len(set().union(*used.values())) == len(used) > 1
     assert len(set(told)) == len(told)
+    assert 3000 * 0.98 - 8 <= sum(number <= 3000 for number in told) <= 3000
 
 
-def test_a_process_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
+@pytest.mark.usefixtures("redis_is_away")
+def test_a_process_that_counts_alone_forgets_nobody_because_there_are_many() -> None:
+    counters = caches["counters"]
+    names = [f"alone-{number}" for number in range(1000)]
+    for expected in (1, 2):
+        assert [counters.incr(name) for name in names] == [expected] * len(names)
+
+
+def test_a_thread_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engage.limit_counters._MOST_KNOWN", 3)

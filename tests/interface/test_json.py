@@ -9,7 +9,7 @@ from engage.errors import BodyTooLarge
 from engage.models import Workspace
 from engage.parsing import StrictJsonParser
 from journeys.models import Journey, Trigger
-from tests.calls import data, refused, trigger
+from tests.calls import customers_path, data, refused, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -61,6 +61,20 @@ def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journ
     assert reason in refused(answer, status=400, error="Invalid request")
     assert answer["Content-Type"] == "application/json"
     assert not Trigger.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "body"), [("batch", b'{"customers": [%s]}'), ("events", b'{"events": [%s]}'), ("events", b"%s")]
+)
+@pytest.mark.parametrize(("opening", "closing"), [(b'{"a": ', b"}"), (b"[", b"]")])
+def test_what_is_nested_too_deeply_to_be_compared_is_a_400(
+    acme: Workspace, server: ServerClient, call: str, body: bytes, opening: bytes, closing: bytes
+) -> None:
+    for levels in (200, 500, *range(840, 920), 980):  # amid these, what reads it once more has just too little stack
+        deep = opening * levels + b"1" + closing * levels
+        sent = body % (b'{"external_id": %s, "externalId": %s}' % (deep, deep))
+        answer = server.post(customers_path(acme, call), sent, headers={"Idempotency-Key": f"deep-{levels}"})
+        assert refused(answer, status=400, error="Invalid request") == "The body is nested too deeply.", levels
 
 
 @pytest.mark.parametrize(
