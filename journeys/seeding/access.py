@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engage.documents import Part
 from engage.models import ApiKey, App, Workspace
-from engage.origins import is_origin, tidy_origin
+from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from journeys.seeding.reading import refuse_twins, text_for
 
 _LONGEST_ORIGIN = 255
@@ -60,7 +60,7 @@ def _origins(part: Part) -> list[str]:
 def _origin(part: Part) -> str:
     origin = tidy_origin(part.text(at_most=_LONGEST_ORIGIN))
     if not is_origin(origin):
-        part.refuse("must be an origin such as https://shop.example, without a path.")
+        part.refuse(f"must be an origin such as https://shop.example, without a path. {HOST_IN_ASCII}")
     return origin
 
 

@@ -315,11 +315,11 @@ def test_another_workspace_s_customers_are_unknown(
 
 
 def test_reports_count_under_a_limit_of_their_own(acme: Workspace, server: ServerClient, ada: Customer) -> None:
-    server.key.rate_limit = "2/m"
+    server.key.rate_limit = "2/d"
     server.key.save()
     event = {"external_id": "ada", "eventName": "seen"}
     answers = [report(server, acme, event) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [202, 202, 429]
-    assert answers[0]["RateLimit-Policy"] == '"events";q=2;w=60'
+    assert answers[0]["RateLimit-Policy"] == '"events";q=2;w=86400'
     assert Event.objects.count() == 2
     data(server.put(customers_path(acme), {"external_id": "ada"}), status=200)

@@ -150,9 +150,9 @@ def test_an_enrollment_that_does_not_exist_or_is_foreign_is_not_found(
 
 
 def test_exits_count_under_a_limit_of_their_own(server: ServerClient, waiting: Enrollment) -> None:
-    server.key.rate_limit = "2/m"
+    server.key.rate_limit = "2/d"
     server.key.save()
     answers = [exit_early(server, waiting, {"reason": "Enough."}) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 409, 429]
-    assert answers[0]["RateLimit-Policy"] == '"exit";q=2;w=60'
+    assert answers[0]["RateLimit-Policy"] == '"exit";q=2;w=86400'
     data(trigger(server, waiting.journey, {"customerId": waiting.customer_id}))

@@ -102,7 +102,7 @@ def test_what_does_not_exist_or_is_foreign_is_not_found(
 
 
 def test_look_ups_have_the_limits_headers_at_ten_times_the_trigger_s(server: ServerClient, journey: Journey) -> None:
-    server.key.rate_limit = "7/m"
+    server.key.rate_limit = "7/d"
     server.key.save()
     answered = data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
@@ -111,4 +111,4 @@ def test_look_ups_have_the_limits_headers_at_ten_times_the_trigger_s(server: Ser
     for remaining, below in zip(("69", "68", "67"), asked, strict=True):
         answer = server.get(f"/api/v1/journeys/{journey.workspace_id}/{below}")
         assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("70", remaining)
-        assert answer["RateLimit-Policy"] == '"lookup";q=70;w=60'
+        assert answer["RateLimit-Policy"] == '"lookup";q=70;w=86400'

@@ -313,12 +313,12 @@ def test_a_dry_run_of_another_workspace_finds_no_journey(
 
 
 def test_a_dry_run_counts_against_the_limit(acme: Workspace, journey: Journey, ada: Customer) -> None:
-    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/m"))
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, rate_limit="2/d"))
     for _ in range(2):
         tried(server, journey, {"external_id": "ada"})
     assert dry_run(server, journey, {"external_id": "ada"}).status_code == 429
     assert trigger(server, journey, {"external_id": "ada"}).status_code == 429
-    assert ApiKey.objects.get(id=server.key.id).rate_limit == "2/m"
+    assert ApiKey.objects.get(id=server.key.id).rate_limit == "2/d"
 
 
 def test_a_thousand_customers_cost_as_many_queries_as_one(

@@ -48,6 +48,10 @@ BAD: list[tuple[Any, str]] = [
         described(apps=[{"name": "a", "allowedOrigins": ["https://a.example", "shop.example"]}]),
         "apps[0].allowedOrigins[1] must be an origin such as https://shop.example, without a path.",
     ),
+    (
+        described(apps=[{"name": "a", "allowedOrigins": ["https://bücher.example"]}]),
+        "apps[0].allowedOrigins[0] must be an origin such as https://shop.example, without a path. Write a host's ",
+    ),
     (described(customers=["ada"]), "customers[0] must be an object, but a string came."),
     (described(customers=[{}]), "customers[0] needs an identifier: external_id, email, phone, userId."),
     (described(customers=[{"email": None}]), "customers[0] needs an identifier: "),
