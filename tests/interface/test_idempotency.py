@@ -18,7 +18,15 @@ from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.bridge_calls import ACTION, CAPTURE, LEAST, call
 from tests.calls import data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.factories import (
+    ApiKeyFactory,
+    AppFactory,
+    CustomerFactory,
+    JourneyFactory,
+    SegmentFactory,
+    crowd,
+    take_milliseconds,
+)
 from tests.simultaneous import all_at_once
 
 ADA = {"external_id": "ada"}
@@ -305,22 +313,9 @@ def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
 
 def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, ADA))
-    first = EnrollmentJob.objects.get()
-    soon = first.queued_ms + 5000
-    taken = [
-        EnrollmentJob(
-            workspace_id=first.workspace_id,
-            journey=journey,
-            customer_id=first.customer_id,
-            trigger_id=first.trigger_id,
-            ordinal=ms - first.queued_ms,
-            queued_ms=ms,
-        )
-        for ms in range(first.queued_ms + 1, soon + 1)
-    ]
-    EnrollmentJob.objects.bulk_create(taken)
+    last = take_milliseconds(EnrollmentJob.objects.get())
     answer = trigger(server, journey, ADA, headers=KEY)
-    assert data(answer)["jobId"].endswith(f"-{soon + 1}")
+    assert data(answer)["jobId"].endswith(f"-{last + 1}")
     assert is_replay_of(trigger(server, journey, ADA, headers=KEY), answer)
 
 
