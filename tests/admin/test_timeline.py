@@ -347,22 +347,27 @@ def lengthen(enrollment: Enrollment, steps: int) -> None:
     """So many more steps, by turns with an event and with a webhook that was tried twice."""
     own: dict[str, Any] = {"workspace": enrollment.workspace, "enrollment": enrollment}
     now = timezone.now()
-    for ordinal in range(enrollment.steps_begun, enrollment.steps_begun + steps):
-        event = Event.objects.create(
-            workspace=enrollment.workspace, customer=enrollment.customer, name="e", source="api", occurred_at=now
-        )
-        StepRun.objects.create(
+    ordinals = range(enrollment.steps_begun, enrollment.steps_begun + steps)
+    events = Event.objects.bulk_create(
+        Event(workspace=enrollment.workspace, customer=enrollment.customer, name="e", source="api", occurred_at=now)
+        for _ in ordinals
+    )
+    StepRun.objects.bulk_create(
+        StepRun(
             **own, ordinal=ordinal, step_id=f"step-{ordinal}", type="webhook", state="done", event=event, began_at=now
         )
-        if ordinal % 2:
-            continue
-        delivery = WebhookDelivery.objects.create(
-            **own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now
-        )
-        WebhookAttempt.objects.bulk_create(
-            WebhookAttempt(workspace=enrollment.workspace, delivery=delivery, number=n, at=now, milliseconds=1)
-            for n in (1, 2)
-        )
+        for ordinal, event in zip(ordinals, events, strict=True)
+    )
+    deliveries = WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(**own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now)
+        for ordinal in ordinals
+        if ordinal % 2 == 0
+    )
+    WebhookAttempt.objects.bulk_create(
+        WebhookAttempt(workspace=enrollment.workspace, delivery=delivery, number=n, at=now, milliseconds=1)
+        for delivery in deliveries
+        for n in (1, 2)
+    )
     Enrollment.objects.filter(id=enrollment.id).update(steps_begun=enrollment.steps_begun + steps)
     enrollment.refresh_from_db()
 
