@@ -105,7 +105,9 @@ def test_each_cell_holds_one_element_or_text_which_narrow_screens_show_beside_it
 def test_the_styles_name_the_columns_as_they_are_called(staff: Client, failed: Enrollment) -> None:
     page = page_of(staff, failed)
     styles = (ROOT / "engage/static/engage/admin.css").read_text()
-    for column in set(re.findall(r'data-label="([^"]+)"', styles)):
+    columns = set(re.findall(r'data-label="([^"]+)"', styles))
+    assert columns
+    for column in columns:
         assert f'data-label="{column}"' in page
 
 
