@@ -15,7 +15,7 @@ from customers.models import Customer, Event
 from engage.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, call
+from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call
 from tests.calls import data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import (
@@ -31,7 +31,6 @@ from tests.simultaneous import all_at_once
 
 ADA = {"external_id": "ada"}
 KEY = {"Idempotency-Key": "4711"}
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 FORMS = {"one": ADA, "many": {"external_ids": ["ada", "bob"], "payload": {"coupon": "X"}}}
 every_form = pytest.mark.parametrize("form", FORMS)
 
