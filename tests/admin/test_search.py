@@ -17,7 +17,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named, populate, queue_job
-from tests.admin.test_timeline import staff_with
+from tests.admin.staff import staff_with
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 
 

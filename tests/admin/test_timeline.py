@@ -8,7 +8,7 @@ import pytest
 import redis
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -23,6 +23,7 @@ from journeys import wakeups
 from journeys.admin import enrollments
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from journeys.steps.exit import LONGEST_REASON
+from tests.admin.staff import staff_with
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
@@ -54,15 +55,6 @@ def failed(server: ServerClient, acme: Workspace, receiver: Receiver) -> Enrollm
 
 def page_of(staff: Client, enrollment: Enrollment) -> str:
     return staff.get(page_url(enrollment)).content.decode()
-
-
-def staff_with(*permissions: str) -> Client:
-    """Staff who may do no more than this."""
-    user = User.objects.create_user(" ".join(("support", *permissions)), is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def action(enrollment: Enrollment, *steps: object) -> str:
