@@ -228,6 +228,7 @@ def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
     assert not Chunk.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)  # or all jobs would have one and the same turn
 @pytest.mark.parametrize("attempts", [0, 1])
 def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
     server: ServerClient,
