@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.calls import refused
@@ -9,6 +11,7 @@ from tests.clients import Answer, SdkClient
 
 ACTION = "/api/v1/sdk/bridge/action"
 CAPTURE = "/api/v1/sdk/bridge/capture"
+both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 # The least that each call needs.
 LEAST: dict[str, dict[str, Any]] = {

@@ -10,8 +10,10 @@ from factory.helpers import post_generation
 from customers.models import Customer, Segment, SegmentMembership
 from engage.credentials import new_key
 from engage.models import ApiKey, App, Workspace
-from journeys.models import Journey, JourneyRevision
+from journeys.models import EnrollmentJob, Journey, JourneyRevision
 from journeys.steps.exit_rules import parse_exit_rules
+
+AN_HOUR_MS = 3_600_000
 
 
 class WorkspaceFactory(DjangoModelFactory[Workspace]):
@@ -113,3 +115,17 @@ def crowd(workspace: Workspace, number: int, *, segment: Segment | None = None) 
                 [segment.id, workspace.id],
             )
     return [f"user-{n}" for n in range(number)]
+
+
+def take_milliseconds(job: EnrollmentJob) -> int:
+    """Takes those of the five seconds after the job for jobs like it, and one of an hour later; the last of them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO journeys_enrollmentjob (workspace_id, journey_id, customer_id, trigger_id, ordinal, "
+            "queued_ms, status, result, reason) "
+            "SELECT workspace_id, journey_id, customer_id, trigger_id, ordinal + n, queued_ms + n, 'queued', '', '' "
+            "FROM journeys_enrollmentjob, (SELECT generate_series(1, 4999) UNION ALL SELECT %s) AS taken (n) "
+            "WHERE id = %s",
+            [AN_HOUR_MS, job.pk],
+        )
+    return job.queued_ms + AN_HOUR_MS

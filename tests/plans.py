@@ -20,7 +20,7 @@ def rows_gone_through() -> Iterator[dict[str, int]]:
     def explain(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         if sql.lstrip().startswith(_EXPLAINED):
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+                cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}", params)
                 plan = cursor.fetchone()[0][0]["Plan"]
                 transaction.set_rollback(True)
             seen[sql] = max(seen.get(sql, 0), _rows(plan))

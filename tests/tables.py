@@ -1,11 +1,13 @@
 """What the database holds."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection
+from django.db import connection, transaction
 
 _OF_THE_MIGRATIONS = {ContentType._meta.db_table, Permission._meta.db_table, "django_migrations"}
 
@@ -24,3 +26,11 @@ def empty_all() -> None:
     deletions = [f'_{table} AS (DELETE FROM "{table}")' for table in tables if table not in _OF_THE_MIGRATIONS]
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {', '.join(deletions)} SELECT")
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Whatever the block does to the tables, the next one finds them as they were."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

@@ -67,7 +67,7 @@ def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
 ) -> None:
     populate(acme, rows=3)
     few = {model: queries_of(staff, list_of(model)) for model in MODELS}
-    populate(acme, rows=12, journeys=12)
+    populate(acme, rows=5, journeys=5)
     for model in MODELS:
         with subtests.test(model=named(model)):
             assert len(queries_of(staff, list_of(model))) == len(few[model])
@@ -83,7 +83,7 @@ def test_the_pages_with_panels_ask_no_more_queries_where_more_hangs_on_the_recor
     for record in pages:
         staff.get(page_url(record))  # fills Django's cache of content types
     few = [len(queries_of(staff, page_url(record))) for record in pages]
-    populate(acme, rows=9, journeys=9)
+    populate(acme, rows=4, journeys=4)
     app = App.objects.earliest("pk")
     for another in Customer.objects.exclude(pk=customer.pk):
         live_through(customer, journey=trigger.journey, app=app)

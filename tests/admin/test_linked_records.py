@@ -14,7 +14,7 @@ from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, cells, list_of, named, populate
-from tests.admin.test_timeline import staff_with
+from tests.admin.staff import staff_with
 
 NAMED: dict[type[Model], str] = {
     Workspace: "name",

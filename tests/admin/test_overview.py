@@ -13,7 +13,7 @@ from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import list_of, live_through, populate, queue_job
-from tests.admin.test_timeline import staff_with
+from tests.admin.staff import staff_with
 
 
 def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:

@@ -8,7 +8,7 @@ import pytest
 import redis
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -23,6 +23,7 @@ from journeys import wakeups
 from journeys.admin import enrollments
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from journeys.steps.exit import LONGEST_REASON
+from tests.admin.staff import staff_with
 from tests.calls import let_workers_walk
 from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
@@ -54,15 +55,6 @@ def failed(server: ServerClient, acme: Workspace, receiver: Receiver) -> Enrollm
 
 def page_of(staff: Client, enrollment: Enrollment) -> str:
     return staff.get(page_url(enrollment)).content.decode()
-
-
-def staff_with(*permissions: str) -> Client:
-    """Staff who may do no more than this."""
-    user = User.objects.create_user(" ".join(("support", *permissions)), is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def action(enrollment: Enrollment, *steps: object) -> str:
@@ -105,7 +97,9 @@ def test_each_cell_holds_one_element_or_text_which_narrow_screens_show_beside_it
 def test_the_styles_name_the_columns_as_they_are_called(staff: Client, failed: Enrollment) -> None:
     page = page_of(staff, failed)
     styles = (ROOT / "engage/static/engage/admin.css").read_text()
-    for column in set(re.findall(r'data-label="([^"]+)"', styles)):
+    columns = set(re.findall(r'data-label="([^"]+)"', styles))
+    assert columns
+    for column in columns:
         assert f'data-label="{column}"' in page
 
 
@@ -347,22 +341,27 @@ def lengthen(enrollment: Enrollment, steps: int) -> None:
     """So many more steps, by turns with an event and with a webhook that was tried twice."""
     own: dict[str, Any] = {"workspace": enrollment.workspace, "enrollment": enrollment}
     now = timezone.now()
-    for ordinal in range(enrollment.steps_begun, enrollment.steps_begun + steps):
-        event = Event.objects.create(
-            workspace=enrollment.workspace, customer=enrollment.customer, name="e", source="api", occurred_at=now
-        )
-        StepRun.objects.create(
+    ordinals = range(enrollment.steps_begun, enrollment.steps_begun + steps)
+    events = Event.objects.bulk_create(
+        Event(workspace=enrollment.workspace, customer=enrollment.customer, name="e", source="api", occurred_at=now)
+        for _ in ordinals
+    )
+    StepRun.objects.bulk_create(
+        StepRun(
             **own, ordinal=ordinal, step_id=f"step-{ordinal}", type="webhook", state="done", event=event, began_at=now
         )
-        if ordinal % 2:
-            continue
-        delivery = WebhookDelivery.objects.create(
-            **own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now
-        )
-        WebhookAttempt.objects.bulk_create(
-            WebhookAttempt(workspace=enrollment.workspace, delivery=delivery, number=n, at=now, milliseconds=1)
-            for n in (1, 2)
-        )
+        for ordinal, event in zip(ordinals, events, strict=True)
+    )
+    deliveries = WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(**own, ordinal=ordinal, host="h", method="GET", url="http://h/", state="delivered", due_at=now)
+        for ordinal in ordinals
+        if ordinal % 2 == 0
+    )
+    WebhookAttempt.objects.bulk_create(
+        WebhookAttempt(workspace=enrollment.workspace, delivery=delivery, number=n, at=now, milliseconds=1)
+        for delivery in deliveries
+        for n in (1, 2)
+    )
     Enrollment.objects.filter(id=enrollment.id).update(steps_begun=enrollment.steps_begun + steps)
     enrollment.refresh_from_db()
 

@@ -12,7 +12,7 @@ from engage.models import Workspace
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.records import cells
-from tests.admin.test_timeline import staff_with
+from tests.admin.staff import staff_with
 
 LIST = "/admin/journeys/webhooksecret/"
 

@@ -191,6 +191,8 @@ def test_request_times_by_route_method_and_status(server: ServerClient, acme: Wo
 
 
 def test_without_redis_the_backlog_is_still_told(settings: Any) -> None:
+    scrape()
+    assert any(name.startswith("engage_http") for name in samples())
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     found = samples()
     assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (1, 0)

@@ -13,6 +13,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.admin.records import populate
 from tests.one_of_everything import one_of_everything
+from tests.tables import taken_back
 
 TENANTS = [model for model in apps.get_models() if hasattr(model, "workspace_id")]
 LINKS = [
@@ -21,9 +22,6 @@ LINKS = [
     for field in model._meta.local_concrete_fields
     if isinstance(field, ForeignKey) and field.related_model in TENANTS
 ]
-every_link = pytest.mark.parametrize(
-    ("model", "field"), LINKS, ids=[f"{model.__name__}.{field.name}" for model, field in LINKS]
-)
 
 
 @pytest.fixture
@@ -50,37 +48,43 @@ def foreign_id(field: "ForeignKey[Any, Any]", foreign: Workspace) -> Any:
     return target.pk
 
 
-@every_link
+def named(model: type[Model], field: "ForeignKey[Any, Any]") -> str:
+    return f"{model.__name__}.{field.name}"
+
+
 def test_no_row_is_made_that_links_two_workspaces(
-    model: type[Model], field: "ForeignKey[Any, Any]", acme: Workspace, foreign: Workspace
+    acme: Workspace, foreign: Workspace, subtests: pytest.Subtests
 ) -> None:
-    table, column = model._meta.db_table, field.column
-    run(
-        f"CREATE TEMP TABLE kept ON COMMIT DROP AS "
-        f"SELECT * FROM {table} WHERE workspace_id = %s AND {column} IS NOT NULL LIMIT 1",
-        acme.id,
-    )
-    run(f"DELETE FROM {table}")  # so that nothing but the link can be wrong
-    run(f"INSERT INTO {table} SELECT * FROM kept")
-    run(f"DELETE FROM {table}")
-    run(f"UPDATE kept SET {column} = %s", foreign_id(field, foreign))
-    refused_by_the_database(f"INSERT INTO {table} SELECT * FROM kept")
+    for model, field in LINKS:
+        with subtests.test(link=named(model, field)), taken_back():
+            table, column = model._meta.db_table, field.column
+            run(
+                f"CREATE TEMP TABLE kept ON COMMIT DROP AS "
+                f"SELECT * FROM {table} WHERE workspace_id = %s AND {column} IS NOT NULL LIMIT 1",
+                acme.id,
+            )
+            run(f"DELETE FROM {table}")  # so that nothing but the link can be wrong
+            run(f"INSERT INTO {table} SELECT * FROM kept")
+            run(f"DELETE FROM {table}")
+            run(f"UPDATE kept SET {column} = %s", foreign_id(field, foreign))
+            refused_by_the_database(f"INSERT INTO {table} SELECT * FROM kept")
 
 
-@every_link
 def test_no_row_is_changed_to_link_two_workspaces(
-    model: type[Model], field: "ForeignKey[Any, Any]", acme: Workspace, foreign: Workspace
+    acme: Workspace, foreign: Workspace, subtests: pytest.Subtests
 ) -> None:
-    table, column = model._meta.db_table, field.column
-    run(f"DELETE FROM {table} WHERE workspace_id = %s", foreign.id)
-    refused_by_the_database(f"UPDATE {table} SET {column} = %s WHERE {column} IS NOT NULL", foreign_id(field, foreign))
-    refused_by_the_database(f"UPDATE {table} SET workspace_id = %s", foreign.id)
+    for model, field in LINKS:
+        with subtests.test(link=named(model, field)), taken_back():
+            table, column, theirs = model._meta.db_table, field.column, foreign_id(field, foreign)
+            run(f"DELETE FROM {table} WHERE workspace_id = %s", foreign.id)
+            refused_by_the_database(f"UPDATE {table} SET {column} = %s WHERE {column} IS NOT NULL", theirs)
+            refused_by_the_database(f"UPDATE {table} SET workspace_id = %s", foreign.id)
 
 
 def test_every_link_is_known_and_filled_in(acme: Workspace, foreign: Workspace) -> None:
     assert len(LINKS) >= 20
     empty = [
-        f"{model.__name__}.{field.name}"
+        named(model, field)
         for model, field in LINKS
         if not model._default_manager.filter(workspace=acme).exclude(**{field.name: None}).exists()
     ]

@@ -9,12 +9,10 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from engage.models import App, Workspace
-from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
+from tests.bridge_calls import ACTION, both_calls, call, refused_without_a_trace
 from tests.calls import refused
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory
-
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 
 @both_calls

@@ -5,12 +5,9 @@ import json
 import pytest
 
 from bridge.models import Interaction
-from customers.models import Customer
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace, submit
+from customers.models import Customer, Event
+from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, refused_without_a_trace, submit
 from tests.clients import SdkClient
-
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
-
 
 # How big -------------------------------------------------------------------------------------------------------------
 
@@ -123,6 +120,14 @@ def test_what_cannot_be_stored_is_refused_by_its_place(
 def test_what_is_nested_10_deep_is_kept(sdk: SdkClient, path: str, field: str, template: bytes) -> None:
     value = b'{"a":' * 10 + b"1" + b"}" * 10
     assert sdk.post(path, b'{"messageId": "m", "userId": "u-1", %s}' % (template % value)).status_code == 200
+    match field.rpartition(".")[2]:
+        case "formData":
+            kept = Interaction.objects.get().form_data
+        case "eventProperties":
+            kept = Event.objects.get().properties
+        case _:
+            kept = Customer.objects.get().attributes
+    assert kept == json.loads(value)
 
 
 def test_every_kind_of_value_is_read_back_the_same(sdk: SdkClient) -> None:

@@ -10,12 +10,11 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob
-from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
 from tests.calls import refused
 from tests.clients import Answer, SdkClient
 from tests.factories import AppFactory, CustomerFactory, JourneyFactory
 
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 pytestmark = pytest.mark.usefixtures("_two_a_day")
 
 

@@ -6,12 +6,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.bridge_calls import both_calls, call
 from tests.clients import Answer, SdkClient
 from tests.factories import AppFactory
 
 ORIGIN = {"Origin": "https://shop.example"}
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 
 def preflight(sdk: SdkClient, path: str, **headers: str) -> Answer:

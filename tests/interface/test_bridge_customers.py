@@ -9,15 +9,13 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, Workspace
-from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
+from tests.bridge_calls import ACTION, CAPTURE, both_calls, call, refused_without_a_trace
 from tests.clients import Answer, SdkClient
 from tests.factories import CustomerFactory
 from tests.simultaneous import all_at_once
 
 EVERYTHING = {"userId": "u-1", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}
 COLUMNS = {"userId": "user_id", "external_id": "external_id", "email": "email", "phone": "phone"}
-
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 
 def identify(sdk: SdkClient, path: str, identifiers: dict[str, Any]) -> Answer:

@@ -7,12 +7,10 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
 from tests.calls import refused
 from tests.clients import SdkClient
 from tests.factories import AppFactory
-
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 
 @pytest.fixture

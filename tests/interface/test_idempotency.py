@@ -15,15 +15,22 @@ from customers.models import Customer, Event
 from engage.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, call
+from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call
 from tests.calls import data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.factories import (
+    ApiKeyFactory,
+    AppFactory,
+    CustomerFactory,
+    JourneyFactory,
+    SegmentFactory,
+    crowd,
+    take_milliseconds,
+)
 from tests.simultaneous import all_at_once
 
 ADA = {"external_id": "ada"}
 KEY = {"Idempotency-Key": "4711"}
-both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 FORMS = {"one": ADA, "many": {"external_ids": ["ada", "bob"], "payload": {"coupon": "X"}}}
 every_form = pytest.mark.parametrize("form", FORMS)
 
@@ -305,22 +312,9 @@ def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
 
 def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, ADA))
-    first = EnrollmentJob.objects.get()
-    soon = first.queued_ms + 5000
-    taken = [
-        EnrollmentJob(
-            workspace_id=first.workspace_id,
-            journey=journey,
-            customer_id=first.customer_id,
-            trigger_id=first.trigger_id,
-            ordinal=ms - first.queued_ms,
-            queued_ms=ms,
-        )
-        for ms in range(first.queued_ms + 1, soon + 1)
-    ]
-    EnrollmentJob.objects.bulk_create(taken)
+    last = take_milliseconds(EnrollmentJob.objects.get())
     answer = trigger(server, journey, ADA, headers=KEY)
-    assert data(answer)["jobId"].endswith(f"-{soon + 1}")
+    assert data(answer)["jobId"].endswith(f"-{last + 1}")
     assert is_replay_of(trigger(server, journey, ADA, headers=KEY), answer)
 
 

@@ -14,6 +14,7 @@ from journeys.models import Enrollment, Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.tables import taken_back
 
 
 @dataclass(frozen=True)
@@ -105,33 +106,35 @@ def is_refused(answer: Answer) -> bool:
     return answer.status_code == 404 and answer.json()["success"] is False
 
 
-@pytest.mark.parametrize(("method", "path"), CALLS)
 def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
-    us: Tenant, them: Tenant, method: str, path: str
+    us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
     ours, theirs = us.ids(), them.ids()
-    names = [name for name in ours if f"{{{name}}}" in path]
     before = everything_of(us.workspace), everything_of(them.workspace)
-    crossings = [{**ours, name: theirs[name]} for name in names] + [theirs]
-    for ids in crossings:
-        query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
-        answer = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", CALLS[method, path])
-        assert is_refused(answer), (ids, answer)
-    assert (everything_of(us.workspace), everything_of(them.workspace)) == before
+    for (method, path), body in CALLS.items():
+        with subtests.test(call=f"{method} {path}"), taken_back():
+            names = [name for name in ours if f"{{{name}}}" in path]
+            crossings = [{**ours, name: theirs[name]} for name in names] + [theirs]
+            for ids in crossings:
+                query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
+                answer = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", body)
+                assert is_refused(answer), (ids, answer)
+            assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
 
-@pytest.mark.parametrize(("method", "path"), CALLS)
 def test_a_foreign_workspace_looks_like_one_that_does_not_exist(
-    us: Tenant, them: Tenant, method: str, path: str
+    us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
-    def answer(workspace_id: str) -> Any:
+    def answer(method: str, path: str, workspace_id: str) -> Any:
         ids = {**us.ids(), "workspace_id": workspace_id}
         query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
         body = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", CALLS[method, path]).json()
         return {name: value for name, value in body.items() if name != "requestId"}
 
-    foreign, missing = answer(them.workspace.id), answer("f" * 24)
-    assert str(foreign).replace(them.workspace.id, "*") == str(missing).replace("f" * 24, "*")
+    for method, path in CALLS:
+        with subtests.test(call=f"{method} {path}"), taken_back():
+            foreign, missing = answer(method, path, them.workspace.id), answer(method, path, "f" * 24)
+            assert str(foreign).replace(them.workspace.id, "*") == str(missing).replace("f" * 24, "*")
 
 
 @pytest.mark.parametrize(

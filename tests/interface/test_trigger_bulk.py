@@ -9,7 +9,7 @@ from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.calls import data, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
 
 Cast = dict[str, Customer]
 
@@ -142,22 +142,11 @@ def test_the_payload_is_stored_once_and_not_per_job(server: ServerClient, journe
     assert EnrollmentJob.objects.count() == 4
 
 
-HOUR_MS = 3_600_000
-
-
 def test_where_a_job_id_is_taken_the_millisecond_steps_for_all_of_them(
     transactional_db: None, server: ServerClient, journey: Journey, cast: Cast
 ) -> None:
     data(trigger(server, journey, {"external_ids": ["ada"]}))
-    first = EnrollmentJob.objects.get()
-    last = first.queued_ms + HOUR_MS
-    EnrollmentJob.objects.bulk_create(
-        EnrollmentJob(
-            workspace_id=first.workspace_id, journey=journey, customer=cast["ada"], trigger_id=first.trigger_id,
-            ordinal=n, queued_ms=ms,
-        )
-        for n, ms in enumerate([*range(first.queued_ms + 1, first.queued_ms + 5000), last], start=1)
-    )  # fmt: skip
+    last = take_milliseconds(EnrollmentJob.objects.get())
     answered = data(trigger(server, journey, {"external_ids": ["ada", "grace"]}))
     assert queued_names(answered) == {"ada", "grace"}
     assert {job_id.rpartition("-")[2] for job_id in answered["jobIds"]} == {str(last + 1)}
@@ -205,13 +194,14 @@ def test_a_thousand_external_ids_cost_as_many_queries_as_one(
 
 
 def test_an_answer_of_several_pages_names_everybody_once(
-    server: ServerClient, journey: Journey, acme: Workspace
+    server: ServerClient, journey: Journey, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("journeys.queueing.audience._PAGE_SIZE", 1000)
     segment = SegmentFactory.create(workspace=acme)
-    crowd(acme, 20_001, segment=segment)
+    crowd(acme, 2001, segment=segment)
     answered = data(trigger(server, journey, {"segment_ids": [segment.id]}))
-    assert answered["customersEnrolled"] == 20_001
-    assert len(queued_names(answered)) == 20_001
+    assert answered["customersEnrolled"] == 2001
+    assert len(queued_names(answered)) == 2001
     chunks = list(Chunk.objects.order_by("start").values_list("start", "stop"))
     assert [start for start, _ in chunks] == [0, *[stop for _, stop in chunks][:-1]]
-    assert (chunks[-1][1], len(chunks)) == (20_001, 41)
+    assert (chunks[-1][1], len(chunks)) == (2001, 5)

@@ -10,7 +10,7 @@ from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.calls import data, refused, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.factories import CustomerFactory, JourneyFactory, take_milliseconds
 
 
 @pytest.fixture
@@ -166,21 +166,12 @@ def test_unknown_fields_are_ignored(server: ServerClient, journey: Journey, ada:
     assert data(trigger(server, journey, {"external_id": "ada", "sdkVersion": "9"}))["queued"] is True
 
 
-HOUR_MS = 3_600_000
-
-
 def test_a_job_id_that_is_taken_steps_its_millisecond(
     transactional_db: None, server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     data(trigger(server, journey, {"external_id": "ada"}))
     first = EnrollmentJob.objects.get()
-    last = first.queued_ms + HOUR_MS
-    EnrollmentJob.objects.bulk_create(
-        EnrollmentJob(
-            workspace=first.workspace, journey=journey, customer=ada, trigger=first.trigger, ordinal=n, queued_ms=ms
-        )
-        for n, ms in enumerate([*range(first.queued_ms + 1, first.queued_ms + 5000), last], start=1)
-    )
+    last = take_milliseconds(first)
     CustomerFactory.create(workspace=journey.workspace, external_id="grace")
     data(trigger(server, journey, {"external_id": "grace"}))
     data(trigger(server, JourneyFactory.create(workspace=journey.workspace), {"external_id": "ada"}))

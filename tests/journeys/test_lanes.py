@@ -36,6 +36,11 @@ def everybody(acme: Workspace) -> Segment:
 
 
 @pytest.fixture
+def ten(acme: Workspace) -> list[str]:
+    return crowd(acme, 10)
+
+
+@pytest.fixture
 def journey(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme, allow_reenrollment=True)
 
@@ -77,7 +82,7 @@ def came_150_ms_after(small: Chunk, large_id: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+    server: ServerClient, journey: Journey, ten: list[str], queue: "redis.Redis"
 ) -> None:
     first, *_ = [data(trigger(server, journey, {"external_id": f"user-{n}"})) for n in range(5)]
     assert task_ids(queue, "single") == [first["jobId"]]
@@ -89,7 +94,7 @@ def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_job_needs_no_message_while_a_worker_stays_at_the_lane(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+    server: ServerClient, journey: Journey, ten: list[str], queue: "redis.Redis"
 ) -> None:
     wakeups.stay_at_single_lane()
     data(trigger(server, journey, {"external_id": "user-1"}))
@@ -166,7 +171,7 @@ def test_a_task_that_still_waits_does_for_one_of_the_next_call(
 def test_a_walker_is_woken_where_somebody_has_entered_who_may_walk_on(
     server: ServerClient,
     acme: Workspace,
-    everybody: Segment,
+    ten: list[str],
     queue: "redis.Redis",
     steps: list[dict[str, Any]],
     woken: int,
@@ -180,7 +185,7 @@ def test_a_walker_is_woken_where_somebody_has_entered_who_may_walk_on(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("event", "woken"), [("ordered", 1), ("looked", 0)])
 def test_a_walker_is_woken_by_an_event_that_somebody_waits_for(
-    server: ServerClient, acme: Workspace, everybody: Segment, queue: "redis.Redis", event: str, woken: int
+    server: ServerClient, acme: Workspace, ten: list[str], queue: "redis.Redis", event: str, woken: int
 ) -> None:
     step = {"id": "wait", "type": "wait_for_event", "event": "ordered", "timeout": "P3D"}
     data(trigger(server, JourneyFactory.create(workspace=acme, steps=[step]), {"external_id": "user-1"}))
@@ -191,7 +196,7 @@ def test_a_walker_is_woken_by_an_event_that_somebody_waits_for(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_event_that_starts_a_journey_wakes_a_task_named_after_its_job(
-    server: ServerClient, acme: Workspace, everybody: Segment, queue: "redis.Redis"
+    server: ServerClient, acme: Workspace, ten: list[str], queue: "redis.Redis"
 ) -> None:
     JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
     data(server.post(customers_path(acme, "events"), {"external_id": "user-1", "eventName": "ordered"}))
@@ -200,7 +205,7 @@ def test_an_event_that_starts_a_journey_wakes_a_task_named_after_its_job(
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_is_woken_before_the_commit(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis"
+    server: ServerClient, journey: Journey, ten: list[str], queue: "redis.Redis"
 ) -> None:
     with transaction.atomic():
         single = data(trigger(server, journey, {"external_id": "user-1"}))
@@ -223,11 +228,12 @@ def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
     assert not Chunk.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)  # or all jobs would have one and the same turn
 @pytest.mark.parametrize("attempts", [0, 1])
 def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
     server: ServerClient,
     journey: Journey,
-    everybody: Segment,
+    ten: list[str],
     queue: "redis.Redis",
     monkeypatch: pytest.MonkeyPatch,
     attempts: int,
@@ -248,7 +254,7 @@ def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
 
 
 def test_who_leaves_the_single_lane_wakes_nobody_for_what_has_just_come(
-    server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
+    server: ServerClient, journey: Journey, ten: list[str], queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or each turn under a steady load would lead to two."""
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)

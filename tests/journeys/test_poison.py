@@ -16,7 +16,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.tasks import enroll
 from tests.calls import data, job_of, trigger
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.factories import JourneyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,8 +25,7 @@ NAMES = [f"person-{n}" for n in range(100)]
 
 @pytest.fixture
 def journey(acme: Workspace) -> Journey:
-    for name in NAMES:
-        CustomerFactory.create(workspace=acme, external_id=name)
+    Customer.objects.bulk_create(Customer(workspace=acme, external_id=name) for name in NAMES)
     return JourneyFactory.create(workspace=acme)
 
 

@@ -112,7 +112,9 @@ def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: 
         wait_until(all_decided)
         for _ in range(3):
             data(trigger(server, journey, {"external_ids": NAMES}))
-        for child in pool_children(worker):
+        children = pool_children(worker)
+        assert children
+        for child in children:
             os.kill(child, signal.SIGKILL)
         wait_until(all_decided)
     assert Enrollment.objects.count() == 1000

@@ -11,7 +11,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.calls import job_of, let_workers_decide, let_workers_walk
 from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.factories import CustomerFactory, JourneyFactory, take_milliseconds
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
 from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
@@ -89,19 +89,6 @@ def test_events_of_one_call_enter_in_their_order(acme: Workspace, server: Server
     let_workers_decide()
     assert results() == ["enrolled", "enrolled", "max_entries_reached"]
     assert [one.payload["n"] for one in Trigger.objects.order_by("jobs__queued_ms")] == [0, 1, 2]
-
-
-def take_milliseconds(first: EnrollmentJob) -> int:
-    """Takes those of the five seconds after the job for jobs like it, and one of an hour later; the last of them."""
-    last = first.queued_ms + 3_600_000
-    EnrollmentJob.objects.bulk_create(
-        EnrollmentJob(
-            workspace_id=first.workspace_id, journey_id=first.journey_id, customer_id=first.customer_id,
-            trigger_id=first.trigger_id, ordinal=queued_ms - first.queued_ms, queued_ms=queued_ms,
-        )
-        for queued_ms in [*range(first.queued_ms + 1, first.queued_ms + 5000), last]
-    )  # fmt: skip
-    return last
 
 
 def test_a_job_id_that_is_taken_steps_its_millisecond(acme: Workspace, server: ServerClient, ada: Customer) -> None:
