@@ -16,7 +16,7 @@ from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Chunk, EnrollmentJob, Trigger
 from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
-from tests.admin.test_timeline import staff_with
+from tests.admin.staff import staff_with
 
 
 def queries_of(client: Client, url: str) -> list[str]:
