@@ -32,8 +32,10 @@ class Course:
 
 
 def parse_course(steps: object, exit_on: object) -> Course:
-    """Parses the steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
-    return Course(steps={step.id: step for step in parse_steps(steps)}, exit_rules=parse_exit_rules(exit_on))
+    """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
+    return Course(
+        steps={step.id: step for step in parse_steps(steps, stored=True)}, exit_rules=parse_exit_rules(exit_on)
+    )
 
 
 def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arrival) -> Walk:

@@ -38,12 +38,15 @@ _PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
 STEP_TYPES = tuple(_PARSERS)
 
 
-def parse_steps(value: object) -> tuple[Step, ...]:
-    """The steps in order. Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`."""
+def parse_steps(value: object, *, stored: bool = False) -> tuple[Step, ...]:
+    """The steps in order; `stored` ones were saved before, and need not keep to every rule of today.
+
+    Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`.
+    """
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     ids = _ids(parts)
     steps = tuple(
-        _parse(WrittenStep(part, step_id, following, ids))
+        _parse(WrittenStep(part, step_id, following, ids, stored))
         for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
     )
     _refuse_loops_without_a_wait(parts, steps)

@@ -70,7 +70,7 @@ def parse_update_profile(step: WrittenStep) -> UpdateProfile:
     attributes = read_json(step, part, deepest=STORED_DEPTH)
     try:
         check_attribute_names(names, field=part.place)
-        if attributes.constant:
+        if not step.stored and attributes.constant:
             check_attributes_size(attributes.value)
     except InvalidRequest as invalid:
         raise part.refusal(invalid.message) from None

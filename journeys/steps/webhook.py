@@ -130,6 +130,6 @@ def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:
     if part is None or part.is_null:
         return None
     body = read_json(step, part, deepest=_DEEPEST_BODY)
-    if body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
+    if not step.stored and body.constant and (size := json_bytes(part.value)) > MAX_BODY_BYTES:
         part.refuse(f"is {size} bytes of JSON; its maximum is {MAX_BODY_BYTES}.")
     return body

@@ -67,7 +67,7 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     if _has_dots(_TEMPLATE.sub("x", rest)):
         part.refuse("must not have . or .. for a part of its path.")
     read = read_text(step, Part(rest, part.place, part.refusal), parse=parse_url_template)
-    if isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
+    if not step.stored and isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
         part.refuse(f"is {length} characters long; its maximum is {MAX_LENGTH}.")
     return Url(origin=origin, target=target, rest=read)
 

@@ -18,17 +18,22 @@ class InvalidSteps(Refusal):
 
 @dataclass(frozen=True)
 class WrittenStep:
-    """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps."""
+    """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.
+
+    `stored`: it was saved before, so it need not keep to the rules that came later, because customers are inside.
+    """
 
     part: Part
     id: str
     following: str | None
     ids: Collection[str]
+    stored: bool = False
 
     def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, Part]:
         """The fields of its type. Every step requires `id` and `type` and may have `next`."""
         fields = self.part.fields(required=["id", "type", *required], optional=[*optional, "next"])
-        self.next()  # must lead to a step even where the type never follows it
+        if not self.stored:
+            self.next()  # must lead to a step even where the type never follows it
         return fields
 
     def next(self) -> str | None:

@@ -27,6 +27,20 @@ def refusal_of(value: object) -> str:
     return refused.value.message
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        {**EXIT, "next": "nowhere"},
+        {"id": "tell", "type": "webhook", "url": f"https://example.com/{'x' * 2048}"},
+        {"id": "tell", "type": "webhook", "url": "https://example.com", "body": "x" * 256 * 1024},
+        {"id": "note", "type": "update_profile", "attributes": {"text": "x" * 256 * 1024}},
+    ],
+)
+def test_what_was_saved_before_a_rule_came_is_read_all_the_same(step: dict[str, Any]) -> None:
+    refusal_of([step])
+    assert [read.id for read in parse_steps([step], stored=True)] == [step["id"]]
+
+
 def test_a_journey_may_have_no_steps() -> None:
     assert parse_steps([]) == ()
 
