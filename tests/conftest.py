@@ -1,5 +1,6 @@
 """What every test may ask for: two workspaces with keys and apps, clients that speak HTTP as they do, what Acme has."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -23,8 +24,9 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests themselves are as many objects as the service."""
+    """The tests themselves are as many objects as the service, and they make more cycles (contexts, responses)."""
     spare_the_loaded()
+    gc.set_threshold(10_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
