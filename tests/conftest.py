@@ -23,6 +23,12 @@ def pytest_sessionstart() -> None:
     load_without_collecting()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who waits leaves the processors to others. pytest-django puts most of these last, where no others are left."""
+    items.sort(key=lambda item: item.get_closest_marker("mostly_waits") is None)
+
+
 def pytest_collection_finish() -> None:
     """The tests themselves are as many objects as the service, and they make more cycles (contexts, responses)."""
     spare_the_loaded()

@@ -23,6 +23,8 @@ from tests.chaos.tenants import TRIGGERED, Tenant, seed
 from tests.chaos.trial import hold_trial, plan_trial
 from tests.processes import environment
 
+pytestmark = pytest.mark.mostly_waits
+
 SHORT = Scenario(
     name="short",
     load=7,

@@ -20,6 +20,8 @@ from config import servers
 from config.locks import FileLock
 from config.servers import ROOT, EmbeddedServerError, Server
 
+pytestmark = pytest.mark.mostly_waits
+
 USE = """
 import json, sys
 from config import embedded

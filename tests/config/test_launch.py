@@ -19,6 +19,8 @@ from config import servers
 from config.launch import LaunchError, _free_port_above
 from config.servers import ROOT
 
+pytestmark = pytest.mark.mostly_waits
+
 COMMAND = [sys.executable, "-m", "config.launch"]
 PATIENCE_SECONDS = 60.0
 

@@ -19,7 +19,7 @@ from config.postgresql.base import WatchedConnection, _this_thread
 from config.postgresql.silence import silence
 from tests.processes import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
 
 class Hasty(WatchedConnection):

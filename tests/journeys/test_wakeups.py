@@ -21,7 +21,7 @@ from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.processes import celery, environment, wait_until
 
-pytestmark = pytest.mark.usefixtures("queue")
+pytestmark = [pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 
 
 def messages(queue: redis.Redis, name: str) -> int:

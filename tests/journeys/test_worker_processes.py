@@ -18,7 +18,7 @@ from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.processes import SCHEDULER, WORKER, celery, kill_group, pool_children, wait_until
 from tests.simultaneous import made_to_wait
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 
 NAMES = [f"user-{n}" for n in range(1000)]
 

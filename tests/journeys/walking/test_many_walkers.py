@@ -19,7 +19,7 @@ from tests.factories import JourneyFactory, crowd
 from tests.processes import SCHEDULER, WORKER, celery, kill_group, wait_until
 from tests.simultaneous import all_at_once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
 CASES = [{"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": "day"}]
 STEPS = [

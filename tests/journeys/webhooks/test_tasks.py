@@ -21,7 +21,7 @@ from tests.journeys.webhooks.standing import make_due, standing
 from tests.processes import WEBHOOK_WORKER, celery, kill_group, wait_until
 from tests.receiver import Receiver
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 
 
 def messages(queue: redis.Redis, name: str) -> list[dict[str, Any]]:
