@@ -31,15 +31,6 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='customer_in_workspace'),
-                    models.UniqueConstraint(condition=models.Q(('external_id__isnull', False)), fields=('workspace', 'external_id'), name='customer_external_id'),
-                    models.UniqueConstraint(condition=models.Q(('email__isnull', False)), fields=('workspace', 'email'), name='customer_email'),
-                    models.UniqueConstraint(condition=models.Q(('phone__isnull', False)), fields=('workspace', 'phone'), name='customer_phone'),
-                    models.UniqueConstraint(condition=models.Q(('user_id__isnull', False)), fields=('workspace', 'user_id'), name='customer_user_id'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Event',
@@ -53,15 +44,6 @@ class Migration(migrations.Migration):
                 ('customer', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.customer')),
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['workspace', 'customer', '-occurred_at'], name='event_by_customer'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='event_in_workspace'),
-                    engage.tenancy.WorkspaceForeignKey(field='customer', name='event_customer', on_delete='CASCADE', table='customers_customer'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Segment',
@@ -74,12 +56,6 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='segment_in_workspace'),
-                    models.UniqueConstraint(fields=('workspace', 'key'), name='segment_key'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='SegmentMembership',
@@ -90,15 +66,61 @@ class Migration(migrations.Migration):
                 ('segment', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.segment')),
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['workspace', 'customer'], name='membership_by_customer'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('segment', 'customer'), name='membership_once'),
-                    engage.tenancy.WorkspaceForeignKey(field='segment', name='membership_segment', on_delete='CASCADE', table='customers_segment'),
-                    engage.tenancy.WorkspaceForeignKey(field='customer', name='membership_customer', on_delete='CASCADE', table='customers_customer'),
-                ],
-            },
+        ),
+        migrations.AddConstraint(
+            model_name='customer',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='customer_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='customer',
+            constraint=models.UniqueConstraint(condition=models.Q(('external_id__isnull', False)), fields=('workspace', 'external_id'), name='customer_external_id'),
+        ),
+        migrations.AddConstraint(
+            model_name='customer',
+            constraint=models.UniqueConstraint(condition=models.Q(('email__isnull', False)), fields=('workspace', 'email'), name='customer_email'),
+        ),
+        migrations.AddConstraint(
+            model_name='customer',
+            constraint=models.UniqueConstraint(condition=models.Q(('phone__isnull', False)), fields=('workspace', 'phone'), name='customer_phone'),
+        ),
+        migrations.AddConstraint(
+            model_name='customer',
+            constraint=models.UniqueConstraint(condition=models.Q(('user_id__isnull', False)), fields=('workspace', 'user_id'), name='customer_user_id'),
+        ),
+        migrations.AddIndex(
+            model_name='event',
+            index=models.Index(fields=['workspace', 'customer', '-occurred_at'], name='event_by_customer'),
+        ),
+        migrations.AddConstraint(
+            model_name='event',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='event_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='event',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='event_customer', on_delete='CASCADE', table='customers_customer'),
+        ),
+        migrations.AddConstraint(
+            model_name='segment',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='segment_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='segment',
+            constraint=models.UniqueConstraint(fields=('workspace', 'key'), name='segment_key'),
+        ),
+        migrations.AddIndex(
+            model_name='segmentmembership',
+            index=models.Index(fields=['workspace', 'customer'], name='membership_by_customer'),
+        ),
+        migrations.AddConstraint(
+            model_name='segmentmembership',
+            constraint=models.UniqueConstraint(fields=('segment', 'customer'), name='membership_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='segmentmembership',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='segment', name='membership_segment', on_delete='CASCADE', table='customers_segment'),
+        ),
+        migrations.AddConstraint(
+            model_name='segmentmembership',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='membership_customer', on_delete='CASCADE', table='customers_customer'),
         ),
     ]

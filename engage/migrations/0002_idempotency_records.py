@@ -13,10 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddConstraint(
-            model_name='apikey',
-            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='api_key_in_workspace'),
-        ),
         migrations.CreateModel(
             name='IdempotencyRecord',
             fields=[
@@ -28,22 +24,53 @@ class Migration(migrations.Migration):
                 ('body', models.TextField(help_text='JSON as it was answered; null where it is streamed again.', null=True)),
                 ('facts', models.JSONField(help_text='What it takes to stream the answer again.', null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('api_key', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.apikey')),
-                ('app', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.app')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['created_at'], name='idempotency_by_age'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('api_key__isnull', False)), fields=('api_key', 'call_digest'), name='idempotency_by_api_key'),
-                    models.UniqueConstraint(condition=models.Q(('app__isnull', False)), fields=('app', 'call_digest'), name='idempotency_by_app'),
-                    models.CheckConstraint(condition=models.Q(('api_key__isnull', True), ('app__isnull', True), _connector='XOR'), name='idempotency_one_caller'),
-                    models.CheckConstraint(condition=models.Q(('body__isnull', True), ('facts__isnull', True), _connector='XOR'), name='idempotency_one_answer'),
-                    engage.tenancy.WorkspaceForeignKey(field='api_key', name='idempotency_api_key', on_delete='CASCADE', table='engage_apikey'),
-                    engage.tenancy.WorkspaceForeignKey(field='app', name='idempotency_app', on_delete='CASCADE', table='engage_app'),
-                ],
-            },
+        ),
+        migrations.AddConstraint(
+            model_name='apikey',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='api_key_in_workspace'),
+        ),
+        migrations.AddField(
+            model_name='idempotencyrecord',
+            name='api_key',
+            field=models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.apikey'),
+        ),
+        migrations.AddField(
+            model_name='idempotencyrecord',
+            name='app',
+            field=models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.app'),
+        ),
+        migrations.AddField(
+            model_name='idempotencyrecord',
+            name='workspace',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace'),
+        ),
+        migrations.AddIndex(
+            model_name='idempotencyrecord',
+            index=models.Index(fields=['created_at'], name='idempotency_by_age'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=models.UniqueConstraint(condition=models.Q(('api_key__isnull', False)), fields=('api_key', 'call_digest'), name='idempotency_by_api_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=models.UniqueConstraint(condition=models.Q(('app__isnull', False)), fields=('app', 'call_digest'), name='idempotency_by_app'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=models.CheckConstraint(condition=models.Q(('api_key__isnull', True), ('app__isnull', True), _connector='XOR'), name='idempotency_one_caller'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=models.CheckConstraint(condition=models.Q(('body__isnull', True), ('facts__isnull', True), _connector='XOR'), name='idempotency_one_answer'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='api_key', name='idempotency_api_key', on_delete='CASCADE', table='engage_apikey'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='app', name='idempotency_app', on_delete='CASCADE', table='engage_app'),
         ),
     ]

@@ -36,55 +36,6 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='journey_in_workspace'),
-                    models.UniqueConstraint(fields=('workspace', 'key'), name='journey_key'),
-                    models.CheckConstraint(condition=models.Q(('max_entries_per_customer', 0), _negated=True), name='journey_max_entries'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('event_name', ''), ('trigger_type', 'api')), models.Q(('trigger_type', 'event'), models.Q(('event_name', ''), _negated=True)), _connector='OR'), name='journey_event_name'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='JourneyRevision',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('steps', models.JSONField(default=list)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='revisions', to='journeys.journey')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='revision_in_workspace'),
-                    models.UniqueConstraint(fields=('journey', 'number'), name='revision_number'),
-                    engage.tenancy.WorkspaceForeignKey(field='journey', name='revision_journey', on_delete='CASCADE', table='journeys_journey'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='Trigger',
-            fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
-                ('form', models.CharField(choices=[('single', 'Single'), ('bulk', 'Bulk')], max_length=10)),
-                ('payload', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
-                ('customers', models.PositiveIntegerField(help_text='How many customers it named: its jobs.')),
-                ('request_id', models.CharField(max_length=64)),
-                ('queued_at', models.DateTimeField()),
-                ('event', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.event')),
-                ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.journey')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-            ],
-            options={
-                'indexes': [
-                    models.Index(fields=['journey', '-id'], name='trigger_by_journey'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='trigger_in_workspace'),
-                    engage.tenancy.WorkspaceForeignKey(field='journey', name='trigger_journey', on_delete='CASCADE', table='journeys_journey'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='EnrollmentJob',
@@ -99,18 +50,18 @@ class Migration(migrations.Migration):
                 ('customer', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.customer')),
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
                 ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.journey')),
-                ('trigger', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='jobs', to='journeys.trigger')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['workspace', 'id'], name='job_by_workspace'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('customer', 'journey', 'queued_ms'), name='job_id'),
-                    models.UniqueConstraint(fields=('trigger', 'ordinal'), name='job_in_trigger'),
-                    engage.tenancy.WorkspaceForeignKey(field='trigger', name='job_trigger', on_delete='CASCADE', table='journeys_trigger'),
-                ],
-            },
+        ),
+        migrations.CreateModel(
+            name='JourneyRevision',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('steps', models.JSONField(default=list)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='revisions', to='journeys.journey')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
+            ],
         ),
         migrations.CreateModel(
             name='Enrollment',
@@ -130,19 +81,25 @@ class Migration(migrations.Migration):
                 ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.journey')),
                 ('revision', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.journeyrevision')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'completed')), fields=['customer', 'journey'], name='enrollment_completed'),
-                    models.Index(fields=['customer', '-id'], name='enrollment_by_customer'),
-                    models.Index(condition=models.Q(('state', 'active')), fields=['due_at'], name='enrollment_due'),
-                    models.Index(fields=['workspace', 'journey', 'id'], name='enrollment_by_journey'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('customer', 'journey'), name='enrollment_one_active'),
-                    engage.tenancy.WorkspaceForeignKey(field='customer', name='enrollment_customer', on_delete='CASCADE', table='customers_customer'),
-                    engage.tenancy.WorkspaceForeignKey(field='revision', name='enrollment_revision', on_delete='CASCADE', table='journeys_journeyrevision'),
-                ],
-            },
+        ),
+        migrations.CreateModel(
+            name='Trigger',
+            fields=[
+                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('form', models.CharField(choices=[('single', 'Single'), ('bulk', 'Bulk')], max_length=10)),
+                ('payload', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
+                ('customers', models.PositiveIntegerField(help_text='How many customers it named: its jobs.')),
+                ('request_id', models.CharField(max_length=64)),
+                ('queued_at', models.DateTimeField()),
+                ('event', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.event')),
+                ('journey', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.journey')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
+            ],
+        ),
+        migrations.AddField(
+            model_name='enrollmentjob',
+            name='trigger',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='jobs', to='journeys.trigger'),
         ),
         migrations.CreateModel(
             name='Chunk',
@@ -158,14 +115,101 @@ class Migration(migrations.Migration):
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
                 ('trigger', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='journeys.trigger')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['lane', 'turn_at'], name='chunk_by_turn'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('trigger', 'start'), name='chunk_in_trigger'),
-                    engage.tenancy.WorkspaceForeignKey(field='trigger', name='chunk_trigger', on_delete='CASCADE', table='journeys_trigger'),
-                ],
-            },
+        ),
+        migrations.AddConstraint(
+            model_name='journey',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='journey_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='journey',
+            constraint=models.UniqueConstraint(fields=('workspace', 'key'), name='journey_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='journey',
+            constraint=models.CheckConstraint(condition=models.Q(('max_entries_per_customer', 0), _negated=True), name='journey_max_entries'),
+        ),
+        migrations.AddConstraint(
+            model_name='journey',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('event_name', ''), ('trigger_type', 'api')), models.Q(('trigger_type', 'event'), models.Q(('event_name', ''), _negated=True)), _connector='OR'), name='journey_event_name'),
+        ),
+        migrations.AddConstraint(
+            model_name='journeyrevision',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='revision_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='journeyrevision',
+            constraint=models.UniqueConstraint(fields=('journey', 'number'), name='revision_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='journeyrevision',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='journey', name='revision_journey', on_delete='CASCADE', table='journeys_journey'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollment',
+            index=models.Index(condition=models.Q(('state', 'completed')), fields=['customer', 'journey'], name='enrollment_completed'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollment',
+            index=models.Index(fields=['customer', '-id'], name='enrollment_by_customer'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollment',
+            index=models.Index(condition=models.Q(('state', 'active')), fields=['due_at'], name='enrollment_due'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollment',
+            index=models.Index(fields=['workspace', 'journey', 'id'], name='enrollment_by_journey'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollment',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('customer', 'journey'), name='enrollment_one_active'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollment',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='enrollment_customer', on_delete='CASCADE', table='customers_customer'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollment',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='revision', name='enrollment_revision', on_delete='CASCADE', table='journeys_journeyrevision'),
+        ),
+        migrations.AddIndex(
+            model_name='trigger',
+            index=models.Index(fields=['journey', '-id'], name='trigger_by_journey'),
+        ),
+        migrations.AddConstraint(
+            model_name='trigger',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='trigger_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='trigger',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='journey', name='trigger_journey', on_delete='CASCADE', table='journeys_journey'),
+        ),
+        migrations.AddIndex(
+            model_name='enrollmentjob',
+            index=models.Index(fields=['workspace', 'id'], name='job_by_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollmentjob',
+            constraint=models.UniqueConstraint(fields=('customer', 'journey', 'queued_ms'), name='job_id'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollmentjob',
+            constraint=models.UniqueConstraint(fields=('trigger', 'ordinal'), name='job_in_trigger'),
+        ),
+        migrations.AddConstraint(
+            model_name='enrollmentjob',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='trigger', name='job_trigger', on_delete='CASCADE', table='journeys_trigger'),
+        ),
+        migrations.AddIndex(
+            model_name='chunk',
+            index=models.Index(fields=['lane', 'turn_at'], name='chunk_by_turn'),
+        ),
+        migrations.AddConstraint(
+            model_name='chunk',
+            constraint=models.UniqueConstraint(fields=('trigger', 'start'), name='chunk_in_trigger'),
+        ),
+        migrations.AddConstraint(
+            model_name='chunk',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='trigger', name='chunk_trigger', on_delete='CASCADE', table='journeys_trigger'),
         ),
     ]

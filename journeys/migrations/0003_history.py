@@ -16,6 +16,71 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='StepRun',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('ordinal', models.PositiveIntegerField(help_text="Its place in the enrollment's history, from 0.")),
+                ('step_id', models.CharField(max_length=100)),
+                ('type', models.CharField(max_length=20)),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('done', 'Done'), ('failed', 'Failed'), ('interrupted', 'Interrupted')], max_length=12)),
+                ('detail', models.TextField(blank=True, help_text='What it came to, in words.')),
+                ('missing', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, help_text='Names in its templates that had no value.', size=None)),
+                ('began_at', models.DateTimeField()),
+                ('ended_at', models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='WebhookAttempt',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('number', models.PositiveIntegerField(help_text='From 1.')),
+                ('at', models.DateTimeField()),
+                ('milliseconds', models.PositiveIntegerField()),
+                ('status', models.PositiveIntegerField(help_text='Unset where no answer came.', null=True)),
+                ('answer', models.TextField(blank=True, help_text='The first 4 KiB of the answer.')),
+                ('error', models.TextField(blank=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='WebhookDelivery',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('ordinal', models.PositiveIntegerField(help_text="The place of its step in the enrollment's history.")),
+                ('host', models.CharField(help_text='Where it goes to, with the port: what a circuit is kept for.', max_length=260)),
+                ('method', models.CharField(max_length=10)),
+                ('url', models.TextField()),
+                ('headers', models.JSONField(default=dict)),
+                ('body', models.TextField(null=True)),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('delivered', 'Delivered'), ('failed', 'Failed'), ('dropped', 'Dropped')], default='waiting', max_length=10)),
+                ('result', models.TextField(blank=True, default='', help_text='What it came to, in words.')),
+                ('attempts', models.PositiveIntegerField(default=0, help_text='Attempts made and recorded.')),
+                ('due_at', models.DateTimeField()),
+                ('again', models.BooleanField(default=False, help_text='Staff asked to send it again; that moves nobody.')),
+            ],
+            options={
+                'verbose_name_plural': 'webhook deliveries',
+            },
+        ),
+        migrations.CreateModel(
+            name='WebhookHost',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('host', models.CharField(max_length=260)),
+                ('failures', models.PositiveIntegerField(default=0)),
+                ('failing_since', models.DateTimeField(null=True)),
+                ('open_until', models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='WebhookSecret',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('secret', models.CharField(help_text='whsec_ and 32 bytes in base64.', max_length=100)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ('retires_at', models.DateTimeField(null=True)),
+            ],
+        ),
         migrations.AddField(
             model_name='enrollment',
             name='awaits_event',
@@ -104,112 +169,97 @@ class Migration(migrations.Migration):
             model_name='trigger',
             constraint=engage.tenancy.WorkspaceForeignKey(field='event', name='trigger_event', on_delete='SET NULL', table='customers_event'),
         ),
-        migrations.CreateModel(
-            name='StepRun',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('ordinal', models.PositiveIntegerField(help_text="Its place in the enrollment's history, from 0.")),
-                ('step_id', models.CharField(max_length=100)),
-                ('type', models.CharField(max_length=20)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('done', 'Done'), ('failed', 'Failed'), ('interrupted', 'Interrupted')], max_length=12)),
-                ('detail', models.TextField(blank=True, help_text='What it came to, in words.')),
-                ('missing', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, help_text='Names in its templates that had no value.', size=None)),
-                ('began_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('enrollment', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='step_runs', to='journeys.enrollment')),
-                ('event', models.ForeignKey(db_constraint=False, db_index=False, help_text='The event that it recorded.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.event')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-            ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('event__isnull', False)), fields=['event'], name='step_run_by_event'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('enrollment', 'ordinal'), name='step_run_in_enrollment'),
-                    engage.tenancy.WorkspaceForeignKey(field='enrollment', name='step_run_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
-                    engage.tenancy.WorkspaceForeignKey(field='event', name='step_run_event', on_delete='SET NULL', table='customers_event'),
-                ],
-            },
+        migrations.AddField(
+            model_name='steprun',
+            name='enrollment',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='step_runs', to='journeys.enrollment'),
         ),
-        migrations.CreateModel(
-            name='WebhookDelivery',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('ordinal', models.PositiveIntegerField(help_text="The place of its step in the enrollment's history.")),
-                ('host', models.CharField(help_text='Where it goes to, with the port: what a circuit is kept for.', max_length=260)),
-                ('method', models.CharField(max_length=10)),
-                ('url', models.TextField()),
-                ('headers', models.JSONField(default=dict)),
-                ('body', models.TextField(null=True)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('delivered', 'Delivered'), ('failed', 'Failed'), ('dropped', 'Dropped')], default='waiting', max_length=10)),
-                ('result', models.TextField(blank=True, default='', help_text='What it came to, in words.')),
-                ('attempts', models.PositiveIntegerField(default=0, help_text='Attempts made and recorded.')),
-                ('due_at', models.DateTimeField()),
-                ('again', models.BooleanField(default=False, help_text='Staff asked to send it again; that moves nobody.')),
-                ('enrollment', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='deliveries', to='journeys.enrollment')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-            ],
-            options={
-                'verbose_name_plural': 'webhook deliveries',
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'waiting')), fields=['workspace', 'host', 'due_at'], name='delivery_due_by_host'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'id'), name='delivery_in_workspace'),
-                    models.UniqueConstraint(fields=('enrollment', 'ordinal'), name='delivery_of_step'),
-                    engage.tenancy.WorkspaceForeignKey(field='enrollment', name='delivery_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
-                ],
-            },
+        migrations.AddField(
+            model_name='steprun',
+            name='event',
+            field=models.ForeignKey(db_constraint=False, db_index=False, help_text='The event that it recorded.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, to='customers.event'),
         ),
-        migrations.CreateModel(
-            name='WebhookAttempt',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('number', models.PositiveIntegerField(help_text='From 1.')),
-                ('at', models.DateTimeField()),
-                ('milliseconds', models.PositiveIntegerField()),
-                ('status', models.PositiveIntegerField(help_text='Unset where no answer came.', null=True)),
-                ('answer', models.TextField(blank=True, help_text='The first 4 KiB of the answer.')),
-                ('error', models.TextField(blank=True)),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace')),
-                ('delivery', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='made', to='journeys.webhookdelivery')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('delivery', 'number'), name='attempt_of_delivery'),
-                    engage.tenancy.WorkspaceForeignKey(field='delivery', name='attempt_delivery', on_delete='CASCADE', table='journeys_webhookdelivery'),
-                ],
-            },
+        migrations.AddField(
+            model_name='steprun',
+            name='workspace',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace'),
         ),
-        migrations.CreateModel(
-            name='WebhookHost',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('host', models.CharField(max_length=260)),
-                ('failures', models.PositiveIntegerField(default=0)),
-                ('failing_since', models.DateTimeField(null=True)),
-                ('open_until', models.DateTimeField(null=True)),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('workspace', 'host'), name='webhook_host'),
-                ],
-            },
+        migrations.AddField(
+            model_name='webhookattempt',
+            name='workspace',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace'),
         ),
-        migrations.CreateModel(
-            name='WebhookSecret',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('secret', models.CharField(help_text='whsec_ and 32 bytes in base64.', max_length=100)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('retires_at', models.DateTimeField(null=True)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhook_secrets', to='engage.workspace')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('retires_at', None)), fields=('workspace',), name='webhook_secret_current'),
-                ],
-            },
+        migrations.AddField(
+            model_name='webhookdelivery',
+            name='enrollment',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='deliveries', to='journeys.enrollment'),
+        ),
+        migrations.AddField(
+            model_name='webhookdelivery',
+            name='workspace',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, to='engage.workspace'),
+        ),
+        migrations.AddField(
+            model_name='webhookattempt',
+            name='delivery',
+            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='made', to='journeys.webhookdelivery'),
+        ),
+        migrations.AddField(
+            model_name='webhookhost',
+            name='workspace',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace'),
+        ),
+        migrations.AddField(
+            model_name='webhooksecret',
+            name='workspace',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhook_secrets', to='engage.workspace'),
+        ),
+        migrations.AddIndex(
+            model_name='steprun',
+            index=models.Index(condition=models.Q(('event__isnull', False)), fields=['event'], name='step_run_by_event'),
+        ),
+        migrations.AddConstraint(
+            model_name='steprun',
+            constraint=models.UniqueConstraint(fields=('enrollment', 'ordinal'), name='step_run_in_enrollment'),
+        ),
+        migrations.AddConstraint(
+            model_name='steprun',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='enrollment', name='step_run_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
+        ),
+        migrations.AddConstraint(
+            model_name='steprun',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='event', name='step_run_event', on_delete='SET NULL', table='customers_event'),
+        ),
+        migrations.AddIndex(
+            model_name='webhookdelivery',
+            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['workspace', 'host', 'due_at'], name='delivery_due_by_host'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookdelivery',
+            constraint=models.UniqueConstraint(fields=('workspace', 'id'), name='delivery_in_workspace'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookdelivery',
+            constraint=models.UniqueConstraint(fields=('enrollment', 'ordinal'), name='delivery_of_step'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookdelivery',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='enrollment', name='delivery_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookattempt',
+            constraint=models.UniqueConstraint(fields=('delivery', 'number'), name='attempt_of_delivery'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookattempt',
+            constraint=engage.tenancy.WorkspaceForeignKey(field='delivery', name='attempt_delivery', on_delete='CASCADE', table='journeys_webhookdelivery'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhookhost',
+            constraint=models.UniqueConstraint(fields=('workspace', 'host'), name='webhook_host'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhooksecret',
+            constraint=models.UniqueConstraint(condition=models.Q(('retires_at', None)), fields=('workspace',), name='webhook_secret_current'),
         ),
     ]
