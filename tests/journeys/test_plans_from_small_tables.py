@@ -63,3 +63,25 @@ def test_a_large_call_after_many_small_ones_is_queued_by_key(server: ServerClien
     trigger_many(server, journey)
     for table in TABLES:
         assert rows_read_in_passing(table) - before[table] < MOST_READ, table
+
+
+LATER = """
+SELECT later.relname FROM pg_class key
+JOIN pg_index of_key ON of_key.indexrelid = key.oid
+JOIN pg_index other ON other.indrelid = of_key.indrelid AND other.indkey[0] = of_key.indkey[0] AND other.indpred IS NULL
+JOIN pg_class later ON later.oid = other.indexrelid AND later.oid > key.oid
+WHERE key.relname = %s
+"""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("key", ["event_in_workspace", "enrollment_in_workspace", "delivery_in_workspace"])
+def test_the_key_that_references_use_is_newer_than_the_indexes_that_seem_as_good_while_the_table_is_small(
+    key: str,
+) -> None:
+    """PostgreSQL takes the newest of equals, and keeps that plan for a session's foreign key checks."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_class WHERE relname = %s", [key])
+        assert cursor.rowcount == 1
+        cursor.execute(LATER, [key])
+        assert cursor.fetchall() == []
