@@ -6,6 +6,7 @@ What it does stands in the path:
     /status/503          that status; `?retry-after=7` adds the header
     /first/500/then/200  the first status to the first request of a webhook-id, then the second
     /slow/0.5            200 after so many seconds
+    /held                200 once `let_go` is set
     /redirect?to=URL     302
     /reset               the connection breaks off with a reset
     /silent              reads, and closes without a word
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -53,6 +54,7 @@ class Receiver:
         self.arrived: list[Arrived] = []
         self.in_flight = self.most_in_flight = 0
         self.closing = False
+        self.let_go = Event()
         self._lock = Lock()
         self.address = address
         self.server = _Server((address, port), self)
@@ -129,6 +131,9 @@ class _Handler(BaseHTTPRequestHandler):
             case ["slow", seconds]:
                 time.sleep(float(seconds))
                 self._say(200)
+            case ["held"]:
+                self.server.receiver.let_go.wait()
+                self._say(200)
             case ["redirect"]:
                 self._say(302, Location=query["to"])
             case ["ok"]:
@@ -183,6 +188,7 @@ def running(address: str = "127.0.0.1", port: int = 0) -> Iterator[Receiver]:
         yield receiver
     finally:
         receiver.closing = True
+        receiver.let_go.set()
         receiver.server.shutdown()
         receiver.server.server_close()
 
