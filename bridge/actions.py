@@ -48,8 +48,7 @@ def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> Re
     """Carries out the button's action and records it.
 
     `link` is only recorded, because the SDK opens the link. Raises InvalidRequest for attributes that cannot be
-    written and for an event that is too large with its form, CustomersCreatedLimitExceeded and
-    JourneysStartedLimitExceeded.
+    written and for an event that is too large with its form, and CustomersCreatedLimitExceeded.
     """
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:

@@ -1,8 +1,12 @@
-"""Caps on what one app's calls from one address may create, because anyone can send an app id."""
+"""Caps on what one app's calls from one address may create or start, because anyone can send an app id."""
 
+import structlog
 from django.conf import settings
 
-from engage.caps import CapReached, count_towards
+from engage.caps import CapReached, count_towards, fits
+from engage.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
+
+log = structlog.get_logger(__name__)
 
 
 class CustomersCreatedLimitExceeded(CapReached):
@@ -12,21 +16,17 @@ class CustomersCreatedLimitExceeded(CapReached):
     made = "new customers"
 
 
-class JourneysStartedLimitExceeded(CapReached):
-    """This app's calls from this address have started too many journeys."""
-
-    code = "journeys_started_limit_exceeded"
-    made = "started journeys"
-
-
 def count_customer_created(*, app_id: str, address: str) -> None:
     """Counts a new customer. Call it in the transaction that created it. Raises CustomersCreatedLimitExceeded."""
     rate: str = settings.BRIDGE_CUSTOMERS_CREATED_LIMIT
     count_towards(CustomersCreatedLimitExceeded, caller=f"{app_id} {address}", rate=rate)
 
 
-def count_journeys_started(*, app_id: str, address: str, number: int) -> None:
-    """Counts started journeys. Call it in the transaction that queued the jobs. Raises JourneysStartedLimitExceeded."""
-    if number:
-        rate: str = settings.BRIDGE_JOURNEYS_STARTED_LIMIT
-        count_towards(JourneysStartedLimitExceeded, caller=f"{app_id} {address}", rate=rate, number=number)
+def may_start(*, app_id: str, address: str, number: int) -> bool:
+    """Counts the entries into journeys that an event would queue. Whether the address may still start so many."""
+    rate: str = settings.BRIDGE_JOURNEYS_STARTED_LIMIT
+    if fits("journeys_started", caller=f"{app_id} {address}", rate=rate, number=number):
+        return True
+    log.warning("journeys_not_started", number=number, limit=rate)
+    metric_counters.count(JOURNEYS_NOT_STARTED, by=number)
+    return False

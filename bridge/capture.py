@@ -48,8 +48,8 @@ def submit_type(text: str) -> SubmitType:
 def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
     """Carries out and records the submit action; without one, every form field becomes a profile attribute.
 
-    Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large,
-    CustomersCreatedLimitExceeded and JourneysStartedLimitExceeded.
+    Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large, and
+    CustomersCreatedLimitExceeded.
     """
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:

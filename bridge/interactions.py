@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
-from bridge.caps import count_customer_created, count_journeys_started
+from bridge.caps import count_customer_created, may_start
 from bridge.models import Interaction
 from customers.events import NewEvent, insert_of_event
 from customers.fragment import Fragment, compose
@@ -73,8 +73,10 @@ def record_interaction(
     The customer is found by the call's identifiers in the app's workspace, or created with them. The interaction
     contains its event, the names of the attributes written, and whether the customer is new.
 
-    Raises InvalidRequest for attributes that cannot be written, CustomersCreatedLimitExceeded and
-    JourneysStartedLimitExceeded; then nothing is written, and no customer is created.
+    If this address has started as many journeys as it may, the event starts none; all else is as usual.
+
+    Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
+    written, and no customer is created.
     """
     recorded = RecordedInteraction(kind=kind)
     if attributes is None and _record_at_once(recorded, app, call, event, now=now):
@@ -163,7 +165,8 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, no
         source=event.source,
         occurred_at=now,
     )
-    reaction = record_and_react([recorded])
-    count_journeys_started(app_id=app.id, address=call.address, number=len(reaction.queued))
+    reaction = record_and_react(
+        [recorded], may_start=lambda number: may_start(app_id=app.id, address=call.address, number=number)
+    )
     transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
     return recorded.id

@@ -3,7 +3,7 @@
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import ClosedData, EventData, LinkData, ProfileData
-from bridge.caps import CustomersCreatedLimitExceeded, JourneysStartedLimitExceeded
+from bridge.caps import CustomersCreatedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
@@ -74,7 +74,6 @@ _CAPTURE_BODY = Body(
     ),
 )
 _TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
-_TOO_MANY_STARTED = JourneysStartedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
     operation_id="recordAction",
@@ -114,7 +113,6 @@ describe_action = SdkCall(
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         _TOO_MANY_NEW,
-        _TOO_MANY_STARTED,
     ],
 )
 
@@ -163,6 +161,5 @@ describe_capture = SdkCall(
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         _TOO_MANY_NEW,
-        _TOO_MANY_STARTED,
     ],
 )

@@ -22,6 +22,7 @@ from engage.metric_counters import (
     BUCKETS,
     DECISIONS,
     GIVEN_UP,
+    JOURNEYS_NOT_STARTED,
     LIMITS_ALONE,
     MICROSECONDS,
     REQUESTS,
@@ -124,6 +125,8 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     yield _counter("engage_webhook_attempts_total", "Attempts by what came of them.", WEBHOOKS, ["outcome"], counts)
     meaning = "Calls that were limited by a process alone, because Redis was away."
     yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [], counts)
+    meaning = "Entries into journeys that bridge calls did not start, because their address had started too many."
+    yield _counter("engage_journeys_not_started_total", meaning, JOURNEYS_NOT_STARTED, [], counts)
     yield Metric(
         name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
         samples=_request_times(counts),

@@ -25,15 +25,22 @@ class CapReached(Refusal):
         )
 
 
-def count_towards(cap: type[CapReached], *, caller: str, rate: str, number: int = 1) -> None:
-    """Adds `number` to the caller's count in this window. Raises the cap if that exceeds the rate ("60/m").
+def count_towards(cap: type[CapReached], *, caller: str, rate: str) -> None:
+    """Adds one to the caller's count in this window. Raises the cap if that exceeds the rate ("60/m").
 
     Call it before the commit, so that a raised cap rolls back what was created.
     """
+    if not fits(cap.code, caller=caller, rate=rate):
+        limit, window_seconds = parse_rate(rate)
+        seconds_left = window_seconds - int(time.time()) % window_seconds
+        raise cap(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left)
+
+
+def fits(counted: str, *, caller: str, rate: str, number: int = 1) -> bool:
+    """Adds `number` to the caller's count of what is `counted`, in this window. Whether it stays within the rate."""
     limit, window_seconds = parse_rate(rate)
-    window, passed = divmod(int(time.time()), window_seconds)
-    name = f"cap:{cap.code}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"
+    window = int(time.time()) // window_seconds
+    name = f"cap:{counted}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"
     counters = caches[settings.RATELIMIT_USE_CACHE]
     counters.add(name, 0, timeout=window_seconds + 1)
-    if counters.incr(name, number) > limit:
-        raise cap(limit=limit, window_seconds=window_seconds, seconds_left=window_seconds - passed)
+    return int(counters.incr(name, number)) <= limit

@@ -23,6 +23,7 @@ DECISIONS = "decisions"  # result
 GIVEN_UP = "given_up"  # enrollments
 WEBHOOKS = "webhooks"  # the attempt's result
 LIMITS_ALONE = "limits_alone"
+JOURNEYS_NOT_STARTED = "journeys_not_started"
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 
 SUM = "sum"

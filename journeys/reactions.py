@@ -4,7 +4,7 @@ Runs in the transaction that records the events, with the customers' rows locked
 enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -55,10 +55,17 @@ class _Effects:
     moves: dict[str, NewEvent] = field(default_factory=dict)
 
 
-def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()) -> Reaction:
+def _any_number(_: int) -> bool:
+    return True
+
+
+def record_and_react(
+    events: Sequence[NewEvent], *, beside: Collection[str] = (), may_start: Callable[[int], bool] = _any_number
+) -> Reaction:
     """Records the events and what they lead to; the number of statements does not grow with that of the events.
 
-    `beside` are enrollments that stay as they are: those whose own steps recorded the events.
+    `beside` are enrollments that stay as they are: those whose own steps recorded the events. `may_start` is asked if
+    the events start journeys, with the number of entries; if it says no, they start none, and all else is as usual.
     """
     record_events(events)
     reacting = [event for event in events if event.chain <= MAX_LINKS]
@@ -71,7 +78,7 @@ def record_and_react(events: Sequence[NewEvent], *, beside: Collection[str] = ()
         enrollment_id: event for enrollment_id, event in effects.moves.items() if enrollment_id not in effects.exits
     }
     _write_moves(moves)
-    return Reaction(queued=queue_entries(reacting), somebody_walks=bool(moves))
+    return Reaction(queued=queue_entries(reacting, may_queue=may_start), somebody_walks=bool(moves))
 
 
 _INSIDERS = """

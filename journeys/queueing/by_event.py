@@ -1,7 +1,7 @@
 """Events that enter their customers into journeys, through the same jobs as the API's triggers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,10 +34,10 @@ class QueuedEntry:
     job_id: str
 
 
-def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
+def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool]) -> list[QueuedEntry]:
     """Queues the customers of the events for the active journeys that these events start, in order of the events.
 
-    Must run in a transaction, with the customers' rows locked.
+    Asks `may_queue` how many it may: all of them or none. Must run in a transaction, with the customers' rows locked.
     """
     starts = _starts(events)
     entries = [
@@ -46,7 +46,7 @@ def queue_entries(events: Sequence[NewEvent]) -> list[QueuedEntry]:
         for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
         if pattern.matches(name=event.name, properties=event.properties)
     ]
-    return _queue(entries) if entries else []
+    return _queue(entries) if entries and may_queue(len(entries)) else []
 
 
 def starts_nothing(event_name: str) -> Fragment:

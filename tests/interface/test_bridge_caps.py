@@ -4,18 +4,22 @@ from typing import Any
 
 import pytest
 from pytest_django import Settings
+from structlog.testing import capture_logs
 
-from bridge.caps import JourneysStartedLimitExceeded, count_customer_created, count_journeys_started
+from bridge.caps import count_customer_created, may_start
 from bridge.models import Interaction
 from customers.models import Customer, Event
+from engage.metric_counters import metric_counters
 from engage.models import IdempotencyRecord, Workspace
-from journeys.models import EnrollmentJob
+from journeys.models import Enrollment, EnrollmentJob
 from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
-from tests.calls import refused
-from tests.clients import Answer, SdkClient
+from tests.calls import data, let_workers_decide, refused, trigger
+from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import AppFactory, CustomerFactory, JourneyFactory
 
 pytestmark = pytest.mark.usefixtures("_two_a_day")
+
+ONE_DAY = [{"id": "pause", "type": "delay", "for": "P1D"}]
 
 
 @pytest.fixture
@@ -95,25 +99,55 @@ def test_a_refused_call_may_be_sent_again_with_its_idempotency_key(sdk: SdkClien
     assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
 
 
-def test_over_the_cap_no_journey_is_started_and_nothing_recorded(sdk: SdkClient, acme: Workspace) -> None:
+def click(sdk: SdkClient, *, address: str = "198.51.100.1", user_id: str = "ada") -> Answer:
+    fields = {"userId": user_id, "actionType": "track_event", "actionData": {"eventName": "clicked"}}
+    return call(sdk, ACTION, fields, REMOTE_ADDR=address)
+
+
+def test_over_the_cap_an_event_is_recorded_and_starts_no_journey(
+    sdk: SdkClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(2):
         JourneyFactory.create(workspace=acme, trigger_type="event", event_name="clicked")
     CustomerFactory.create(workspace=acme, user_id="ada")
-    click = {"userId": "ada", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
-    answers = [call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.1") for _ in range(2)]
-    assert answers[0].status_code == 200
-    refused(answers[1], status=429, error="Rate limit exceeded")
-    assert answers[1].json()["code"] == "journeys_started_limit_exceeded"
-    assert (Event.objects.count(), Interaction.objects.count(), EnrollmentJob.objects.count()) == (1, 1, 2)
-    assert call(sdk, ACTION, click, REMOTE_ADDR="198.51.100.2").status_code == 200
+    counted: list[tuple[str, int]] = []
+    monkeypatch.setattr(metric_counters, "count", lambda name, by=1: counted.append((name, by)))
+    with capture_logs() as lines:
+        answers = [click(sdk) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert (Event.objects.count(), Interaction.objects.count(), EnrollmentJob.objects.count()) == (2, 2, 2)
+    noted = [(line["number"], line["limit"]) for line in lines if line["event"] == "journeys_not_started"]
+    assert noted == [(2, "2/d")]
+    assert counted == [("journeys_not_started", 2)]
+    click(sdk, address="198.51.100.2")
+    assert EnrollmentJob.objects.count() == 4
+
+
+def test_over_the_cap_an_event_still_ends_an_enrollment(
+    sdk: SdkClient, server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    left = JourneyFactory.create(workspace=acme, steps=ONE_DAY, steps__exit_on=[{"event": "clicked"}])
+    data(trigger(server, left, {"external_id": "ada"}))
+    let_workers_decide()
+    for _ in range(3):
+        JourneyFactory.create(workspace=acme, trigger_type="event", event_name="clicked")
+    fields = {"external_id": "ada", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
+    assert call(sdk, ACTION, fields).status_code == 200
+    assert Enrollment.objects.get().state == "exited"
+    assert EnrollmentJob.objects.count() == 1
+
+
+def test_who_starts_too_many_journeys_may_still_create_customers(sdk: SdkClient, acme: Workspace) -> None:
+    for _ in range(3):
+        JourneyFactory.create(workspace=acme, trigger_type="event", event_name="clicked")
+    assert [click(sdk, user_id=f"new-{number}").status_code for number in range(3)] == [200, 200, 429]
+    assert (Customer.objects.count(), EnrollmentJob.objects.count()) == (2, 0)
 
 
 def test_journeys_started_are_counted_by_their_number_and_apart_from_new_customers() -> None:
     for _ in range(2):
         count_customer_created(app_id="journeys", address="198.51.100.1")
-    for number in (0, 1, 1, 0):
-        count_journeys_started(app_id="journeys", address="198.51.100.1", number=number)
-    with pytest.raises(JourneysStartedLimitExceeded, match="More than 2 started journeys in 86400 seconds"):
-        count_journeys_started(app_id="journeys", address="198.51.100.1", number=1)
-    with pytest.raises(JourneysStartedLimitExceeded):
-        count_journeys_started(app_id="journeys", address="198.51.100.2", number=3)
+    for number in (1, 1):
+        assert may_start(app_id="journeys", address="198.51.100.1", number=number)
+    assert not may_start(app_id="journeys", address="198.51.100.1", number=1)
+    assert not may_start(app_id="journeys", address="198.51.100.2", number=3)

@@ -27,7 +27,6 @@ CODES = {
     "job_already_decided": (409, "Job already decided"),
     "job_not_found": (404, "Job not found"),
     "journey_not_found": (404, "Journey not found"),
-    "journeys_started_limit_exceeded": (429, "Rate limit exceeded"),
     "missing_required_parameter": (400, "Missing required parameter"),
     "not_acceptable": (406, "Not acceptable"),
     "not_found": (404, "Not found"),
