@@ -28,8 +28,20 @@ def all_at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
         return list(pool.map(run, calls))
 
 
+def elsewhere(call: Callable[[], T]) -> T:
+    """The result of the call in a thread, which does not have to wait for the caller's transaction."""
+    return _started(call).result(PATIENCE_SECONDS)
+
+
 def made_to_wait(call: Callable[[], T]) -> "Future[T]":
     """Starts the call in a thread, and comes back once it waits for a lock that the caller's transaction holds."""
+    started = _started(call)
+    _until_somebody_waits()
+    return started
+
+
+def _started(call: Callable[[], T]) -> "Future[T]":
+    """In a thread with a database connection of its own."""
 
     def run() -> T:
         try:
@@ -40,7 +52,6 @@ def made_to_wait(call: Callable[[], T]) -> "Future[T]":
     pool = ThreadPoolExecutor(1)
     started = pool.submit(run)
     pool.shutdown(wait=False)
-    _until_somebody_waits()
     return started
 
 

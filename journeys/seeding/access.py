@@ -69,7 +69,10 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
 
     Returns each key's secret by its name; None unless the secret was created now.
     """
-    stored = {row.name: row for row in ApiKey.objects.select_for_update(no_key=True).filter(workspace=workspace)}
+    if not keys:
+        return {}
+    named = ApiKey.objects.filter(workspace=workspace, name__in=[key.name for key in keys])
+    stored = {row.name: row for row in named.select_for_update(no_key=True)}
     secrets: dict[str, str | None] = {}
     for key in keys:
         row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
@@ -92,7 +95,10 @@ def _renew(row: ApiKey) -> str:
 
 def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str]:
     """Creates missing apps and sets the origins of the others. Returns each app's id by its name."""
-    stored = {row.name: row for row in App.objects.select_for_update(no_key=True).filter(workspace=workspace)}
+    if not apps:
+        return {}
+    named = App.objects.filter(workspace=workspace, name__in=[app.name for app in apps])
+    stored = {row.name: row for row in named.select_for_update(no_key=True)}
     for app in apps:
         row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))
         row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins

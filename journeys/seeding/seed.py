@@ -22,7 +22,7 @@ from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import SeedJourney, read_journeys, seed_journeys
 from journeys.seeding.reading import InvalidSeed, text_for
-from journeys.seeding.segments import SeedSegment, read_segments, seed_segments
+from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
 
 
 class SeedingDisturbed(Refusal):
@@ -102,17 +102,19 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
 
 def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:
     workspace = _locked_workspace(seed)
-    api_keys = seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys)
-    apps = seed_apps(workspace=workspace, apps=seed.apps)
+    stored_segments = lock_segments(workspace=workspace, segments=seed.segments)  # before customers, as everywhere
     customers = seed_customers(workspace=workspace, customers=seed.customers, now=now)
     crowd_made = seed_crowd(workspace=workspace, size=crowd_size)
+    segments = seed_segments(
+        workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
+    )
     return SeededWorkspace(
         workspace=workspace,
-        api_keys=api_keys,
-        apps=apps,
         customers=customers,
-        segments=seed_segments(workspace=workspace, segments=seed.segments, customers=customers, now=now),
+        segments=segments,
         journeys=seed_journeys(workspace=workspace, journeys=seed.journeys, now=now),
+        apps=seed_apps(workspace=workspace, apps=seed.apps),
+        api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),
         crowd_made=crowd_made,
     )
 

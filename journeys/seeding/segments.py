@@ -67,32 +67,41 @@ def _conditions(part: Part) -> object:
     return part.value
 
 
+def lock_segments(*, workspace: Workspace, segments: Sequence[SeedSegment]) -> dict[str, Segment]:
+    """Locks those of the segments that are stored, and returns them by their keys."""
+    stored = Segment.objects.filter(workspace=workspace, key__in=[segment.key for segment in segments])
+    return {row.key: row for row in stored.order_by("id").select_for_update(no_key=True)}
+
+
 def seed_segments(
-    *, workspace: Workspace, segments: Sequence[SeedSegment], customers: Mapping[str, str], now: datetime
+    *,
+    workspace: Workspace,
+    segments: Sequence[SeedSegment],
+    stored: Mapping[str, Segment],
+    customers: Mapping[str, str],
+    now: datetime,
 ) -> dict[str, str]:
     """Creates missing segments and updates those that differ; returns each one's id by its key.
 
-    If members are given, they replace the segment's members. `customers` maps the names of the file's customers to
-    their ids; other names are external ids. Raises InvalidSeed for a name that no customer has.
+    `stored` are those that `lock_segments` has locked. If members are given, they replace the segment's members.
+    `customers` maps the names of the file's customers to their ids; other names are external ids. Raises InvalidSeed
+    for a name that no customer has.
     """
-    keys = [segment.key for segment in segments]
-    locked = Segment.objects.select_for_update(no_key=True).filter(workspace=workspace, key__in=keys)
-    stored = {row.key: row for row in locked}
+    rows: list[Segment] = []
     for segment in segments:
-        row = stored.setdefault(
-            segment.key, Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
-        )
+        row = stored.get(segment.key) or Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
+        rows.append(row)
         if any(not same_json(value, getattr(row, column)) for column, value in segment.changes.items()):
             row.updated_at = now
         for column, value in segment.changes.items():
             setattr(row, column, value)
     Segment.objects.bulk_create(
-        [stored[key] for key in keys],
+        rows,
         update_conflicts=True,
         unique_fields=["id"],
         update_fields=["name", "conditions", "updated_at"],
     )
-    ids = {key: stored[key].id for key in keys}
+    ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
     return ids
 

@@ -4,17 +4,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from engage.models import ApiKey, Workspace
 from tests.clients import ServerClient
 from tests.factories import ApiKeyFactory
+from tests.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db
 
 
-def use(server: ServerClient, workspace: Workspace) -> None:
-    server.get(f"/api/v1/journeys/{workspace.id}/jobs/none")
+def use(server: ServerClient, workspace: Workspace) -> int:
+    return server.get(f"/api/v1/journeys/{workspace.id}/jobs/none").status_code
 
 
 def last_used_at(server: ServerClient) -> Any:
@@ -41,6 +43,16 @@ def test_a_use_after_a_minute_is_noted_again(server: ServerClient, acme: Workspa
     ApiKey.objects.update(last_used_at=timezone.now() - timedelta(seconds=61))
     use(server, acme)
     assert timezone.now() - last_used_at(server) < timedelta(seconds=10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_does_not_wait_for_whoever_changes_its_key(server: ServerClient, acme: Workspace) -> None:
+    with transaction.atomic():
+        ApiKey.objects.select_for_update(no_key=True).get()
+        assert elsewhere(lambda: use(server, acme)) == 404
+    assert last_used_at(server) is None
+    use(server, acme)
+    assert last_used_at(server) is not None
 
 
 def test_a_refused_key_is_not_noted(server: ServerClient, acme: Workspace) -> None:

@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.authentication import api_key_of
-from engage.models import App, Workspace
+from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey
 from tests.factories import CustomerFactory
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described
 from tests.processes import ROOT, environment
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
 
 @pytest.mark.django_db
@@ -162,3 +162,25 @@ def test_a_customer_made_by_somebody_else_meanwhile_undoes_the_seeding_with_a_cl
     assert Customer.objects.count() == 1
     assert not App.objects.exists()
     assert seed(description, *option)["apps"].keys() == {"web"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_segment_is_locked_before_its_customers(seed: Seed) -> None:
+    """As where its members are changed: in another order the two could wait for each other."""
+    description = described(customers=[{"external_id": "ada"}], segments=[{"key": "vip", "members": ["ada"]}])
+    seed(description)
+    with transaction.atomic():
+        Segment.objects.select_for_update(no_key=True).get()
+        seeding = made_to_wait(lambda: seed(description))
+        Customer.objects.select_for_update(no_key=True, nowait=True).get()
+    assert seeding.result(PATIENCE_SECONDS)["segments"].keys() == {"vip"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_keys_and_apps_that_are_not_named_are_left_to_others(seed: Seed) -> None:
+    seed(described(apiKeys=[{"name": "server"}], apps=[{"name": "web"}]))
+    with transaction.atomic():
+        ApiKey.objects.select_for_update(no_key=True).get()
+        App.objects.select_for_update(no_key=True).get()
+        others = described(apiKeys=[{"name": "other"}], apps=[{"name": "other"}])
+        assert elsewhere(lambda: seed(others))["apiKeys"].keys() == {"other"}
