@@ -34,6 +34,11 @@ class Result:
         return not is_transient(self.outcome)
 
     @property
+    def tells_of_its_host(self) -> bool:
+        """A refused address says nothing. But a refused probe closes its circuit: the others will be refused, too."""
+        return self.claimed.probe or not self.outcome.refused
+
+    @property
     def attempted(self) -> Attempted:
         return Attempted(
             workspace_id=self.claimed.workspace_id,
@@ -68,7 +73,7 @@ def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
         missing = [result.claimed.id for result in results if result.claimed.id not in free]
         # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
         telling = settled.ids.union(missing if wait else ())
-        note_attempts([one.attempted for one in results if one.claimed.id in telling and not one.outcome.refused])
+        note_attempts([one.attempted for one in results if one.claimed.id in telling and one.tells_of_its_host])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     next_states = Counter(result.verdict.next_state for result in written)
     return WrittenResults(next_states=next_states, somebody_walks=settled.moved > 0, held=held)

@@ -202,6 +202,18 @@ def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
     assert not WebhookHost.objects.exists()
 
 
+def test_what_is_refused_does_not_stand_behind_an_open_circuit(acme: Workspace) -> None:
+    """As where a name came to lead to a private address: the probe shows that nothing there is worth waiting for."""
+    standing(acme, "http://10.0.0.1/", number=15)
+    WebhookHost.objects.create(
+        workspace=acme, host="10.0.0.1:80", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
+        open_until=timezone.now() - timedelta(seconds=1),
+    )  # fmt: skip
+    send()
+    assert WebhookDelivery.objects.filter(state="failed").count() == 15
+    assert not WebhookHost.objects.exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_senders_that_note_the_same_hosts_do_not_lock_each_other_out(acme: Workspace) -> None:
     def noting(healthy: str, failing: str) -> Callable[[], None]:
