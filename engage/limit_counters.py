@@ -51,7 +51,7 @@ class _Counter:
 
 
 class CounterCache(BaseCache):
-    """A cache for counting only: `add`, `incr` and `get`, none of which raises.
+    """A cache for counting only: `add` and `incr`, neither of which raises.
 
     Django's own Redis cache creates a client per command and sends three commands per increment. While Redis is down,
     each process counts on its own: limits are looser then, but they still apply.
@@ -109,8 +109,13 @@ class CounterCache(BaseCache):
                 counter.mine += delta
                 return counter.counted_to - counter.ahead
         _counting_alone.note()
-        self._local.add(key, 0, counter.seconds or DEFAULT_TIMEOUT, version)
-        return self._local.incr(key, delta, version)
+        seconds = counter.seconds or DEFAULT_TIMEOUT
+        self._local.add(key, 0, seconds, version)
+        try:
+            return self._local.incr(key, delta, version)
+        except ValueError:  # another thread's counter has just taken this one's place
+            self._local.set(key, delta, seconds, version)
+            return delta
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
         """Adds to Redis what `delta` needs beyond `ahead`, and a share in advance. Raises REDIS_FAILURES."""
@@ -119,13 +124,3 @@ class CounterCache(BaseCache):
         counter.ahead += more
         if counter.counted_to == more and counter.seconds:  # Redis had lost the counter, and with it its expiry
             self._redis.expire(name, counter.seconds)
-
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        if redis_availability.is_expected():
-            try:
-                value = self._redis.get(self.make_key(key, version=version))
-            except REDIS_FAILURES as error:
-                redis_availability.note_failure(purpose="counters", error=error)
-            else:
-                return default if value is None else int(value)
-        return self._local.get(key, default, version)
