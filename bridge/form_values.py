@@ -6,6 +6,7 @@ from typing import Any
 from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
 from engage.compact_json import json_bytes_of_members
 from engage.errors import InvalidRequest
+from engage.storable_json import STORED_DEPTH, depth
 
 MAX_MADE_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also for mapped attributes
 
@@ -27,12 +28,14 @@ def mapped(fields: Mapping[str, Any] | None, *, form_data: Mapping[str, Any], na
 def with_form(properties: Mapping[str, Any], *, form_data: Mapping[str, Any], named_in: str) -> Mapping[str, Any]:
     """The properties, with the form as one more (`formData`), because its fields may have the names of properties.
 
-    A property of that name is kept. Raises InvalidRequest, which names the request's field `named_in`, if the result
-    exceeds MAX_MADE_BYTES: a number such as `1e20` is stored with all its zeros.
+    A property of that name is kept. Raises InvalidRequest if the result is nested too deeply, or, naming the request's
+    field `named_in`, if it exceeds MAX_MADE_BYTES: a number such as `1e20` is stored with all its zeros.
     """
     if not form_data:
         return properties
     made = {"formData": form_data, **properties}
+    if depth(made) > STORED_DEPTH:
+        raise InvalidRequest(f"formData is nested more than {STORED_DEPTH - 1} deep, too deep for an event's property.")
     _check_size(made, named_in=named_in)
     return made
 

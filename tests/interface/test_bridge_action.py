@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.models import Interaction
+from customers.conditions import Root, parse_condition
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
@@ -106,6 +107,26 @@ def test_the_form_around_a_button_is_stored_with_the_interaction_also_without_an
 ) -> None:
     assert click(sdk, userId=user_id, formData={"answer": "yes"}, **action).status_code == 200
     assert Interaction.objects.get().form_data == {"answer": "yes"}
+
+
+@pytest.mark.parametrize(("levels", "status"), [(9, 200), (10, 400)])
+def test_the_form_around_a_button_is_nested_no_deeper_than_conditions_reach(
+    sdk: SdkClient, ada: Customer, levels: int, status: int
+) -> None:
+    form: Any = "deepest"
+    for _ in range(levels):
+        form = {"a": form}
+    data = {"eventName": "answered"}
+    answer = click(sdk, userId="u-1", actionType="track_event", actionData=data, formData=form)
+    if status == 400:
+        message = refused(answer, status=400, error="Invalid request")
+        assert message == "formData is nested more than 9 deep, too deep for an event's property."
+        assert not Event.objects.exists()
+    else:
+        parse_condition(
+            {"field": f"event.properties.formData{'.a' * levels}", "op": "exists"}, roots=list(Root), place="where"
+        )
+        assert Event.objects.get().properties == {"formData": form}
 
 
 def test_an_event_may_have_a_property_that_is_called_form_data(sdk: SdkClient, ada: Customer) -> None:
