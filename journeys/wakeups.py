@@ -78,7 +78,8 @@ def wake_now() -> None:
 def stay_at_single_lane() -> None:
     """Marks that a worker serves the single lane and will look again within less than half a second."""
     try:
-        _redis().set(_SINGLE_PENDING, b"1", px=_PENDING_MS)
+        if redis_availability.is_expected():
+            _redis().set(_SINGLE_PENDING, b"1", px=_PENDING_MS)
     except REDIS_FAILURES as error:
         redis_availability.note_failure(purpose="wake-ups", error=error)
 
@@ -86,7 +87,8 @@ def stay_at_single_lane() -> None:
 def leave_single_lane() -> None:
     """Clears the mark before a worker looks at the single lane for the last time: later jobs need their own message."""
     try:
-        _redis().delete(_SINGLE_PENDING)
+        if redis_availability.is_expected():
+            _redis().delete(_SINGLE_PENDING)
     except REDIS_FAILURES as error:
         redis_availability.note_failure(purpose="wake-ups", error=error)
 

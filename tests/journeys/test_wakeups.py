@@ -10,9 +10,11 @@ from typing import Any, cast
 import pytest
 import redis
 import structlog
+from structlog.testing import capture_logs
 
 from config.servers import ROOT
 from engage.models import Workspace
+from engage.redis_availability import redis_client
 from journeys import wakeups
 from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep
@@ -37,6 +39,17 @@ def test_wake_ups_of_walkers_and_senders_do_not_pile_up(queue: redis.Redis) -> N
     queue.flushdb()  # as if a worker had taken them
     wakeups.wake_walker()
     assert messages(queue, "walk") == 1
+
+
+def test_a_worker_that_stays_at_a_lane_leaves_a_redis_alone_that_has_just_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wakeups, "_redis", lambda: redis_client("redis://127.0.0.1:1/0"))
+    with capture_logs() as lines:
+        for _ in range(3):
+            wakeups.stay_at_single_lane()
+        wakeups.leave_single_lane()
+    assert [line["event"] for line in lines] == ["redis_unreachable"]
 
 
 @pytest.mark.parametrize("by", ["request_id", "woken_by"])
