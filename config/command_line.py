@@ -28,6 +28,9 @@ class _Commands(ManagementUtility):
 
 def execute(arguments: list[str]) -> int:
     """Runs the command; the exit code. What is no matter of the set-up, or is asked for with --traceback, is raised."""
+    if sys.stdout is None:  # as with `>&-`; a secret that was made would be lost
+        sys.stderr.write("Standard output is closed, so nothing was done.\n")
+        return 1
     load_without_collecting()
     try:
         _Commands(arguments).execute()
@@ -42,7 +45,9 @@ def execute(arguments: list[str]) -> int:
         if error.errno not in _NO_ROOM or "--traceback" in arguments:
             raise
         _write_no_more()
-        sys.stderr.write(f"It cannot be written: {error.strerror}.\n")
+        sys.stderr.write(
+            f"The output cannot be written: {error.strerror}. The command itself may have done its work.\n"
+        )
         return 1
     except (ImproperlyConfigured, EmbeddedServerError, DatabaseError) as error:
         reason = None if "--traceback" in arguments else _reason(error, command="".join(arguments[1:2]))

@@ -74,7 +74,21 @@ def test_a_full_disk_is_one_line() -> None:
             [sys.executable, "manage.py", "help"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "ENVIRONMENT": "development"}, check=False,
         )  # fmt: skip
-    assert (done.returncode, done.stderr) == (1, "It cannot be written: No space left on device.\n")
+    assert (done.returncode, done.stderr) == (
+        1, "The output cannot be written: No space left on device. The command itself may have done its work.\n",
+    )  # fmt: skip
+
+
+def test_nothing_is_done_where_the_output_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new key's secret would be lost."""
+    done: list[object] = []
+    monkeypatch.setattr("config.command_line._Commands.execute", done.append)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert execute(["manage.py", "seed_workspace"]) == 1
+    assert capsys.readouterr().err == "Standard output is closed, so nothing was done.\n"
+    assert done == []
 
 
 def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
