@@ -10,6 +10,7 @@ from typing import TypedDict
 from config.servers import data_folder
 
 ADMIN = "admin"
+RECEIVER_HOST = "127.0.0.1"  # where the demo's webhooks go
 
 
 class PrintedWorkspace(TypedDict):

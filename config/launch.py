@@ -17,7 +17,7 @@ from typing import NoReturn
 import redis
 
 from config import embedded
-from config.demo import read_demo
+from config.demo import RECEIVER_HOST, read_demo
 from config.first_screen import Address, first_screen
 from config.locks import FileLock
 from config.processes import ProcessEnded, Processes, listening_workers, workers
@@ -30,7 +30,6 @@ PROCFILE = ROOT / "Procfile"
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; in a container, running as root is deliberate
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what the user asked for
 RECEIVER = {"receiver": "python -m config.receiver"}
-RECEIVER_HOST = "127.0.0.1"
 PORTS_TRIED = 100
 HOST_WANTED = "HOST must be an IP address of this machine"
 

@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from config.demo import read_demo
+from config.demo import RECEIVER_HOST, read_demo
 
 TOLERANCE_SECONDS = 300
 _LONGEST_BODY = 1 << 20
-_HOST = "127.0.0.1"
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, *, secrets: Iterable[str], now: float) -> bool:
@@ -57,7 +56,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    ThreadingHTTPServer((_HOST, int(os.environ["DEMO_RECEIVER_PORT"])), _Receiver).serve_forever()
+    ThreadingHTTPServer((RECEIVER_HOST, int(os.environ["DEMO_RECEIVER_PORT"])), _Receiver).serve_forever()
 
 
 if __name__ == "__main__":

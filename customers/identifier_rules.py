@@ -1,4 +1,7 @@
-"""The identifiers' spellings, maximum lengths and descriptions by column, shared by all code."""
+"""The identifiers' spellings, maximum lengths and descriptions by column, for calls, seed files and the admin.
+
+Conditions take more spellings (conditions/fields.py).
+"""
 
 from typing import Final
 

@@ -112,7 +112,10 @@ class ServerView(_LimitedView):
 
 
 class LookupView(ServerView):
-    """A call that reports the state of something. Callers that wait for a result ask repeatedly."""
+    """A call that reports the state of something: callers that wait for a result ask repeatedly.
+
+    The same address may also end what it reports (cancelling a job); such calls have the key's own limit.
+    """
 
     policy = "lookup"
     limit_factor = _READS_PER_CALL

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from journeys.models import Chunk
 from journeys.webhooks.claims import WAITING_HOSTS
 
 COUNTED_AT_MOST = 100_000
@@ -45,7 +46,7 @@ SELECT lane,
             SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT %(most)s
         ) AS counted),
        extract(epoch FROM now() - (SELECT min(turn_at) FROM journeys_chunk WHERE lane = wanted.lane))
-FROM unnest(ARRAY['single', 'bulk']) AS wanted(lane)
+FROM unnest(%(lanes)s::text[]) AS wanted(lane)
 """
 
 _ENROLLMENTS = """
@@ -76,7 +77,7 @@ def backlog() -> Backlog:
     """The current backlog, in three statements."""
     most = {"most": COUNTED_AT_MOST}
     with connection.cursor() as cursor:
-        cursor.execute(_LANES, most)
+        cursor.execute(_LANES, {**most, "lanes": Chunk.Lane.values})
         lanes = [LaneBacklog(lane=lane, jobs=_waiting(number, late)) for lane, number, late in cursor.fetchall()]
         cursor.execute(_ENROLLMENTS, most)
         enrollments = _waiting(*cursor.fetchone())

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from config.demo import ADMIN, Demo, PrintedWorkspace, read_demo, write_demo
+from config.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
 from config.tour import TOUR, tour_steps
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not _is_valid(workspace["apiKeys"][_KEY], stored):
             workspace["apiKeys"][_KEY] = _make_another_key(stored)
         if port := os.environ.get("DEMO_RECEIVER_PORT"):
-            workspace["journeys"][TOUR] = _save_tour(stored, receiver=f"http://127.0.0.1:{port}")
+            workspace["journeys"][TOUR] = _save_tour(stored, receiver=f"http://{RECEIVER_HOST}:{port}")
         secret = current_secrets([stored.id])[stored.id]
         write_demo(Demo(workspace=workspace, adminPassword=password, webhookSecret=secret))
 
