@@ -19,7 +19,8 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
+
+from engage.views import ApiView
 
 # The page may load only what this service serves, so it works without internet access.
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
@@ -39,7 +40,7 @@ def _document() -> dict[str, Any]:
     return document
 
 
-class SchemaView(APIView):
+class SchemaView(ApiView):
     """`GET /api/v1/schema`, as JSON, or as YAML for `Accept: application/yaml`."""
 
     schema = None
@@ -61,7 +62,7 @@ class _OneForm(BaseContentNegotiation):
         return renderers[0], str(renderers[0].media_type)
 
 
-class DocumentationView(APIView):
+class DocumentationView(ApiView):
     """`GET /api/v1/docs`: the document, shown by Swagger UI."""
 
     schema = None

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from engage.envelope import success
+from engage.views import ApiView
 
 
-class LandingView(APIView):
+class LandingView(ApiView):
     """`GET /`: where the documentation, the schema and the admin are."""
 
     schema = None
@@ -22,7 +22,7 @@ class LandingView(APIView):
         )
 
 
-class ElsewhereView(APIView):
+class ElsewhereView(ApiView):
     """Redirects an address with one slash too many or too few; without a body, because that would be HTML."""
 
     schema = None

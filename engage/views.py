@@ -33,11 +33,15 @@ class WorkspaceNotFound(Refusal):
         super().__init__("This API key has no workspace with this id.")
 
 
-class _LimitedView(APIView):
+class ApiView(APIView):
+    """The base of all API views. None serves OPTIONS: preflight requests are answered before they reach a view."""
+
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
+
+
+class _LimitedView(ApiView):
     """A view that counts its caller's calls and reports the count on every answer."""
 
-    # Preflight requests are answered before they reach a view; no view serves OPTIONS otherwise.
-    http_method_names = [name for name in APIView.http_method_names if name != "options"]
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
     max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
     usage: Usage | None = None

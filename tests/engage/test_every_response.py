@@ -48,6 +48,13 @@ def test_a_slash_too_many_or_too_few_leads_on_without_html(path: str, address: s
     refused(Answer.of(Client().post(path)), status=405, error="Method not allowed")
 
 
+@pytest.mark.parametrize("path", ["/", "/admin", "/api/v1/docs", "/api/v1/docs/", "/api/v1/schema"])
+def test_what_is_not_served_is_not_said_to_be_allowed(path: str) -> None:
+    answer = Answer.of(Client().options(path))
+    refused(answer, status=405, error="Method not allowed")
+    assert "OPTIONS" not in answer["Allow"]
+
+
 def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerClient) -> None:
     answer = server.get("/api/v1/journeys/a/jobs/b?format=yaml")
     refused(answer, status=404, error="Job not found")
