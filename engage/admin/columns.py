@@ -59,6 +59,11 @@ def json_text(value: Any) -> str:
     return json.dumps(_named_first(value), indent=2, ensure_ascii=False)
 
 
+def json_block(value: Any) -> SafeString | None:
+    """The value as indented JSON on a page; None for null, as for any field without a value."""
+    return None if value is None else format_html('<pre class="engage-json">{}</pre>', json_text(value))
+
+
 def json_line(value: Any) -> str:
     """The value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False)
@@ -153,8 +158,8 @@ class Badge(_Column):
 class Json(_Column):
     """A JSON value, indented."""
 
-    def __call__(self, record: Model) -> SafeString:
-        return format_html('<pre class="engage-json">{}</pre>', json_text(getattr(record, self.field)))
+    def __call__(self, record: Model) -> SafeString | None:
+        return json_block(getattr(record, self.field))
 
 
 class Id(_Column):

@@ -7,7 +7,10 @@ from django.db import connection
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.decorators import display
 
+from engage.admin.columns import json_block
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from journeys.admin.journey_form import JourneyForm
@@ -37,6 +40,15 @@ class JourneyAdmin(RecordAdmin):
     written_once = ("workspace", "key")
     change_form_before_template: Any = "journeys/admin/journey_help.html"
 
+    @display(description="steps")
+    def steps(self, journey: Journey) -> SafeString | None:
+        """For staff who may not edit the journey: others have the form's field of this name."""
+        return _in_current_revision(journey, "steps")
+
+    @display(description="exit on")
+    def exit_on(self, journey: Journey) -> SafeString | None:
+        return _in_current_revision(journey, "exit_on")
+
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
@@ -53,6 +65,11 @@ class JourneyAdmin(RecordAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         saved = save_journey(workspace=obj.workspace, key=obj.key, now=timezone.now(), **form.changes())
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
+
+
+def _in_current_revision(journey: Journey, field: str) -> SafeString | None:
+    current = journey.revisions.filter(number=journey.revision)
+    return json_block(current.values_list(field, flat=True).first())
 
 
 @admin.register(JourneyRevision)

@@ -11,6 +11,7 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
+from tests.admin.staff import staff_with
 from tests.factories import JourneyFactory
 
 ADD = "/admin/journeys/journey/add/"
@@ -116,6 +117,26 @@ def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(
     assert "&quot;for&quot;: &quot;P1D&quot;" in page
     assert "&quot;event&quot;: &quot;bought&quot;" in page
     assert "theirs" not in page
+
+
+def test_who_may_only_look_sees_the_steps_and_exit_conditions_of_the_current_revision(acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, revision=2, steps=STEPS, entry_conditions=CONDITION)
+    JourneyRevision.objects.create(workspace=acme, journey=journey, number=1, steps=[{"id": "old"}])
+    journey.revisions.filter(number=2).update(exit_on=EXITS)
+    blocks = re.findall(
+        '<pre class="engage-json">(.*?)</pre>',
+        unescape(staff_with("view_journey").get(page_url(journey)).content.decode()),
+        re.DOTALL,
+    )
+    assert [json.loads(block) for block in blocks] == [CONDITION, STEPS, EXITS]
+
+
+def test_who_may_only_look_sees_that_a_journey_has_no_conditions(acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme)
+    page = staff_with("view_journey").get(page_url(journey)).content.decode()
+    for label in ("Event where", "Entry conditions"):
+        assert re.search(rf"{label}</label>\s*(<[^>]*>\s*)*-\s*<", page)
+    assert not re.search(r">\s*(null|None)\s*<", page)
 
 
 def test_json_begins_with_id_and_type(staff: Client, acme: Workspace) -> None:
