@@ -23,6 +23,7 @@ from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
 
 TRIED_ON = 1_000
+COUNTED_BEFORE_DELETION = 10_000
 
 
 class SegmentForm(forms.ModelForm[Segment]):
@@ -56,6 +57,7 @@ class SegmentAdmin(RecordAdmin):
     written_once = ("workspace",)
     stamps = ("updated_at",)
     change_form_before_template: Any = "customers/admin/segment_help.html"
+    delete_confirmation_template = "customers/admin/delete_segment.html"
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         return super().render_change_form(request, {**context, "condition_help": CONDITION_HELP}, *args, **kwargs)
@@ -72,6 +74,11 @@ class SegmentAdmin(RecordAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         obj.updated_at = timezone.now()
         super().save_model(request, obj, form, change)
+
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> Any:
+        put_in = SegmentMembership.objects.filter(segment=context["object"])
+        context["members"] = count_up_to(put_in, most=COUNTED_BEFORE_DELETION)
+        return super().render_delete_form(request, context)
 
 
 @admin.register(SegmentMembership)

@@ -98,6 +98,20 @@ def test_the_conditions_are_tried_on_the_latest_customers(
     assert "2 of the latest 2 meet the conditions" in page
 
 
+def test_who_is_about_to_delete_a_segment_is_told_how_many_customers_leave_it(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customers = CustomerFactory.create_batch(3, workspace=acme)
+    segment = SegmentFactory.create(workspace=acme, members=customers)
+    SegmentFactory.create(workspace=acme, members=customers[:1])
+    for most, said_of_them in ((3, "3"), (2, "2+")):
+        monkeypatch.setattr("customers.admin.segments.COUNTED_BEFORE_DELETION", most)
+        page = staff.get(page_url(segment).replace("/change/", "/delete/")).content.decode()
+        assert "Delete the segment “VIP”?" in page
+        assert f"Customers who are taken out of it: {said_of_them}." in page
+        assert "Segments: 1" not in page  # Django knows only what it deletes itself
+
+
 def test_a_deleted_segment_takes_its_memberships_with_it(staff: Client, acme: Workspace) -> None:
     customer = CustomerFactory.create(workspace=acme)
     segment = SegmentFactory.create(workspace=acme, members=[customer])
