@@ -3,9 +3,12 @@
 from django.contrib import admin
 
 from engage.admin import access, staff, workspaces
+from engage.admin.autocomplete import ChoicesView
 from engage.admin.login import LoginForm
 
 __all__ = ["access", "staff", "workspaces"]
 
 # Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm
+# Django has no setting for this one.
+admin.site.autocomplete_view = ChoicesView.as_view(admin_site=admin.site)  # type: ignore[assignment, method-assign]

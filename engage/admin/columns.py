@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from engage.models import Workspace
 from engage.object_ids import ObjectIdField
 
 Colours = Mapping[str, Mapping[str, str]]
@@ -41,6 +42,15 @@ def link(record: Model) -> SafeString:
 def may_view(model: type[Model], *, request: HttpRequest) -> bool:
     """Whether this member of staff may view the model's records: their pages and their names."""
     return bool(admin.site.get_model_admin(model).has_view_permission(request))
+
+
+def choice_label(record: Any, *, request: HttpRequest) -> str:
+    """The record among choices from all workspaces, where several may have its name."""
+    if not hasattr(type(record), "workspace"):
+        return str(record)
+    if may_view(Workspace, request=request):
+        return f"{record} · {record.workspace}"
+    return f"{record} · {getattr(record, 'key', record.pk)}"
 
 
 def badge(text: str, colour: str) -> SafeString:

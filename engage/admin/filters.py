@@ -1,15 +1,18 @@
 """Filters of the admin's lists. None queries a table for its distinct values, lists its rows or counts them."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django.contrib.admin import FieldListFilter
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter
+from unfold.contrib.filters import admin as unfold
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.contrib.filters.forms import SearchForm
 
+from engage.admin.columns import choice_label
 from engage.models import Workspace
 
 __all__ = ["AutocompleteSelectFilter", "BooleanRadioFilter", "ChoicesDropdownFilter", "ExactFilter", "SelectFilter"]
@@ -44,8 +47,18 @@ class ExactFilter(FieldListFilter):
         yield {"form": SearchForm(self.parameter, label, data={self.parameter: self.value()})}
 
 
-class SelectFilter(AutocompleteSelectFilter):
+class AutocompleteSelectFilter(unfold.AutocompleteSelectFilter):
     """A choice among the records of a small table, by name."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Names what was chosen like the choices that its input loads."""
+        for choice in super().choices(changelist):
+            choice["form"].fields[self.lookup_kwarg].label_from_instance = partial(choice_label, request=self.request)
+            yield choice
+
+
+class SelectFilter(AutocompleteSelectFilter):
+    """The same among records that have a workspace, by which it also filters."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
         narrowed = super().queryset(request, queryset)

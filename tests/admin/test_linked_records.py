@@ -1,6 +1,7 @@
 """Who may not view a record sees its bare id where another one refers to it: no link, and not what it is known as."""
 
 import re
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -9,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 
+from bridge.models import Interaction
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
@@ -137,6 +139,54 @@ def test_a_filter_by_what_its_user_may_not_view_takes_an_id(rival: Workspace) ->
         assert page_url(trigger) in page
     page, _ = seen(client, f"{list_of(Trigger)}?workspace__id__exact={rival.id}")
     assert page_url(trigger) not in page
+
+
+def offered(client: Client, model: type[Model], field: str) -> tuple[dict[str, str], int]:
+    """The choices that a filter of the model's list loads, and how many statements that took."""
+    whose = {"app_label": model._meta.app_label, "model_name": str(model._meta.model_name), "field_name": field}
+    with CaptureQueriesContext(connection) as queries:
+        found = client.get("/admin/autocomplete/", {"term": "", **whose}).json()["results"]
+    return {choice["id"]: choice["text"] for choice in found}, len(queries)
+
+
+FILTERS: list[tuple[type[Model], str]] = [(Trigger, "journey"), (SegmentMembership, "segment"), (Interaction, "app")]
+
+
+@pytest.mark.parametrize(("model", "field"), FILTERS)
+def test_choices_of_one_name_are_told_apart_by_their_workspaces(
+    acme: Workspace, rival: Workspace, model: type[Model], field: str
+) -> None:
+    populate(acme, rows=1)
+    client = staff_with(f"view_{model._meta.model_name}", f"view_{field}", "view_workspace")
+    before, queries_before = offered(client, model, field)
+    populate(rival, rows=1)
+    kind: Any = model._meta.get_field(field).related_model
+    kind.objects.update(name="Welcome")
+    choices, queries = offered(client, model, field)
+    assert choices == {one.pk: f"Welcome · {one.workspace.name}" for one in kind.objects.all()}
+    assert sorted(choices.values()) == ["Welcome · Acme", "Welcome · Rival"]
+    assert (len(before), queries) == (1, queries_before)
+    for pk, text in choices.items():
+        page, _ = seen(client, f"{list_of(model)}?{field}__id__exact={pk}")
+        assert re.search(rf'<option value="{pk}" selected[^>]*>{text}</option>', page)
+
+
+@pytest.mark.parametrize(("model", "field"), FILTERS)
+def test_choices_do_not_name_a_workspace_that_their_user_may_not_view(
+    customer: Customer, model: type[Model], field: str
+) -> None:
+    client = staff_with(f"view_{model._meta.model_name}", f"view_{field}")
+    kind: Any = model._meta.get_field(field).related_model
+    expected = {one.pk: f"{one.name} · {getattr(one, 'key', one.pk)}" for one in kind.objects.all()}
+    assert offered(client, model, field)[0] == expected
+    (pk, text), *_ = expected.items()
+    page, statements = seen(client, f"{list_of(model)}?{field}__id__exact={pk}")
+    assert f">{text}</option>" in page
+    assert 'FROM "engage_workspace"' not in statements
+
+
+def test_a_choice_of_workspaces_names_them_alone(staff: Client, acme: Workspace) -> None:
+    assert offered(staff, Trigger, "workspace")[0] == {acme.pk: "Acme"}
 
 
 @pytest.mark.usefixtures("customer")
