@@ -35,7 +35,7 @@ class CustomerAdmin(ReadOnlyAdmin):
         return Q(pk__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.has_perm("customers.delete_customer"))
+        return request.user.has_perm("customers.delete_customer") and self.has_view_permission(request, obj)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request

@@ -123,6 +123,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
         return [self._on_page(name, request) for name in names if not self._has_input(name, obj)]
 
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Staff who may not view a record may not delete it either: the page that asks them names it."""
+        return super().has_delete_permission(request, obj) and self.has_view_permission(request, obj)
+
     def _has_input(self, name: str, obj: Any) -> bool:
         if obj is not None and name in self.written_once:
             return False

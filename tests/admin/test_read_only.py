@@ -6,10 +6,11 @@ import pytest
 from django.db.models import Model
 from django.test import Client
 
-from customers.models import Customer
+from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from tests.admin.records import MODELS, READ_ONLY, list_of, named, populate
+from tests.admin.staff import staff_with
 from tests.tables import taken_back
 
 
@@ -70,6 +71,25 @@ def test_what_others_hang_on_is_never_deleted_by_hand(
             record = model._default_manager.earliest("pk")
             assert staff.post(page_url(record).replace("/change/", "/delete/"), {"post": "yes"}).status_code == 403
             assert model._default_manager.filter(pk=record.pk).exists()
+
+
+@pytest.mark.parametrize(("model", "name"), [(Customer, "external_id"), (Segment, "name")])
+def test_who_may_not_view_a_record_is_neither_told_its_name_nor_may_delete_it(
+    acme: Workspace, model: type[Model], name: str
+) -> None:
+    populate(acme, rows=1)
+    model._default_manager.update(**{name: "hush"})
+    record, kind = model._default_manager.get(), model._meta.model_name
+    asking = page_url(record).replace("/change/", "/delete/")
+    client = staff_with(f"delete_{kind}")
+    for answer in (client.get(asking), client.post(asking, {"post": "yes"}, follow=True)):
+        assert answer.status_code == 403
+        assert "hush" not in answer.content.decode()
+    assert model._default_manager.filter(pk=record.pk).exists()
+    client = staff_with(f"delete_{kind}", f"view_{kind}")
+    assert "hush" in client.get(asking).content.decode()
+    client.post(asking, {"post": "yes"})
+    assert not model._default_manager.filter(pk=record.pk).exists()
 
 
 def test_strangers_are_sent_to_the_login(acme: Workspace, subtests: pytest.Subtests) -> None:
