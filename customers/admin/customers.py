@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from customers.admin.search import customers_known_as
 from customers.erasure import erase_customer
@@ -40,6 +40,11 @@ class CustomerAdmin(ReadOnlyAdmin):
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request
             erase_customer(workspace_id=obj.workspace_id, customer_id=obj.pk)
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
+        """Names the id alone: a message may stay in a cookie, where nothing erases it."""
+        self.message_user(request, f"The customer {obj_id} was erased.", messages.SUCCESS)
+        return self.response_post_save_change(request, None)
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Customer]) -> None:  # type: ignore[override]
         """Logs who erased which id. Django would also keep the customer's identifier, which nothing erases."""

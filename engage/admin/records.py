@@ -19,7 +19,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.forms import ModelChoiceField
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -126,6 +126,11 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff who may not view a record may not delete it either: the page that asks them names it."""
         return super().has_delete_permission(request, obj) and self.has_view_permission(request, obj)
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
+        """Goes back to the list. Django would do so only for staff who may change records."""
+        super().response_delete(request, obj_display, obj_id)
+        return self.response_post_save_change(request, None)
 
     def _has_input(self, name: str, obj: Any) -> bool:
         if obj is not None and name in self.written_once:

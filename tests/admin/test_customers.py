@@ -17,6 +17,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.admin.records import cells, list_of, populate
+from tests.admin.staff import staff_with
 from tests.factories import CustomerFactory
 
 
@@ -122,6 +123,18 @@ def test_an_erased_customer_leaves_nothing_personal(staff: Client, acme: Workspa
     for model in (Enrollment, Event, Interaction, SegmentMembership):
         assert list(model._default_manager.values_list("customer", flat=True)) == [other.pk]
     assert EnrollmentJob.objects.count() == 2
+
+
+def test_who_erased_a_customer_comes_back_to_the_list_and_is_told_the_id(staff: Client, acme: Workspace) -> None:
+    for client in (staff, staff_with("view_customer", "delete_customer")):
+        customer = CustomerFactory.create(workspace=acme, external_id="lovelace")
+        deleting = page_url(customer).replace("/change/", "/delete/")
+        answer = client.post(f"{deleting}?_changelist_filters=p%3D1", {"post": "yes"}, follow=True)
+        assert answer.redirect_chain == [(f"{list_of(Customer)}?p=1", 302)]
+        page = answer.content.decode()
+        assert f"The customer {customer.pk} was erased." in page
+        assert "deleted" not in page
+        assert "lovelace" not in page
 
 
 def test_the_log_of_an_erasure_names_only_the_id(onlooker: Client, staff: Client, acme: Workspace) -> None:

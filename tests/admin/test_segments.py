@@ -11,6 +11,7 @@ from django.test import Client
 from customers.models import Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
+from tests.admin.staff import staff_with
 from tests.factories import CustomerFactory, SegmentFactory
 
 ADD = "/admin/customers/segment/add/"
@@ -119,3 +120,11 @@ def test_a_deleted_segment_takes_its_memberships_with_it(staff: Client, acme: Wo
     staff.post(page_url(segment).replace("/change/", "/delete/"), {"post": "yes"})
     assert list(Segment.objects.all()) == [kept]
     assert list(SegmentMembership.objects.values_list("segment", flat=True)) == [kept.id]
+
+
+def test_who_deleted_a_segment_comes_back_to_the_list(acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme)
+    client = staff_with("view_segment", "delete_segment")
+    answer = client.post(page_url(segment).replace("/change/", "/delete/"), {"post": "yes"}, follow=True)
+    assert answer.redirect_chain == [("/admin/customers/segment/", 302)]
+    assert "The segment “VIP” was deleted successfully." in answer.content.decode()
