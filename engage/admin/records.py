@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 from django.contrib.admin import FieldListFilter, ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
-from django.core.exceptions import FieldDoesNotExist
+from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
-from django.forms import ModelChoiceField
+from django.forms import Field, ModelChoiceField
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
@@ -113,6 +113,12 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
         return WholeForm
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Leaves out values in the address that their field would refuse: not every input can show such a value."""
+        fields = self.get_form(request).base_fields
+        initial = super().get_changeform_initial_data(request)
+        return {name: value for name, value in initial.items() if name in fields and _takes(fields[name], value)}
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Staff who may not view the choices enter an id, and are sent no choices."""
         if not may_view(db_field.related_model, request=request):
@@ -192,6 +198,14 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text, request)), False
+
+
+def _takes(field: Field, value: Any) -> bool:
+    try:
+        field.clean(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def _replaced(fields: Any, replace: Callable[[str], Any]) -> list[Any]:

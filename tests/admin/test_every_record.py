@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
-from engage.models import App, Workspace
+from engage.models import ApiKey, App, Workspace
 from journeys.models import Chunk, EnrollmentJob, Trigger
 from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
 from tests.admin.staff import staff_with
@@ -108,6 +108,24 @@ def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:
     counting = [sql for page in pages for sql in queries_of(staff, page) if "COUNT(" in sql.upper()]
     assert counting
     assert not [sql for sql in counting if "WHERE" not in sql and "LIMIT" not in sql]
+
+
+def test_a_form_opens_whatever_its_address_fills_in(staff: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
+    models: list[type[Model]] = [*MODELS, User, Group]
+    for model in models:
+        add = f"{list_of(model)}add/"
+        if staff.get(add).status_code == 403:
+            continue
+        for field in staff.get(add).context["adminform"].form.fields:
+            with subtests.test(model=named(model), field=field):
+                assert staff.get(add, {field: "x"}).status_code == 200
+
+
+def test_a_form_is_filled_in_by_its_address_where_that_fits(staff: Client, acme: Workspace) -> None:
+    for fits, workspace in ((acme.pk, acme.pk), ("nothing", None)):
+        answer = staff.get(f"{list_of(ApiKey)}add/", {"name": "shop", "workspace": fits})
+        form = answer.context["adminform"].form
+        assert (form["name"].value(), form["workspace"].value()) == ("shop", workspace)
 
 
 def test_an_erased_customer_leaves_jobs_that_can_be_looked_at(staff: Client, acme: Workspace) -> None:
