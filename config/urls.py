@@ -27,7 +27,7 @@ urlpatterns = [
     path("admin", ElsewhereView.as_view(address="/admin/")),
 ]
 
-handler400 = "engage.envelope.answer_bad_request"
+handler400 = "engage.admin.error_pages.answer_bad_request"
 handler403 = "engage.admin.error_pages.answer_forbidden"
 handler404 = "engage.admin.error_pages.answer_not_found"
 handler500 = "engage.admin.error_pages.answer_server_error"

@@ -1,4 +1,4 @@
-"""Answers to requests that are not found, not allowed or failed: a page in the admin, JSON elsewhere."""
+"""Answers to requests that are bad, not found, not allowed or failed: a page in the admin, JSON elsewhere."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -18,6 +18,13 @@ from engage.errors import Unavailable
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
+
+
+def answer_bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not _is_staff_in_the_admin(request):
+        return envelope.answer_bad_request(request, exception)
+    why = "The address or the form asks for something that this page does not offer, such as another filter."
+    return _page(request, HTTPStatus.BAD_REQUEST, "Not understood", why)
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -85,7 +92,8 @@ class UnusableValueMiddleware:
 
 
 def _is_staff_in_the_admin(request: HttpRequest) -> bool:
-    return _is_in_the_admin(request) and admin.site.has_permission(request)
+    """Also for a request that was refused, for its host, before it was known who sent it."""
+    return _is_in_the_admin(request) and hasattr(request, "user") and admin.site.has_permission(request)
 
 
 def _is_in_the_admin(request: HttpRequest) -> bool:

@@ -1,6 +1,7 @@
 """Where there is no page, or none for them, staff get a page that leads back; everybody else gets JSON."""
 
 import json
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -51,6 +52,25 @@ def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, p
     page = answer.content.decode()
     assert "such as a NUL character." in page
     assert 'href="/admin/"' in page
+
+
+@pytest.mark.parametrize(
+    "path", ["/admin/journeys/enrollmentjob/?customer__email=x", "/admin/engage/workspace/?_to_field=digest"]
+)
+def test_an_address_that_asks_for_what_a_page_does_not_offer_is_a_page_with_a_way_back(
+    staff: Client, path: str
+) -> None:
+    answer = staff.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "text/html; charset=utf-8")
+    page = answer.content.decode()
+    assert "something that this page does not offer" in page
+    assert 'href="/admin/"' in page
+
+
+def test_a_host_that_is_not_allowed_gets_no_page_of_the_admin(staff: Client, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["engage.example"]
+    answer = staff.get("/admin/", headers={"Host": "other.example"})
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/json")
 
 
 @pytest.mark.parametrize(
