@@ -88,6 +88,14 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
             return Paginator(queryset, *args, **kwargs)
         return super().get_paginator(request, queryset, *args, **kwargs)
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Finds nothing for staff who may search by no field; Django would then show everything."""
+        if search_term.strip() and not self.get_search_fields(request):
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
 
