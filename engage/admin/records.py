@@ -3,7 +3,8 @@
 1. No list counts its table: "next" goes on until a page is empty.
 2. Lists are ordered newest first along an index, and cannot be sorted by another column.
 3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view one see its id.
-4. A search takes a whole value, such as an id, and finds it through an index.
+4. A search takes a whole value, such as an id, and finds it through an index. Only the small tables that staff write
+   are also searched for parts of names.
 
 `fields` and `fieldsets` list everything that a page shows. Editable fields get an input, the others are read-only, and
 the page that creates a record has only the inputs.
