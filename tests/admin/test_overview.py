@@ -14,6 +14,7 @@ from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import list_of, live_through, populate, queue_job
 from tests.admin.staff import staff_with
+from tests.plans import rows_gone_through
 
 
 def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:
@@ -37,6 +38,24 @@ def test_it_counts_no_further_than_it_is_worth(staff: Client, acme: Workspace, m
         assert [query for query in queries if f'FROM "journeys_chunk" LIMIT {most + 1})' in query["sql"]]
 
 
+def test_it_looks_for_failures_among_the_oldest_chunks_only(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    populate(acme, rows=1)
+    trigger, now = Trigger.objects.get(), timezone.now()
+    whose = {"workspace": acme, "trigger": trigger, "lane": "bulk", "turn_at": now, "due_at": now}
+    Chunk.objects.bulk_create(Chunk(**whose, start=start, stop=start + 1) for start in range(1, 1_000))
+    last = Chunk.objects.latest("pk")
+    Chunk.objects.filter(pk=last.pk).update(error="It burst.")
+    monkeypatch.setattr("journeys.admin.dashboard.COUNTED_AT_MOST", 20)
+    for searched, value in ((1_000, "1"), (20, "0")):
+        monkeypatch.setattr("journeys.admin.dashboard.OLDEST_CHUNKS", searched)
+        with rows_gone_through() as rows:
+            figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
+        assert figures["Chunks that failed"].value == value
+    assert max(number for sql, number in rows.items() if "journeys_chunk" in sql) <= 100
+
+
 def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -> None:
     populate(acme, rows=4)
     now = timezone.now()
@@ -53,7 +72,7 @@ def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
     figures = staff.get("/admin/").context["figures"]
     assert [(figure.value, figure.note) for figure in figures] == [
         ("0", "every job is decided"),
-        ("0", "tried again when they are due"),
+        ("0", "of the oldest 10,000; tried again when they are due"),
         ("0", "nobody waits for the walker"),
     ]
 
