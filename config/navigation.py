@@ -1,10 +1,12 @@
-"""The admin's sidebar: every list, grouped by subject and shown to users who may view it.
+"""The admin's sidebar: every list, grouped by subject and shown to staff who may view it or add to it.
 
 Unfold imports it for the first page, not for the settings: it needs the models.
 """
 
+from itertools import chain
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.http import HttpRequest
@@ -17,17 +19,32 @@ from engage.models import ApiKey, App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 
 
-def _list(title: str, icon: str, model: type[Model]) -> dict[str, Any]:
-    return {
-        "title": title,
-        "icon": icon,
-        "link": reverse_lazy(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"),
-        "permission": lambda request: may_view(model, request=request),
-    }
+def _list(title: str, icon: str, model: type[Model]) -> list[dict[str, Any]]:
+    """The list, and for staff who may not view it but add to it, the page for that."""
+
+    def may_only_add(request: HttpRequest) -> bool:
+        may_add: bool = admin.site.get_model_admin(model).has_add_permission(request)
+        return may_add and not may_view(model, request=request)
+
+    pages = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+    return [
+        {
+            "title": title,
+            "icon": icon,
+            "link": reverse_lazy(f"{pages}_changelist"),
+            "permission": lambda request: may_view(model, request=request),
+        },
+        {
+            "title": f"Add {model._meta.verbose_name}",
+            "icon": icon,
+            "link": reverse_lazy(f"{pages}_add"),
+            "permission": may_only_add,
+        },
+    ]
 
 
-def _group(title: str, *lists: dict[str, Any]) -> dict[str, Any]:
-    return {"title": title, "separator": True, "items": list(lists)}
+def _group(title: str, *lists: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"title": title, "separator": True, "items": list(chain(*lists))}
 
 
 _NAVIGATION = [
@@ -62,5 +79,5 @@ _NAVIGATION = [
 
 
 def sidebar(_request: HttpRequest) -> list[dict[str, Any]]:
-    """Every group of lists; Unfold asks each list's `permission` (UNFOLD["SIDEBAR"]["navigation"])."""
+    """Every group of lists; Unfold asks each link's `permission` (UNFOLD["SIDEBAR"]["navigation"])."""
     return _NAVIGATION

@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
-from journeys.models import Chunk, EnrollmentJob, Trigger
+from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
 from tests.admin.staff import staff_with
 
@@ -173,6 +173,19 @@ def test_a_list_is_in_the_sidebar_of_who_may_change_its_records(db: None) -> Non
     shown = [model for model in MODELS if f'href="{list_of(model)}"' in page]
     assert shown == [model for model in MODELS if client.get(list_of(model)).status_code == 200]
     assert set(shown) == {App, Chunk}
+
+
+@pytest.mark.parametrize("model", [Workspace, ApiKey, App, Segment, Journey, WebhookSecret], ids=named)
+def test_who_may_only_add_records_finds_the_page_for_it_in_the_sidebar(db: None, model: type[Model]) -> None:
+    client, add = staff_with(f"add_{model._meta.model_name}"), f"{list_of(model)}add/"
+    page = client.get("/admin/").content.decode()
+    assert re.findall(r'href="(/admin/\w+/\w+/(?:add/)?)"', page) == [add]
+    assert f"<span>Add {model._meta.verbose_name}</span>" in page
+    assert client.get(add).status_code == 200
+    may_view_too = staff_with(f"add_{model._meta.model_name}", f"view_{model._meta.model_name}")
+    page = may_view_too.get("/admin/").content.decode()
+    assert f"<span>Add {model._meta.verbose_name}</span>" not in page
+    assert f'href="{list_of(model)}"' in page
 
 
 def test_a_kind_of_record_has_one_name_everywhere(staff: Client, subtests: pytest.Subtests) -> None:

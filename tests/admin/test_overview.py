@@ -139,6 +139,18 @@ def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
         assert (page_url(Trigger.objects.get()) in page) is shows_triggers
 
 
+def test_it_says_so_to_staff_without_permissions(staff: Client) -> None:
+    said = "This account has no permissions for any page yet. An administrator can grant them."
+    for client, is_said in (
+        (staff, False),
+        (staff_with(), True),
+        (staff_with("delete_customer"), True),
+        (staff_with("add_apikey"), False),
+        (staff_with("view_app"), False),
+    ):
+        assert (said in client.get("/admin/").content.decode()) is is_said
+
+
 def test_its_style_and_icons_come_from_the_service_itself(staff: Client) -> None:
     page = staff.get("/admin/").content.decode()
     assert "https://" not in page
