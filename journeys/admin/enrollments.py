@@ -86,7 +86,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ]
 
     def _change(self, request: HttpRequest, object_id: str, permission: str, change: _Change) -> HttpResponse:
-        """Makes the change, logs who made it, and redirects to the page, which shows the result."""
+        """Makes the change, logs who made it, and redirects to the page, whose top shows the result."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if not (request.user.has_perm(permission) and self.has_view_permission(request)):
@@ -101,7 +101,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         else:
             self.log_change(request, enrollment, done)
             self.message_user(request, done)
-        return HttpResponseRedirect(f"{page_url(enrollment)}#timeline")
+        return HttpResponseRedirect(page_url(enrollment))
 
 
 def _end(request: HttpRequest, enrollment: Enrollment) -> str:

@@ -327,6 +327,12 @@ def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
     }
 
 
+def test_the_answer_leads_to_the_top_of_the_page_where_the_result_stands(staff: Client, failed: Enrollment) -> None:
+    again = action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
+    for path, reason in ((action(failed, "end"), "  "), (again, ""), (action(failed, "end"), "Because.")):
+        assert staff.post(path, {"reason": reason})["Location"] == page_url(failed)
+
+
 def test_nobody_acts_by_following_a_link(staff: Client, failed: Enrollment) -> None:
     again = action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
     for path in (action(failed, "end"), again):
