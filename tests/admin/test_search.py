@@ -256,6 +256,14 @@ def test_the_one_box_finds_nothing_by_what_is_no_text(staff: Client, ada: Custom
         assert found_anywhere(staff, text) == []
 
 
+def test_the_one_box_says_that_it_finds_nothing(staff: Client, ada: Customer) -> None:
+    (selector,) = re.findall(r'hx-select="#([^"]+)"', staff.get("/admin/").content.decode())
+    for text, says in (("nobody-at-all", "Nothing is found by this."), (ada.pk, page_url(ada))):
+        answer = staff.get("/admin/search/", {"extended": "1", "s": text}).content.decode()
+        selected = answer.partition(f'id="{selector}"')[2]
+        assert says in selected
+
+
 def test_who_may_not_view_customers_finds_what_is_theirs_by_their_id_only(
     ada: Customer, subtests: pytest.Subtests
 ) -> None:
