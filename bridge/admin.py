@@ -22,7 +22,7 @@ class InteractionAdmin(ReadOnlyAdmin):
         ("kind", ChoicesDropdownFilter),
     )
     fieldsets = (
-        (None, {"fields": ("id", ("kind", "message_id", "created_at"))}),
+        (None, {"fields": ("id", ("kind", "message_id"), "created_at")}),
         (None, {"fields": ("customer", "created_customer", "app", "workspace")}),
         (None, {"fields": ("event", "attributes_written", "form_data")}),
     )

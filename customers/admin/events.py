@@ -28,7 +28,8 @@ class EventAdmin(ReadOnlyAdmin):
         "id",
         "name",
         ("workspace", "customer"),
-        ("source", "occurred_at", "created_at"),
+        "source",
+        ("occurred_at", "created_at"),
         "properties",
     )
 

@@ -34,7 +34,8 @@ class ApiKeyAdmin(RecordAdmin):
         "rate_limit",
         "expires_at",
         ("prefix", "validity"),
-        ("created_at", "last_used_at", "revoked_at"),
+        ("created_at", "revoked_at"),
+        "last_used_at",
     )
     written_once = ("workspace",)
     actions_submit_line: Any = ("revoke",)

@@ -27,7 +27,7 @@ class TriggerAdmin(ReadOnlyAdmin):
     )
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
-        (None, {"fields": (("form", "customers", "queued_at"), "results")}),
+        (None, {"fields": (("form", "customers"), "queued_at", "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
 
@@ -71,8 +71,9 @@ class ChunkAdmin(ReadOnlyAdmin):
     )
     fields = (
         ("trigger", "workspace"),
-        ("lane", "start", "stop"),
-        ("turn_at", "due_at", "attempts"),
+        ("lane", "attempts"),
+        ("start", "stop"),
+        ("turn_at", "due_at"),
         "error",
     )
     search_help_text = "Trigger id"

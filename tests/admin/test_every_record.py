@@ -62,6 +62,16 @@ def test_every_page_opens(staff: Client, acme: Workspace, rival: Workspace, subt
                 assert staff.get(page_url(record)).status_code == 200
 
 
+def test_no_row_of_a_page_is_too_narrow_for_its_fields(
+    staff: Client, acme: Workspace, subtests: pytest.Subtests
+) -> None:
+    populate(acme, rows=1)
+    for model in MODELS:
+        with subtests.test(model=named(model)):
+            form = staff.get(page_url(model._default_manager.earliest("pk"))).context["adminform"]
+            assert max(len(row.fields) for fieldset in form for row in fieldset) <= 2
+
+
 def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
     staff: Client, acme: Workspace, subtests: pytest.Subtests
 ) -> None:
