@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
-from django.db.models import DateTimeField
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import DateTimeField, QuerySet
+from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -33,12 +35,34 @@ class SuperusersChange(admin.ModelAdmin[Any]):
         return _is_superuser(request) and super().has_delete_permission(request, obj)
 
 
+class _PermissionsField(ModelMultipleChoiceField[Permission]):
+    """Names permissions without their app and model, which their names repeat, so that each fits into its list."""
+
+    def label_from_instance(self, obj: Permission) -> str:
+        return obj.name
+
+
+class OfferedPermissions(admin.ModelAdmin[Any]):
+    """Offers only the permissions that matter in this admin; Django's admins offer all of them."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.related_model is Permission:
+            kwargs |= {"form_class": _PermissionsField, "queryset": _offered_permissions()}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+def _offered_permissions() -> QuerySet[Permission]:
+    """Those of the apps that have pages here. A model without a page of its own may be shown on another's."""
+    with_page = filter(admin.site.is_registered, apps.get_models())
+    return Permission.objects.filter(content_type__app_label__in={model._meta.app_label for model in with_page})
+
+
 def _is_superuser(request: HttpRequest) -> bool:
     return bool(request.user.is_active and request.user.is_superuser)
 
 
 @admin.register(User)
-class StaffAdmin(SuperusersChange, UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     warn_unsaved_form = True
     form = UserChangeForm
     add_form = UserCreationForm
@@ -51,7 +75,7 @@ class StaffAdmin(SuperusersChange, UserAdmin[User], ModelAdmin, EditedFields):  
 
 
 @admin.register(Group)
-class StaffGroupAdmin(SuperusersChange, GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffGroupAdmin(SuperusersChange, OfferedPermissions, GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""
 
     warn_unsaved_form = True

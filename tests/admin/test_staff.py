@@ -1,6 +1,8 @@
 """Who looks after staff: superusers alone, because whoever could would have every permission."""
 
+import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
 
 import pytest
@@ -68,6 +70,21 @@ def test_a_superuser_may(staff: Client, clerk: User) -> None:
     assert User.objects.get(id=clerk.id).is_superuser
     assert staff.post(f"{USERS}{clerk.id}/password/", password("a long new secret")).status_code == 302
     assert User.objects.get(id=clerk.id).check_password("a long new secret")
+
+
+def offered(staff: Client, path: str) -> list[str]:
+    """The permissions that the page offers, as it names them."""
+    page = staff.get(path).content.decode()
+    (box,) = re.findall(r'<select name="(?:user_)?permissions".*?</select>', page, re.DOTALL)
+    return [unescape(name) for name in re.findall(r"<option[^>]*>(.*?)</option>", box)]
+
+
+def test_permissions_are_offered_by_a_short_name_unless_they_allow_nothing_here(staff: Client, clerk: User) -> None:
+    for path in (f"{GROUPS}add/", f"{USERS}{clerk.id}/change/"):
+        names = offered(staff, path)
+        assert len(names) == len(set(names))
+        assert {"Can add journey", "Can view customer", "Can change webhook delivery", "Can delete user"} <= set(names)
+        assert not [name for name in names if name.endswith(("log entry", "session", "content type"))]
 
 
 @pytest.mark.parametrize("weak", ["8234719265", "short", "password123"])
