@@ -29,13 +29,11 @@ class CustomerAdmin(ReadOnlyAdmin):
         ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"))}),
         (None, {"fields": ("attributes", ("created_at", "updated_at"))}),
     )
+    never_deleted = ""
     delete_confirmation_template = "customers/admin/erase.html"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(pk__in=[customer.pk for customer in customers_known_as(text, request)])
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("customers.delete_customer") and self.has_view_permission(request, obj)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request

@@ -38,6 +38,7 @@ class ApiKeyAdmin(RecordAdmin):
         "last_used_at",
     )
     written_once = ("workspace",)
+    never_deleted = "An API key is not deleted. Revoke it instead."
     actions_submit_line: Any = ("revoke",)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -51,9 +52,6 @@ class ApiKeyAdmin(RecordAdmin):
         if key.revoked_at is not None:
             return badge("revoked", "danger")
         return badge("valid", "success") if key.is_valid_at(timezone.now()) else badge("expired", "warning")
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         if not change:
@@ -101,9 +99,7 @@ class AppAdmin(RecordAdmin):
     autocomplete_fields = ("workspace",)
     fields = ("workspace", "name", "enabled", "allowed_origins", "id", "created_at")
     written_once = ("workspace",)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    never_deleted = "An app is not deleted, because interactions refer to it. Switch it off instead."
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "allowed_origins":

@@ -36,7 +36,7 @@ def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponse
 def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not _is_staff_in_the_admin(request):
         return envelope.answer_forbidden(request, exception)
-    why = "Your account may not do this. An administrator can grant it."
+    why = str(exception) or "Your account may not do this. An administrator can grant it."
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from django.contrib.admin import FieldListFilter, ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
-from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.forms import Field, ModelChoiceField
@@ -48,7 +48,8 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     """The admin of a model whose records staff may create and edit.
 
     `written_once` names the fields that cannot change after creation, `stamps` those that every edit writes, and
-    `colours` those that are shown as labels.
+    `colours` those that are shown as labels. `never_added` and `never_deleted` say why nobody may do that by hand, if
+    so: no permission allows it.
     """
 
     paginator = InfinitePaginator
@@ -65,6 +66,21 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
     colours: ClassVar[Colours] = {}
+    never_added: ClassVar[str] = ""
+    never_deleted: ClassVar[str] = ""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return not self.never_added and super().has_add_permission(request)
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self.never_added:
+            raise PermissionDenied(self.never_added)
+        return super().add_view(request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self.never_deleted:
+            raise PermissionDenied(self.never_deleted)
+        return super().delete_view(request, *args, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return [shown(self.model, name, self.colours, request=request) for name in super().get_list_display(request)]
@@ -140,6 +156,8 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff who may not view a record may not delete it either: the page that asks them names it."""
+        if self.never_deleted:
+            return False
         return super().has_delete_permission(request, obj) and self.has_view_permission(request, obj)
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
@@ -172,14 +190,10 @@ class ReadOnlyAdmin(RecordAdmin):
     """The admin of records that the service writes: they can be viewed and found by a whole id, but not changed."""
 
     search_fields = ("pk",)  # makes the search box appear; matching() decides what it finds
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    never_added = "Such records are made by the service itself; nobody makes them by hand."
+    never_deleted = "Such records are made by the service itself; nobody deletes them by hand."
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
     def search_hint(self, request: HttpRequest) -> str:

@@ -1,9 +1,6 @@
 """Workspaces: created and renamed here, never deleted, because all of a tenant's records depend on one."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
 from engage.admin.records import RecordAdmin
 from engage.models import Workspace
@@ -16,6 +13,4 @@ class WorkspaceAdmin(RecordAdmin):
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
     fields = ("name", "key", "id", "created_at")
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    never_deleted = "A workspace is not deleted, because all of a tenant's records depend on it."

@@ -38,6 +38,9 @@ class JourneyAdmin(RecordAdmin):
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
+    never_deleted = (
+        "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Switch it off instead."
+    )
     change_form_before_template: Any = "journeys/admin/journey_help.html"
 
     @display(description="steps")
@@ -57,10 +60,6 @@ class JourneyAdmin(RecordAdmin):
         if request.method == "POST" and connection.in_atomic_block:
             list(Journey.objects.select_for_update(no_key=True).filter(pk=object_id).values_list("pk"))
         return super().get_object(request, object_id, from_field)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A journey is switched off instead: its triggers, jobs and enrollments would be deleted with it."""
-        return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         saved = save_journey(workspace=obj.workspace, key=obj.key, now=timezone.now(), **form.changes())

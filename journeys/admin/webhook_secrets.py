@@ -30,6 +30,7 @@ class WebhookSecretAdmin(RecordAdmin):
     search_help_text = "A workspace's key"
     autocomplete_fields = ("workspace",)
     fields = ("workspace", "validity", "shown_secret", ("created_at", "retires_at"))
+    never_deleted = "A webhook secret is not deleted. It retires a day after it is rotated."
     change_form_outer_after_template: Any = "journeys/admin/webhook_secret.html"
 
     @display(description="status")
@@ -58,9 +59,6 @@ class WebhookSecretAdmin(RecordAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs, help_text=_WHAT_FOLLOWS)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:

@@ -9,6 +9,7 @@ from django.test import Client
 from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
+from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named, populate
 from tests.admin.staff import staff_with
 from tests.tables import taken_back
@@ -90,6 +91,25 @@ def test_who_may_not_view_a_record_is_neither_told_its_name_nor_may_delete_it(
     assert "hush" in client.get(asking).content.decode()
     client.post(asking, {"post": "yes"})
     assert not model._default_manager.filter(pk=record.pk).exists()
+
+
+def test_who_is_refused_what_nobody_may_do_is_told_so_and_why(
+    staff: Client, onlooker: Client, acme: Workspace, subtests: pytest.Subtests
+) -> None:
+    populate(acme, rows=1)
+    for model in MODELS:
+        with subtests.test(model=named(model)):
+            add, _, delete = addresses_of_change(model._default_manager.earliest("pk"))
+            for url in (add, delete):
+                answer = staff.get(url)
+                assert answer.status_code == 200 or "can grant it" not in answer.content.decode()
+    for url, why in (
+        (f"{list_of(Trigger)}add/", "nobody makes them by hand."),
+        (page_url(Trigger.objects.get()).replace("/change/", "/delete/"), "nobody deletes them by hand."),
+        (page_url(Journey.objects.get()).replace("/change/", "/delete/"), "Switch it off instead."),
+    ):
+        for client in (staff, onlooker):
+            assert why in client.get(url).content.decode()
 
 
 def test_strangers_are_sent_to_the_login(acme: Workspace, subtests: pytest.Subtests) -> None:
