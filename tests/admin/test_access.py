@@ -74,6 +74,9 @@ def test_the_page_of_a_key_does_not_show_its_digest(staff: Client, acme: Workspa
     ("field", "value", "why"),
     [
         ("rate_limit", "often", "Write a rate as 100/m, 5/s or 1000/h."),
+        ("rate_limit", "1000000000000/s", "Its first number must be from 1 to 999999999, without leading zeros."),
+        ("rate_limit", "0/m", "Its first number must be from 1 to 999999999, without leading zeros."),
+        ("rate_limit", "5/10000s", "The number before its unit of time must be from 1 to 9999, without leading zeros."),
         ("name", "", "This field is required."),
         ("name", "taken", "API key with this Workspace and Name already exists."),
         ("workspace", "nobody", "Select a valid choice."),
