@@ -5,7 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from engage.admin.json_field import JsonField
-from journeys.authoring import JourneyChanges, refusals_of
+from journeys.authoring import InvalidJourney, JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 
 _JOURNEY_FIELDS = (
@@ -21,6 +21,7 @@ _JOURNEY_FIELDS = (
 _REVISION_FIELDS = ("steps", "exit_on")
 # Stand in for values that were refused at their own field, so that the other fields are still checked.
 _STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
+_OF_EVENTS = ("event_name", "event_where")
 
 
 class JourneyForm(forms.ModelForm[Journey]):
@@ -73,7 +74,8 @@ class JourneyForm(forms.ModelForm[Journey]):
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
         for refusal in refusals_of(Journey(**values), **content):
             if refusal.field not in self.errors:
-                self.add_error(refusal.field if refusal.field in self.fields else None, refusal.message)
+                message = _in_the_form(refusal, trigger_type=values["trigger_type"])
+                self.add_error(refusal.field if refusal.field in self.fields else None, message)
 
     def changes(self) -> JourneyChanges:
         """The values of a new journey; for an existing one, only those that were edited."""
@@ -87,3 +89,10 @@ class JourneyForm(forms.ModelForm[Journey]):
         return {
             name: self.initial[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS) if name not in self.changed_data
         }
+
+
+def _in_the_form(refusal: InvalidJourney, *, trigger_type: str) -> str:
+    """The refusal's message, unless it asks for null, which nobody can enter in a form."""
+    if trigger_type == Journey.TriggerType.API and refusal.field in _OF_EVENTS:
+        return "Leave this empty where the trigger type is API."
+    return refusal.message

@@ -215,4 +215,4 @@ def test_an_edit_that_waited_for_another_is_checked_against_it(acme: Workspace) 
         waiting = made_to_wait(lambda: staff.post(page_url(journey), {**form, "event_name": "sold"}))
     answer = waiting.result(PATIENCE_SECONDS)
     assert answer.status_code == 200
-    assert "eventName must be null where the trigger is api" in answer.content.decode()
+    assert "Leave this empty where the trigger type is API" in answer.content.decode()
