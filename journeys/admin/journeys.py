@@ -55,6 +55,11 @@ class JourneyAdmin(RecordAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "max_entries_per_customer":
+            kwargs["min_value"] = 1  # Django's is 0, which the model refuses afterwards
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
         """Locks the journey if it is about to be saved (in a transaction), so that it is saved as it was checked."""
         if request.method == "POST" and connection.in_atomic_block:

@@ -204,6 +204,13 @@ def test_all_that_is_wrong_is_said_at_once(staff: Client, acme: Workspace) -> No
     assert all(len(messages) == 1 for messages in errors.values())
 
 
+@pytest.mark.parametrize("number", ["-1", "0"])
+def test_the_bound_of_entries_is_told_at_once(staff: Client, acme: Workspace, number: str) -> None:
+    answer = staff.post(ADD, said(workspace=acme.id, key="welcome", max_entries_per_customer=number))
+    errors = answer.context["adminform"].form.errors
+    assert errors == {"max_entries_per_customer": ["Ensure this value is greater than or equal to 1."]}
+
+
 @pytest.mark.parametrize("missing", ["workspace", "name", "key"])
 def test_what_else_is_missing_hides_no_refusal(staff: Client, acme: Workspace, missing: str) -> None:
     whole = said(workspace=acme.id, key="welcome", trigger_type="event")
