@@ -66,10 +66,12 @@ class SegmentAdmin(RecordAdmin):
     def size(self, segment: Segment) -> str:
         """Counts only as far as is cheap: the conditions are tried on the workspace's latest customers."""
         put_in = count_up_to(SegmentMembership.objects.filter(segment=segment), most=TRIED_ON)
+        members = f"{put_in} customer{'' if put_in == '1' else 's'} put into it"
         if segment.conditions is None:
-            return f"{put_in} customers put into it"
+            return members
         trial = try_conditions(segment=segment, customers=TRIED_ON)
-        return f"{put_in} customers put into it; {trial.met:,} of the latest {trial.tried:,} meet the conditions"
+        meet = "meets" if trial.met == 1 else "meet"
+        return f"{members}; {trial.met:,} of the latest {trial.tried:,} {meet} the conditions"
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         obj.updated_at = timezone.now()

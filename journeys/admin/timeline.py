@@ -66,8 +66,9 @@ def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> 
         ended = f"{enrollment.get_state_display()} at {_shown(enrollment.ended_at)}"
         return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."
     if enrollment.error:
+        how_often = "once" if enrollment.attempts == 1 else f"{enrollment.attempts} times"
         return (
-            f"Stands at {enrollment.step_id}, where going on failed {enrollment.attempts} times, lastly with: "
+            f"Stands at {enrollment.step_id}, where going on failed {how_often}, lastly with: "
             f"{enrollment.error} It is tried again at {_shown(enrollment.due_at)}."
         )
     return _place(enrollment, delivery)

@@ -85,7 +85,7 @@ def test_the_page_says_how_many_belong_to_it(staff: Client, acme: Workspace, riv
     segment = SegmentFactory.create(workspace=acme, conditions=PRO, members=[put_in])
     SegmentFactory.create(workspace=acme, members=[CustomerFactory.create(workspace=acme)])
     page = staff.get(page_url(segment)).content.decode()
-    assert "1 customers put into it; 2 of the latest 4 meet the conditions" in page
+    assert "1 customer put into it; 2 of the latest 4 meet the conditions" in page
     assert page_url(put_in) in page
 
 
@@ -93,10 +93,14 @@ def test_the_conditions_are_tried_on_the_latest_customers(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("customers.admin.segments.TRIED_ON", 2)
-    for plan in ("free", "pro", "pro"):
+    segment = SegmentFactory.create(workspace=acme, conditions=PRO)
+    for plan, trial in (
+        ("free", "0 of the latest 1 meet"),
+        ("pro", "1 of the latest 2 meets"),
+        ("pro", "2 of the latest 2 meet"),
+    ):
         CustomerFactory.create(workspace=acme, attributes={"plan": plan})
-    page = staff.get(page_url(SegmentFactory.create(workspace=acme, conditions=PRO))).content.decode()
-    assert "2 of the latest 2 meet the conditions" in page
+        assert f"0 customers put into it; {trial} the conditions" in staff.get(page_url(segment)).content.decode()
 
 
 def test_who_is_about_to_delete_a_segment_is_told_how_many_customers_leave_it(

@@ -122,7 +122,9 @@ def test_it_is_said_where_an_enrollment_stands_and_when_it_goes_on(
 
 def test_it_is_said_that_going_on_failed_and_why(staff: Client, server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [DAY])
-    Enrollment.objects.filter(id=enrollment.id).update(attempts=2, error="KeyError: the step is gone.")
+    Enrollment.objects.filter(id=enrollment.id).update(attempts=1, error="KeyError: the step is gone.")
+    assert "going on failed once, lastly with: KeyError" in page_of(staff, enrollment)
+    Enrollment.objects.filter(id=enrollment.id).update(attempts=2)
     assert (
         "going on failed 2 times, lastly with: KeyError: the step is gone. "
         f"It is tried again at {enrollment.due_at:%Y-%m-%d %H:%M:%S} UTC."
@@ -387,7 +389,9 @@ def test_a_long_history_costs_no_more_queries_than_a_short_one(staff: Client, fa
 
 def test_the_longest_histories_show_their_latest_steps(staff: Client, server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [DAY])
-    lengthen(enrollment, 202)
+    lengthen(enrollment, 200)
+    assert "1 earlier step is not shown." in page_of(staff, enrollment)
+    lengthen(enrollment, 2)
     page = page_of(staff, enrollment)
     assert "3 earlier steps are not shown." in page
     assert "step-202<" in page
