@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -148,15 +149,26 @@ def test_a_search_by_name_looks_through_the_latest_events_only(
 
 
 def test_an_empty_list_says_why_it_is_empty(staff: Client, onlooker: Client, db: None) -> None:
-    for client, model in ((staff, Event), (staff, EnrollmentJob), (onlooker, Journey)):
+    by_others, by_oneself = "made by the service itself", f'href="{list_of(Journey)}add/">Add the first one</a>'
+    for client, model, why in (
+        (staff, Event, by_others),
+        (staff, EnrollmentJob, by_others),
+        (onlooker, Journey, by_others),
+        (staff, Journey, by_oneself),
+    ):
         page = client.get(list_of(model)).content.decode()
         assert "Nothing here" in page
-        assert "Create a new item" not in page
+        assert why in page
         assert "Show everything" not in page
-        narrowed = client.get(list_of(model), {"q": "nobody"}).content.decode()
-        assert "Nothing is found by this." in narrowed
-        assert "Create a new item" not in narrowed
-    assert "Create a new item" in staff.get(list_of(Journey)).content.decode()
+
+
+def test_a_list_that_is_searched_for_nothing_it_has_says_so(staff: Client, onlooker: Client) -> None:
+    kinds: list[type[Model]] = [Event, EnrollmentJob, Journey, User]
+    for model in kinds:
+        for client in (staff, onlooker):
+            page = client.get(list_of(model), {"q": "nobody"}).content.decode()
+            assert "Nothing is found by this." in page
+            assert "Create a new item" not in page
 
 
 def test_a_page_beyond_the_last_leads_to_the_first(staff: Client, acme: Workspace) -> None:
