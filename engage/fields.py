@@ -97,8 +97,14 @@ class BodySerializer(serializers.Serializer[Any]):
 
 
 def _is_blank(field: "serializers.Field[Any, Any, Any, Any]", value: Any) -> bool:
-    """Whether the value counts as absent, as `null` does."""
-    return isinstance(field, TextField) and field.blank_is_absent and isinstance(value, str) and not value.strip()
+    """Whether the value counts as absent, as `null` does. A text that is too long is refused as any other."""
+    return (
+        isinstance(field, TextField)
+        and field.blank_is_absent
+        and isinstance(value, str)
+        and not value.strip()
+        and not field.is_too_long(value)
+    )
 
 
 def _refusal(errors: Any) -> Refusal:
@@ -150,9 +156,12 @@ class TextField(StrictField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.refuse(data)
-        if self.max_length is not None and len(data) > self.max_length:
+        if self.is_too_long(data):
             raise serializers.ValidationError(f"must be at most {self.max_length} characters long, not {len(data)}.")
         return data
+
+    def is_too_long(self, text: str) -> bool:
+        return self.max_length is not None and len(text) > self.max_length
 
 
 class ArrayField(StrictField):
