@@ -9,7 +9,7 @@ from bridge.models import Interaction
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
 from customers.identifier_rules import LONGEST
 from engage.errors import MissingParameter
-from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
@@ -27,7 +27,7 @@ _BLANK: Schema = {**BLANK, "description": "A blank value counts as absent."}
 _IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},
-    "email": {"maxLength": LONGEST["email"], "format": "email"},
+    "email": {"maxLength": LONGEST["email"], **EMAIL},
     "phone": {"maxLength": LONGEST["phone"]},
 }
 

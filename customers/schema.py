@@ -9,7 +9,7 @@ from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, Customer
 from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded
-from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 from engage.views import WorkspaceNotFound
@@ -34,7 +34,7 @@ who was matched only by less trusted ones. The order of trust is `customerId`, `
     parameters=[WORKSPACE_ID],
     body=Body(
         CustomerBody,
-        properties={"email": {"format": "email"}},
+        properties={"email": EMAIL},
         rules=at_least_one_of(*_NAMES, serializer=CustomerBody, value=NOT_BLANK),
     ),
     requests=examples.UPSERTS,

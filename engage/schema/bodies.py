@@ -16,6 +16,7 @@ from engage.storable_json import STORED_DEPTH
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 BLANK: Schema = {"pattern": r"^\s*$"}  # or null
+EMAIL: Schema = {"anyOf": [{"format": "email"}, BLANK]}  # where a blank value counts as absent
 
 
 @dataclass(frozen=True, eq=False)

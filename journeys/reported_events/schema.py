@@ -4,7 +4,7 @@ from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded, BodySerializer
-from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
+from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, none_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
@@ -15,7 +15,7 @@ from journeys.reported_events.serializers import IN_THE_FUTURE, EventBody, Event
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}
 _FORMS: dict[str, Schema] = {
-    "email": {"format": "email"},
+    "email": EMAIL,
     "occurredAt": {"format": "date-time", "pattern": f"{BLANK['pattern']}|{GRAMMAR_WITH_OFFSET}"},
 }
 

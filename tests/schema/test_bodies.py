@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 import time_machine
+from jsonschema_rs import Draft202012Validator
 
 from engage.models import Workspace
 from journeys.models import Journey
 from tests.bridge_calls import ACTION, CAPTURE, LEAST
 from tests.calls import customers_path, trigger
 from tests.clients import SdkClient, ServerClient
-from tests.conformance import violation
+from tests.conformance import at, violation
 from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 SEGMENT = "{segment}"
@@ -184,6 +185,7 @@ REPORTS: list[dict[str, Any]] = [
     {**ORDERED, "occurredAt": "2026-11-20T19:08:00+15:00"},
     {**ORDERED, "occurredAt": "2026-11-20T19:08:00.1234567890Z"},
     {"events": None},
+    {"events": [], "eventName": " " * 256},
     {"events": {}},
     {"events": [ORDERED] * 1001},
     {"events": [], **ORDERED},
@@ -232,3 +234,11 @@ def test_members_are_taken_as_the_document_says(server: ServerClient, acme: Work
     documented = not violation(body, "/components/schemas/MembersBody")
     answer = server.post(customers_path(acme, "segments", segment.id, "members"), body)
     assert (answer.status_code == 200) is documented, answer
+
+
+@pytest.mark.parametrize("body", ["ActionBody", "CaptureBody", "CustomerBody", "EventsBody", "EventBody"])
+def test_a_blank_email_is_one_that_the_document_allows_because_it_counts_as_absent(body: str) -> None:
+    described = at(f"/components/schemas/{body}")["properties"]["email"]
+    allows = Draft202012Validator(described, validate_formats=True).is_valid
+    taken = {value: allows(value) for value in ("ada@example.com", " ", "", None, "ada")}
+    assert taken == {"ada@example.com": True, " ": True, "": True, None: True, "ada": False}
