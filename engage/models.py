@@ -11,12 +11,11 @@ from django.db.models.functions import Now
 
 from engage.credentials import new_key
 from engage.object_ids import ObjectIdField
-from engage.rates import HOW_TO_WRITE, RATE
+from engage.rates import validate_rate
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
 # \Z, because $ also matches before a newline at the end.
-rate_validator = RegexValidator(rf"^{RATE}\Z", HOW_TO_WRITE)
 key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", "Use lower-case letters, digits, - and _.")
 
 
@@ -45,7 +44,7 @@ class ApiKey(models.Model):
         max_length=20, editable=False, help_text="The key's first characters, to recognise it by."
     )
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    rate_limit = models.CharField(max_length=20, default=DEFAULT_RATE_LIMIT, validators=[rate_validator])
+    rate_limit = models.CharField(max_length=20, default=DEFAULT_RATE_LIMIT, validators=[validate_rate])
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -16,17 +15,8 @@ from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import ApiKey, App, Workspace
-from engage.rates import parse_rate
 
 _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
-
-
-def _check_rate(text: str) -> None:
-    """Says what is wrong with the rate; the model's validator only says how to write one."""
-    try:
-        parse_rate(text)
-    except ValueError as error:
-        raise ValidationError(str(error)) from None
 
 
 @admin.register(ApiKey)
@@ -54,8 +44,6 @@ class ApiKeyAdmin(RecordAdmin):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "expires_at":
             kwargs["help_text"] = "In UTC; empty: it does not expire."
-        if db_field.name == "rate_limit":
-            kwargs["validators"] = [_check_rate]
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     @display(description="status")

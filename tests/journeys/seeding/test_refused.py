@@ -40,7 +40,11 @@ BAD: list[tuple[Any, str]] = [
     (described(journeys={}), "journeys must be an array, but an object came."),
     (described(apiKeys=[{}]), "apiKeys[0].name is required."),
     (described(apiKeys=[{"name": "n" * 101}]), "apiKeys[0].name: Ensure this value has at most 100 characters"),
-    (described(apiKeys=[{"name": "a", "rateLimit": "fast"}]), "apiKeys[0].rateLimit: Write a rate as 100/m, 5/s "),
+    (described(apiKeys=[{"name": "a", "rateLimit": "fast"}]), "apiKeys[0].rateLimit: 'fast' is no rate. Write a rate"),
+    (
+        described(apiKeys=[{"name": "a", "rateLimit": "5000000000/s"}]),
+        "apiKeys[0].rateLimit: '5000000000/s' is no rate. Its first number must be from 1 to 999999999",
+    ),
     (described(apiKeys=[{"name": "a"}, {"name": "a"}]), "apiKeys[1].name is the same as apiKeys[0].name."),
     (described(apps=[{"name": 7}]), "apps[0].name must be a string, but a number came."),
     (described(apps=[{"name": "a", "allowedOrigins": "*"}]), "apps[0].allowedOrigins must be an array, but a string"),
