@@ -9,16 +9,8 @@ from django.db import connection
 
 from customers.fragment import Fragment, compose
 from customers.models import Segment
-from customers.segments import belongs_to_any, members_of
-from engage.errors import Refusal
+from customers.segments import ErrorResolvingSegments, belongs_to_any, members_of
 from engage.object_ids import is_object_id
-
-
-class ErrorResolvingSegments(Refusal):
-    """A segment is unknown or of another workspace; the answer does not say which."""
-
-    error = "Error resolving segments"
-    code = "error_resolving_segments"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,17 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from customers.conditions import Columns, Root, compile_condition, parse_condition
+from customers.conditions import Columns, InvalidCondition, Root, compile_condition, parse_condition
 from customers.fragment import Fragment, compose
 from customers.models import Segment
+from engage.errors import Refusal
+
+
+class ErrorResolvingSegments(Refusal):
+    """A segment is unknown or of another workspace (the answer does not say which), or nobody can tell who it means."""
+
+    error = "Error resolving segments"
+    code = "error_resolving_segments"
 
 
 def check_segment_conditions(conditions: object, *, place: str = "conditions") -> None:
@@ -22,6 +30,8 @@ def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
     It is an expression, not a list of members, so that a call that names customers looks at these alone, one by one.
     OFFSET keeps the planner from a join, which may compare each customer with each member (while its statistics are
     older than they are).
+
+    Raises ErrorResolvingSegments for stored conditions that cannot be read.
     """
     put_in = Fragment(
         "EXISTS (SELECT FROM customers_segmentmembership membership"
@@ -35,7 +45,12 @@ def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
 
 
 def _condition(segment: Segment) -> Fragment:
-    condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place=f"segment {segment.key}: conditions")
+    try:
+        condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place="conditions")
+    except InvalidCondition as invalid:  # not checked when they were stored: not the caller's doing
+        raise ErrorResolvingSegments(
+            f"The stored conditions of the segment {segment.id!r} ({segment.key}) are invalid: {invalid.message}"
+        ) from invalid
     return compile_condition(condition, columns=Columns())
 
 
@@ -62,6 +77,8 @@ def try_conditions(*, segment: Segment, customers: int) -> Trial:
     """Tries the segment's conditions, which it must have, on that many of the workspace's latest customers.
 
     It gives an impression of the segment's size at a cost that does not depend on the workspace's.
+
+    Raises ErrorResolvingSegments if they cannot be read.
     """
     query = compose(
         "SELECT count(*) FILTER (WHERE {}), count(*) FROM (SELECT * FROM customers_customer WHERE workspace_id = {}"

@@ -2,8 +2,7 @@
 
 from drf_spectacular.utils import OpenApiParameter
 
-from customers.audience import ErrorResolvingSegments
-from customers.conditions import InvalidCondition
+from customers.segments import ErrorResolvingSegments
 from engage.errors import MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
@@ -104,7 +103,6 @@ limit.
         ArraySizeExceeded("external_ids holds 1001 items; its maximum is 1000."),
         InvalidJourneyType("The journey is not configured for API triggering; its current trigger type is 'event'."),
         ErrorResolvingSegments("These segments do not exist in this workspace: '68a1f0c2e4b0a1d2c3e4f5b2'."),
-        InvalidCondition("segment vip: conditions.any[0].op is 'like', which is none of the known ones."),
         JourneyNotFound(examples.JOURNEY),
         Recipient(field="external_id", value="ada").not_found(),
     ],

@@ -14,7 +14,7 @@ from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import by_customer, of_customers_known_as
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
-from customers.segments import check_segment_conditions, try_conditions
+from customers.segments import ErrorResolvingSegments, check_segment_conditions, try_conditions
 from engage.admin.columns import count_up_to
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter, SelectFilter
 from engage.admin.json_field import JsonField
@@ -69,7 +69,10 @@ class SegmentAdmin(RecordAdmin):
         members = f"{put_in} customer{'' if put_in == '1' else 's'} put into it"
         if segment.conditions is None:
             return members
-        trial = try_conditions(segment=segment, customers=TRIED_ON)
+        try:
+            trial = try_conditions(segment=segment, customers=TRIED_ON)
+        except ErrorResolvingSegments as refusal:
+            return f"{members}. {refusal.message}"
         meet = "meets" if trial.met == 1 else "meet"
         return f"{members}; {trial.met:,} of the latest {trial.tried:,} {meet} the conditions"
 

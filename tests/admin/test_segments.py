@@ -89,6 +89,15 @@ def test_the_page_says_how_many_belong_to_it(staff: Client, acme: Workspace, riv
     assert page_url(put_in) in page
 
 
+def test_stored_conditions_that_cannot_be_read_can_be_mended(staff: Client, acme: Workspace) -> None:
+    segment = SegmentFactory.create(workspace=acme, key="vip", conditions={"all": [PRO | {"op": "like"}]})
+    page = unescape(staff.get(page_url(segment)).content.decode())
+    assert f"segment '{segment.id}' (vip) are invalid: conditions.all[0].op is 'like'" in page
+    staff.post(page_url(segment), said(conditions=PRO))
+    segment.refresh_from_db()
+    assert segment.conditions == PRO
+
+
 def test_the_conditions_are_tried_on_the_latest_customers(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,8 +88,10 @@ def test_stored_conditions_that_cannot_be_read_refuse_the_call_and_queue_nobody(
     server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     segment = SegmentFactory.create(workspace=journey.workspace, key="vip", conditions={"any": [PRO | {"op": "like"}]})
-    message = refused(trigger(server, journey, {"segment_ids": [segment.id]}), status=400, error="Invalid condition")
-    assert message.startswith("segment vip: conditions.any[0].op is 'like', which is none of ")
+    answer = trigger(server, journey, {"segment_ids": [segment.id]})
+    message = refused(answer, status=400, error="Error resolving segments")
+    said = f"The stored conditions of the segment '{segment.id}' (vip) are invalid: conditions.any[0].op is 'like', "
+    assert message.startswith(said)
     assert not Trigger.objects.exists()
     assert not EnrollmentJob.objects.exists()
 

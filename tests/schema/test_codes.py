@@ -18,7 +18,6 @@ CODES = {
     "internal_error": (500, "Internal error"),
     "invalid_action_type": (400, "Invalid action type"),
     "invalid_app_id": (401, "Invalid app id"),
-    "invalid_condition": (400, "Invalid condition"),
     "invalid_gzip": (400, "Invalid request"),
     "invalid_journey_type": (400, "Invalid journey type"),
     "invalid_json": (400, "Invalid request"),
