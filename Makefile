@@ -4,7 +4,10 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --pyth
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test chaos bench fuzz lint types check lock clean
+.PHONY: help run test chaos bench fuzz lint types check lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
 	@.ci/install requirements-embedded.txt
@@ -29,12 +32,12 @@ fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAM
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
 		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py $(ARGS)
 
-lint:
+lint: ## ruff: rules and format
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m ruff format --check .
 
-types:
+types: ## mypy, strictly
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m mypy .
 

@@ -112,9 +112,13 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
         samples=[Sample(value=one.jobs.seconds_late, labels={"lane": one.lane}) for one in found.lanes],
     )  # fmt: skip
     yield _gauge("engage_enrollments_due", f"Enrollments that are due, {_LIMITED}.", found.enrollments.number)
-    yield _gauge("engage_enrollments_late_seconds", "How late the latest of them is.", found.enrollments.seconds_late)
+    yield _gauge(
+        "engage_enrollments_late_seconds", "By how much the first of them is overdue.", found.enrollments.seconds_late
+    )
     yield _gauge("engage_webhooks_waiting", f"Webhooks that are due or will be, {_LIMITED}.", found.webhooks.number)
-    yield _gauge("engage_webhooks_late_seconds", "How late the latest of them is.", found.webhooks.seconds_late)
+    yield _gauge(
+        "engage_webhooks_late_seconds", "By how much the first of them is overdue.", found.webhooks.seconds_late
+    )
     yield _gauge("engage_webhook_circuits_open", "Hosts to which nothing is sent.", found.open_circuits)
 
 

@@ -10,8 +10,9 @@ or an app belongs to one workspace and has no access to any other.
 **Bodies** are JSON objects in UTF-8, sent as `application/json`, of at most 1 MiB from servers and 64 KiB from SDKs.
 They may be compressed with `Content-Encoding: gzip`. Decompressed, they may be at most 5 MiB from servers and 64 KiB
 from SDKs. Unknown fields are ignored. A field that is `null` counts as absent. Types are strict: a number is not a
-string. Strings must not contain NUL or half of a surrogate pair, numbers must fit into 64 bits, and an object must not
-contain the same key twice.
+string. Strings must not contain NUL or half of a surrogate pair, and an object must not contain the same key
+twice. Integers go from -2^63 to 2^64 - 1. Other numbers must fit a 64-bit float; one such as `1e20` may also be written
+with all its zeros.
 
 **Attributes** have names of 1 to 255 characters. A name must not begin with `$`, and must not be `__proto__`,
 `constructor` or `prototype`. All attributes of one customer together may be at most 256 KiB of JSON.

@@ -146,7 +146,9 @@ describe_erase = ServerCall(
     operation_id="eraseCustomer",
     tag=_TAG,
     summary="Erase a customer",
-    description="Erases the customer and their segment memberships, events, message interactions and enrollments.",
+    description="Erases the customer and their segment memberships, events, message interactions and enrollments, and "
+    "the payloads of the triggers that named nobody else who is left. The payload of a call for more than 1,000 "
+    "customers is kept until it is pruned.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(

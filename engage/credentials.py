@@ -6,7 +6,7 @@ The prefix lets secret scanners recognise a leaked key; the checksum lets a mist
 import hashlib
 import secrets
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEY_PREFIX = "engage_"
@@ -19,7 +19,7 @@ _SHOWN_LENGTH = len(KEY_PREFIX) + 6
 class FreshKey:
     """A new key, with its secret, which is not stored."""
 
-    secret: str
+    secret: str = field(repr=False)
 
     @property
     def prefix(self) -> str:

@@ -25,7 +25,7 @@ class WorkspaceFactory(DjangoModelFactory[Workspace]):
 
 
 class ApiKeyFactory(DjangoModelFactory[ApiKey]):
-    """Made with `secret=`, or with a fresh one; the secret is then at `.secret`."""
+    """The key's secret is at `.secret`."""
 
     class Meta:
         model = ApiKey

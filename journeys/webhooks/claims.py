@@ -35,12 +35,12 @@ class Claimed:
     host: str
     method: str
     url: str
-    headers: Mapping[str, str]
-    body: str | None
+    headers: Mapping[str, str] = field(repr=False)
+    body: str | None = field(repr=False)
     number: int
     again: bool
     probe: bool
-    secrets: tuple[str, ...]
+    secrets: tuple[str, ...] = field(repr=False)
     at: datetime
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
 

@@ -127,11 +127,6 @@ def test_an_origin_that_is_not_on_the_list_is_refused(acme: Workspace, path: str
     assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("600", "599")
 
 
-def test_pages_without_an_origin_of_their_own_may_be_on_the_list(acme: Workspace) -> None:
-    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["null"]))
-    assert call(sdk, ACTION, {}, headers={"Origin": "null"}).status_code == 200
-
-
 def test_the_list_of_one_app_says_nothing_about_another(acme: Workspace, rival_sdk: SdkClient) -> None:
     AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"])
     assert call(rival_sdk, ACTION, {}, headers={"Origin": "https://elsewhere.example"}).status_code == 200

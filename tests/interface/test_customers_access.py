@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from config.documentation import openapi_document
 from customers.models import Customer, SegmentMembership
 from engage.models import Workspace
 from tests.calls import customers_path, refused
@@ -22,6 +23,16 @@ CALLS: list[tuple[str, list[str], Any]] = [
     ("POST", ["segments", NOBODY, "members"], {"add": ["ada"]}),
 ]
 every_call = pytest.mark.parametrize(("method", "below", "body"), CALLS)
+
+
+def test_no_call_about_customers_is_left_out() -> None:
+    documented = [
+        (method.upper(), [NOBODY if part.startswith("{") else part for part in path.split("/")[5:]])
+        for path, operations in openapi_document()["paths"].items()
+        for method in operations
+        if path.startswith("/api/v1/customers/")
+    ]
+    assert sorted(documented) == sorted((method, below) for method, below, _ in CALLS)
 
 
 @every_call

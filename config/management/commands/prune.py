@@ -37,10 +37,10 @@ _RETENTION: list[tuple[Prunable, str]] = [
 
 class Command(BaseCommand):
     requires_system_checks = ()  # which load all views
-    help = "Deletes what is older than its setting (see docs/operations.md). Nothing active or waiting is touched."
+    help = "Delete what is older than its setting (see docs/operations.md). Nothing active or waiting is touched."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="count what would go, and delete nothing")
+        parser.add_argument("--dry-run", action="store_true", help="Count what would go, and delete nothing.")
 
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         now = timezone.now()
