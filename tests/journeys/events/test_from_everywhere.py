@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys import revisions
+from journeys import revisions, wakeups
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from tests.bridge_calls import click, submit
 from tests.calls import customers_path, data, let_workers_walk, refused, trigger
@@ -71,6 +72,25 @@ def test_an_event_starts_moves_and_ends_wherever_it_comes_from(
     ending.refresh_from_db()
     assert ending.state == "exited"
     assert history(waiting)[0] == ("wait", "done")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("happens", [from_a_click, from_a_form, from_a_server])
+def test_workers_are_woken_for_what_an_event_starts_and_for_whom_it_moves(
+    acme: Workspace,
+    server: ServerClient,
+    sdk: SdkClient,
+    ada: Customer,
+    waiting: Enrollment,
+    queue: redis.Redis,
+    happens: Callable[[ServerClient, SdkClient, Customer], None],
+) -> None:
+    event_journey(acme)
+    wakeups.wake_now()
+    queue.flushdb()  # of what woke them for the enrollment that waits
+    happens(server, sdk, ada)
+    wakeups.wake_now()
+    assert (queue.llen("single"), queue.llen("walk")) == (1, 1)
 
 
 def test_another_tenant_s_journeys_and_customers_do_not_notice(
