@@ -1,6 +1,7 @@
 """A key or an app that was found is known for a moment; what is revoked meanwhile is refused soon after."""
 
 import time
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -9,6 +10,8 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Customer
+from engage import credential_memory
+from engage.credential_memory import CredentialMemory
 from engage.models import ApiKey, App, Workspace
 from tests.calls import customers_path
 from tests.clients import SdkClient, ServerClient
@@ -78,6 +81,19 @@ def test_what_was_not_found_is_asked_for_again(sdk: SdkClient) -> None:
     assert click(sdk) == 401
     App.objects.update(enabled=True)
     assert click(sdk) == 200
+
+
+def test_only_so_many_are_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credential_memory, "_MOST_KNOWN", 2)
+    memory, asked = CredentialMemory[str](), []
+
+    def look_up(name: str) -> str:
+        asked.append(name)
+        return name
+
+    for name in ("a", "b", "b", "c", "b"):
+        assert memory.recall(name, partial(look_up, name)) == name
+    assert asked == ["a", "b", "c", "b"]
 
 
 def test_keys_of_two_workspaces_are_not_taken_for_each_other(

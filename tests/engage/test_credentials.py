@@ -4,8 +4,11 @@ import hashlib
 
 import pytest
 
+from engage import credentials
 from engage.credentials import KEY_PREFIX, digest, is_well_formed, new_key
-from engage.models import ApiKey
+from engage.models import ApiKey, Workspace
+from tests.calls import customers_path, refused
+from tests.clients import ServerClient
 from tests.factories import ApiKeyFactory
 
 
@@ -20,6 +23,18 @@ def test_a_key_with_one_character_changed_is_not_well_formed() -> None:
     for place in range(len(KEY_PREFIX), len(secret)):
         changed = secret[:place] + ("a" if secret[place] != "a" else "b") + secret[place + 1 :]
         assert not is_well_formed(changed)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("character", ["é", "\udcff"])
+def test_a_right_checksum_of_odd_characters_is_a_key_that_nobody_has(
+    server: ServerClient, acme: Workspace, character: str
+) -> None:
+    odd = character * 32
+    secret = KEY_PREFIX + odd + credentials._checksum(odd)
+    assert is_well_formed(secret)
+    answer = server.get(customers_path(acme), headers={"Authorization": f"Bearer {secret}"})
+    refused(answer, status=401, error="Unauthorized")
 
 
 @pytest.mark.parametrize("text", ["", "engage_", "engage", "engage_" + "a" * 38, "é" * 45, "engage_" + "\udcff" * 38])

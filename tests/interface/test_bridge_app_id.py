@@ -1,9 +1,10 @@
 """`X-App-Id` identifies the application; no secret is sent with the bridge's calls."""
 
 import logging
+from typing import Any, Never
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from structlog.testing import capture_logs
@@ -81,6 +82,19 @@ def test_the_log_names_the_key_that_was_sent_to_the_bridge(
 
 
 @both_calls
+def test_a_key_sent_to_the_bridge_is_flagged_also_while_the_database_is_away(
+    sdk: SdkClient, server: ServerClient, path: str
+) -> None:
+    def cut(*_: Any) -> Never:
+        raise OperationalError("server closed the connection")
+
+    with capture_logs() as lines, connection.execute_wrapper(cut):
+        answer = call(sdk, path, {}, headers={"Authorization": server.headers["Authorization"]})
+    refused(answer, status=400, error="Invalid request")
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["api_key_in_browser"]
+
+
+@both_calls
 def test_what_only_looks_like_a_key_is_flagged_without_a_query(sdk: SdkClient, path: str) -> None:
     with capture_logs() as lines, CaptureQueriesContext(connection) as queries:
         refused_without_a_trace(call(sdk, path, {}, headers={"X-App-Id": f"engage_{'x' * 38}"}))
@@ -125,6 +139,12 @@ def test_an_origin_that_is_not_on_the_list_is_refused(acme: Workspace, path: str
     answer = call(sdk, path, {}, headers={"Origin": origin})
     refused_without_a_trace(answer, status=403, error="Origin not allowed")
     assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("600", "599")
+
+
+def test_of_a_long_origin_only_the_beginning_is_repeated(acme: Workspace) -> None:
+    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"]))
+    answer = call(sdk, ACTION, {}, headers={"Origin": "https://" + "x" * 8000})
+    assert len(refused(answer, status=403, error="Origin not allowed")) < 200
 
 
 def test_the_list_of_one_app_says_nothing_about_another(acme: Workspace, rival_sdk: SdkClient) -> None:

@@ -1,8 +1,10 @@
 """How many customers the calls of one app from one address may create, and how many journeys they may start."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import time_machine
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
@@ -41,6 +43,20 @@ def test_over_the_cap_nobody_is_created_and_nothing_recorded(sdk: SdkClient, pat
     assert last.json()["code"] == "customers_created_limit_exceeded"
     assert int(last["X-RateLimit-Remaining"]) > 0  # it may still call
     assert (Customer.objects.count(), Interaction.objects.count()) == (2, 2)
+
+
+@pytest.mark.parametrize("begun", [0, 17, 59])
+def test_who_waits_as_long_as_told_may_create_again_and_nobody_before(
+    sdk: SdkClient, settings: Settings, begun: int
+) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "2/m"
+    with time_machine.travel(datetime(2030, 1, 1, 12, 0, begun, tzinfo=UTC), tick=False) as clock:
+        *_, last = [new_person(sdk, number) for number in range(3)]
+        seconds = int(last["Retry-After"])
+        clock.shift(seconds - 1)
+        assert new_person(sdk, 3).status_code == 429
+        clock.shift(1)
+        assert new_person(sdk, 3).status_code == 200
 
 
 def test_who_is_known_is_served_as_before(sdk: SdkClient) -> None:

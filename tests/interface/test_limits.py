@@ -15,7 +15,7 @@ from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
 from engage.parsing import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
 from tests.bridge_calls import CAPTURE, LEAST
-from tests.calls import data, refused, trigger
+from tests.calls import customers_path, data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 from tests.simultaneous import all_at_once
@@ -207,6 +207,13 @@ def test_looking_up_does_not_use_up_the_triggers(acme: Workspace, journey: Journ
     job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
     for _ in range(5):
         data(server.get(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
+    data(trigger(server, journey, {"external_id": "ada"}))
+
+
+def test_writing_customers_does_not_use_up_the_triggers(acme: Workspace, journey: Journey) -> None:
+    server = limited(acme, "1/m")
+    answers = [server.put(customers_path(acme), {"external_id": "bob"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 429]
     data(trigger(server, journey, {"external_id": "ada"}))
 
 

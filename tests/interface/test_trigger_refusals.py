@@ -40,6 +40,13 @@ def test_without_a_known_key_nobody_is_served(server: ServerClient, journey: Jou
     assert answer["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.parametrize("scheme", ["Basic", "Token", "Bearer:"])
+def test_a_key_that_is_sent_by_another_scheme_is_refused(server: ServerClient, journey: Journey, scheme: str) -> None:
+    key = server.headers["Authorization"].removeprefix("Bearer ")
+    answer = trigger(server, journey, {"external_id": "ada"}, headers={"Authorization": f"{scheme} {key}"})
+    refused(answer, status=401, error="Unauthorized")
+
+
 @pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
 def test_a_revoked_or_expired_key_is_refused(server: ServerClient, journey: Journey, field: str) -> None:
     ApiKey.objects.update(**{field: datetime.now(UTC) - timedelta(seconds=1)})
