@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -41,6 +42,11 @@ def test_a_time_counts_in_the_first_bucket_that_is_not_smaller(name: str) -> Non
     assert counted(name) == {("GET", "0"): 2, ("GET", half): 1, ("GET", beyond): 1, ("GET", SUM): 60_301_500}
 
 
+def test_times_arrive_by_themselves(name: str) -> None:
+    MetricCounters().observe(name, seconds=0.5)
+    wait_until(lambda: counted(name) == {(str(BUCKETS.index(0.5)),): 1, (SUM,): 500_000}, seconds=10)
+
+
 def test_what_is_counted_while_redis_is_away_is_sent_once_it_is_back(name: str, settings: Any) -> None:
     metric_counters, there = MetricCounters(), settings.REDIS_URL
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
@@ -50,6 +56,50 @@ def test_what_is_counted_while_redis_is_away_is_sent_once_it_is_back(name: str, 
     settings.REDIS_URL = there
     metric_counters.send()
     assert counted(name) == {(): 2}
+
+
+def test_what_waits_for_redis_is_sent_although_nothing_more_is_counted(
+    name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engage.metric_counters._SECONDS_BETWEEN", 0.01)
+    metric_counters, there = MetricCounters(), settings.REDIS_URL
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    metric_counters.count(name)
+    time.sleep(0.1)  # it is tried in vain
+    settings.REDIS_URL = there
+    wait_until(lambda: counted(name) == {(): 1}, seconds=10)
+
+
+def test_what_redis_received_before_it_froze_is_not_sent_again(
+    name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it thaws, it counts what it received."""
+    monkeypatch.setattr("engage.metric_counters._PATIENCE", 0.2)
+    metric_counters, there = MetricCounters(), settings.REDIS_URL
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
+        listening.settimeout(10)
+        received = pool.submit(freeze_after_ping, listening)
+        settings.REDIS_URL = f"redis://127.0.0.1:{listening.getsockname()[1]}/0"
+        metric_counters.count(name, by=5)
+        metric_counters.send()
+        assert name.encode() in received.result(timeout=10)
+    settings.REDIS_URL = there
+    metric_counters.send()
+    assert counted(name) == {}
+
+
+def freeze_after_ping(listening: socket.socket) -> bytes:
+    """Plays a Redis that answers what a client says first, and then freezes; what it received."""
+    received = b""
+    with listening.accept()[0] as client:
+        client.settimeout(10)
+        while b"EXEC" not in received and (said := client.recv(65536)):
+            received += said
+            if b"HINCRBY" not in received:
+                hello = b"%1\r\n$5\r\nproto\r\n:3\r\n"  # as in the third version of its protocol
+                client.sendall(hello if b"HELLO" in said else b"+PONG\r\n" * said.count(b"*"))
+        client.recv(1)  # until the client gives up
+    return received
 
 
 def test_a_redis_that_is_frozen_costs_nothing_but_time(name: str, settings: Any) -> None:

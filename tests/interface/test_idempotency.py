@@ -310,6 +310,15 @@ def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
         assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
 
 
+@both_calls
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_is_served_holds_up_none_of_the_same_caller_with_another_key(sdk: SdkClient, path: str) -> None:
+    with transaction.atomic():  # not committed yet
+        assert call(sdk, path, {"userId": "u-1"}, headers=KEY).status_code == 200
+        (answer,) = all_at_once([lambda: call(sdk, path, {"userId": "u-2"}, headers={"Idempotency-Key": "4712"})])
+        assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
+
+
 def test_a_taken_job_id_does_not_break_the_transaction(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, ADA))
     last = take_milliseconds(EnrollmentJob.objects.get())
