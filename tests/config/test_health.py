@@ -6,6 +6,7 @@ import pytest
 import structlog
 from django.db import OperationalError, connection
 from django.test import Client
+from structlog.testing import capture_logs
 
 from tests.clients import Answer
 
@@ -15,6 +16,13 @@ READY = {"status": "ready", "postgresql": "up", "migrations": "applied", "redis"
 
 def get(path: str) -> Answer:
     return Answer.of(Client().get(path))
+
+
+@pytest.mark.parametrize(("path", "lines"), [("/livez", []), ("/readyz", []), ("/metrics", ["request"])])
+def test_what_is_asked_every_few_seconds_fills_no_log(path: str, lines: list[str]) -> None:
+    with capture_logs() as logged:
+        assert get(path).status_code == 200
+    assert [line["event"] for line in logged] == lines
 
 
 def test_livez_asks_nobody(django_assert_num_queries: Any) -> None:

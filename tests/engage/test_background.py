@@ -1,6 +1,8 @@
 """Background calls run soon, in a thread of their own, and one run serves all who asked before it."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +11,7 @@ import pytest
 import structlog
 
 from engage.background import BackgroundCall
-from tests.processes import wait_until
+from tests.processes import ROOT, wait_until
 
 _LONG = 60.0
 
@@ -64,6 +66,20 @@ def test_who_asks_while_it_runs_is_served_by_the_next_run_and_all_of_them_by_the
     wait_until(lambda: len(ran) == 2)
     call.run_now()
     assert ran == [0, 1]
+
+
+def test_what_was_asked_for_is_done_before_the_process_ends() -> None:
+    code = """
+from engage.background import BackgroundCall
+ran = []
+call = BackgroundCall(lambda order: (ran.append(order), print(order, flush=True)), rest_seconds=60)
+call.ask("first")
+while not ran:
+    pass
+call.ask("last")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    assert ended.stdout.split() == ["first", "last"]
 
 
 def test_it_rests_between_two_runs() -> None:

@@ -14,10 +14,11 @@ import time_machine
 from django.core.cache import BaseCache, caches
 from django.core.cache.backends.locmem import LocMemCache
 from pytest_django import Settings
+from structlog.testing import capture_logs
 
 from engage.limit_counters import CounterCache, CountingAlone
 from engage.models import Workspace
-from engage.redis_availability import redis_availability
+from engage.redis_availability import redis_availability, redis_client
 from journeys.models import Journey
 from tests.bridge_calls import ACTION, call
 from tests.calls import trigger
@@ -83,6 +84,15 @@ def test_redis_is_left_alone_for_a_moment_after_a_failure() -> None:
     assert not redis_availability.is_expected()
     redis_availability.reset()
     assert redis_availability.is_expected()
+
+
+def test_redis_is_left_alone_also_by_who_has_counted_there_before(settings: Settings) -> None:
+    counters = CounterCache(settings.REDIS_URL, {})
+    counters.add("counted-before", 0, 60)
+    counters._redis = redis_client("redis://127.0.0.1:1/0")  # where it was, nobody listens any more
+    with capture_logs() as lines:
+        assert [counters.incr("counted-before") for _ in range(3)] == [1, 2, 3]
+    assert [line["event"] for line in lines].count("redis_unreachable") == 1
 
 
 def test_a_window_that_began_in_redis_is_not_shorter_without_it(

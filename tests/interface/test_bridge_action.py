@@ -235,6 +235,15 @@ def test_all_that_is_missing_is_told_at_once(sdk: SdkClient) -> None:
     }
 
 
+def test_what_is_wrong_comes_before_what_is_missing(sdk: SdkClient) -> None:
+    answer = click(sdk, messageId=None, userId=7)
+    refused_without_a_trace(answer, error="Invalid request")
+    assert answer.json()["details"] == [
+        {"field": "messageId", "message": "messageId is required."},
+        {"field": "userId", "message": "userId must be a string, but a number came."},
+    ]
+
+
 # What is wrong -------------------------------------------------------------------------------------------------------
 
 

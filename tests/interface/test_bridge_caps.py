@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import redis
 import time_machine
 from pytest_django import Settings
 from structlog.testing import capture_logs
@@ -57,6 +58,15 @@ def test_who_waits_as_long_as_told_may_create_again_and_nobody_before(
         assert new_person(sdk, 3).status_code == 429
         clock.shift(1)
         assert new_person(sdk, 3).status_code == 200
+
+
+def test_no_count_stays_in_redis_for_long_after_its_window(sdk: SdkClient, settings: Settings) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "2/m"
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.flushdb()
+    new_person(sdk, 0)
+    counts = list(client.scan_iter("*cap:customers_created*"))
+    assert [0 < client.ttl(count) <= 61 for count in counts] == [True]
 
 
 def test_who_is_known_is_served_as_before(sdk: SdkClient) -> None:

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Event
 from engage.models import Workspace
+from engage.paging import written_cursor
 from engage.times import iso_utc
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
@@ -283,6 +284,7 @@ def test_fifty_steps_are_a_page_unless_said(server: ServerClient, waiting: Enrol
         ("limit=101", "limit must be a whole number from 1 to 100."),
         ("limit=-1", "limit must be a whole number from 1 to 100."),
         ("limit=ten", "limit must be a whole number from 1 to 100."),
+        ("limit=" + "1" * 5000, "limit must be a whole number from 1 to 100."),  # more digits than Python reads
         ("limit=%C2%B2", "limit must be a whole number from 1 to 100."),
         ("cursor=nonsense", "cursor must be the nextCursor of an answer to the same call."),
         ("cursor=Wz!Fd", "cursor must be the nextCursor of an answer to the same call."),  # [1], and a "!"
@@ -291,6 +293,8 @@ def test_fifty_steps_are_a_page_unless_said(server: ServerClient, waiting: Enrol
         ("cursor=W3RydWVd", "cursor must be the nextCursor of an answer to the same call."),  # [true]
         ("cursor=Wy0xXQ", "cursor must be the nextCursor of an answer to the same call."),  # [-1]
         ("cursor=WzFlOTld", "cursor must be the nextCursor of an answer to the same call."),  # [1e99]
+        (f"cursor={written_cursor([2**63])}", "cursor must be the nextCursor of an answer to the same call."),
+        ("cursor=" + "W1tb" * 2000, "cursor must be the nextCursor of an answer to the same call."),  # [[[[[[…
     ],
 )
 def test_a_page_that_is_none_is_refused(server: ServerClient, waiting: Enrollment, query: str, message: str) -> None:
