@@ -261,6 +261,29 @@ def test_words_for_yes_no_and_levels_are_taken_in_any_case() -> None:
     assert (found["SECURE_SSL_REDIRECT"], found["LOG_LEVEL"]) == (False, "DEBUG")
 
 
+def test_in_production_cookies_travel_by_https_alone() -> None:
+    found = read(PRODUCTION)
+    assert (found["SESSION_COOKIE_SECURE"], found["CSRF_COOKIE_SECURE"]) == (True, True)
+
+
+def test_in_production_probes_alone_are_answered_without_https() -> None:
+    exempt = read(PRODUCTION)["SECURE_REDIRECT_EXEMPT"]
+    paths = ("livez", "readyz", "metrics", "admin/", "api/v1/schema", "admin/livez", "metrics/admin")
+    assert [path for path in paths if any(re.search(one, path) for one in exempt)] == ["livez", "readyz", "metrics"]
+
+
+def test_a_proxy_is_believed_to_have_ended_tls_only_where_that_is_said() -> None:
+    assert "SECURE_PROXY_SSL_HEADER" not in read(PRODUCTION)
+    behind = read({**PRODUCTION, "BEHIND_PROXY": "true"})
+    assert behind["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_subdomains_and_preload_of_hsts_go_together(said: bool) -> None:
+    found = read({**PRODUCTION, "SECURE_HSTS_SUBDOMAINS": str(said)})
+    assert (found["SECURE_HSTS_INCLUDE_SUBDOMAINS"], found["SECURE_HSTS_PRELOAD"]) == (said, said)
+
+
 def test_in_production_webhooks_go_to_no_private_network_that_is_not_listed() -> None:
     assert read(PRODUCTION)["WEBHOOK_ALLOWED_NETWORKS"] == []
     listed = read({**PRODUCTION, "WEBHOOK_ALLOWED_NETWORKS": "10.1.0.0/16, fd00::/8"})
