@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 from django.db.models import Model
 from django.test import Client
+from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
+from journeys.authoring import save_journey
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named, populate
 from tests.admin.staff import staff_with
+from tests.factories import JourneyFactory
 from tests.tables import taken_back
 
 
@@ -49,6 +52,15 @@ def test_a_page_of_what_the_service_decided_has_no_inputs(
             page = staff.get(page_url(model._default_manager.earliest("pk"))).content.decode()
             assert 'id="id_' not in page
             assert 'name="_save"' not in page
+
+
+def test_who_may_only_look_sees_the_steps_of_the_current_revision(onlooker: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "former", "type": "delay", "for": "P1D"}])
+    current = [{"id": "present", "type": "delay", "for": "P1D"}]
+    save_journey(workspace=acme, key=journey.key, now=timezone.now(), steps=current)
+    page = onlooker.get(page_url(journey)).content.decode()
+    assert "present" in page
+    assert "former" not in page
 
 
 def test_who_may_only_look_can_change_nothing(onlooker: Client, acme: Workspace, subtests: pytest.Subtests) -> None:

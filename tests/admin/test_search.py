@@ -113,6 +113,15 @@ def test_a_job_and_its_enrollment_are_found_by_the_job_id(staff: Client, ada: Cu
     assert found(staff, Enrollment, job.job_id) == [job.enrollment]
 
 
+def test_every_trigger_that_named_a_customer_is_found(staff: Client, ada: Customer) -> None:
+    first = Trigger.objects.get(jobs__customer=ada)
+    second = Trigger.objects.create(
+        workspace=first.workspace, journey=first.journey, form="single", customers=1, queued_at=timezone.now()
+    )
+    queue_job(second, ada)
+    assert set(found(staff, Trigger, "Shop-ada")) == {first, second}
+
+
 @pytest.mark.parametrize("text", ["Shop-ada", "ada@example.com", "user-ada"])
 def test_a_trigger_is_found_by_whom_it_named(staff: Client, ada: Customer, text: str) -> None:
     job = EnrollmentJob.objects.get(customer=ada)
