@@ -13,9 +13,10 @@ from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from config.exposition import Metric, Sample, exposition
 from config.metrics import _version
 from config.servers import ROOT
-from engage.metric_counters import metric_counters
+from engage.metric_counters import REQUESTS, metric_counters
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
@@ -54,6 +55,21 @@ def samples() -> dict[str, float]:
             assert name not in found
             found[name] = float(matched[3])
     return found
+
+
+def test_what_took_longer_than_every_bucket_is_counted_too() -> None:
+    metric_counters.observe(REQUESTS, "GET", "slow", "200", seconds=60)
+    found, labels = samples(), 'method="GET",route="slow",status="200"'
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="10"}}'] == 0
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 1
+    assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 1
+    assert found[f"engage_http_request_seconds_sum{{{labels}}}"] == 60
+
+
+def test_a_label_may_hold_anything() -> None:
+    odd = Sample(value=1, labels={"route": '\\d "x"\n'})
+    text = exposition([Metric(name="engage_odd", kind="gauge", meaning="Odd.", samples=[odd])])
+    assert text.splitlines()[2:] == [r'engage_odd{route="\\d \"x\"\n"} 1']
 
 
 # Who may ask ---------------------------------------------------------------------------------------------------------

@@ -78,6 +78,8 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not '0'."),
         ({"WEBHOOK_THREADS": "x"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not 'x'."),
+        ({"WEBHOOK_THREADS": "٣٢"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not "),
+        ({"CREDENTIALS_KEPT_SECONDS": "٣"}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5, not "),
         ({"WEBHOOK_THREADS": "9999"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not "),
         ({"WORKER_CONCURRENCY": "0"}, "WORKER_CONCURRENCY must be a whole number, at least 1, not '0'."),
         ({"BULK_CONCURRENCY": "-1"}, "BULK_CONCURRENCY must be a whole number, at least 1, not '-1'."),

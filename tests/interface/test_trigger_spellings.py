@@ -6,7 +6,7 @@ import pytest
 
 from engage.models import Workspace
 from journeys.models import Trigger
-from tests.calls import data, trigger
+from tests.calls import data, refused, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
@@ -45,3 +45,23 @@ def test_a_blank_spelling_is_absent_beside_a_filled_one(
 ) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     assert data(trigger(server, JourneyFactory.create(workspace=acme), {filled: "ada", other: blank}))["queued"] is True
+
+
+def test_a_payload_in_both_spellings_may_have_another_order(server: ServerClient, acme: Workspace) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    body = {"external_id": "ada", "payload": {"a": 1, "b": 2}, "properties": {"b": 2, "a": 1}}
+    assert data(trigger(server, JourneyFactory.create(workspace=acme), body))["queued"] is True
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(True, 1), (False, 0), (1, 1.0), ("1", 1), ([], {}), (["a", "b"], ["b", "a"])]
+)
+def test_payloads_that_python_or_nobody_takes_for_equal_differ(
+    server: ServerClient, acme: Workspace, one: Any, other: Any
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    body = {"external_id": "ada", "payload": {"a": one}, "properties": {"a": other}}
+    answer = trigger(server, JourneyFactory.create(workspace=acme), body)
+    message = refused(answer, status=400, error="Invalid request")
+    assert message == "payload and properties are two spellings of one field, but their values differ."
+    assert not Trigger.objects.exists()
