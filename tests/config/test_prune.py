@@ -131,6 +131,15 @@ def test_a_dry_run_says_the_same_and_removes_nothing(acme: Workspace) -> None:
     assert announced == after(366) != {}
 
 
+def test_each_setting_is_for_records_of_its_own(acme: Workspace, settings: Any) -> None:
+    over(acme, state="exited")
+    settings.RETAIN_HISTORY_DAYS, settings.RETAIN_INTERACTIONS_DAYS = 10, 20
+    settings.RETAIN_JOBS_DAYS, settings.RETAIN_EVENTS_DAYS = 30, 40
+    gone = [set(after(days)) - {"retired webhook secrets", "idempotency records"} for days in (9, 11, 21, 31, 41)]
+    history = {"step runs", "webhook deliveries", "exited enrollments"}
+    assert gone == [set(), history, {"interactions"}, {"jobs", "triggers"}, {"events"}]
+
+
 def test_zero_days_keep_for_ever(acme: Workspace, settings: Any) -> None:
     over(acme)
     settings.RETAIN_JOBS_DAYS = settings.RETAIN_HISTORY_DAYS = 0
