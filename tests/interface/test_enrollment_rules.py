@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.authoring import save_journey
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, Journey, Trigger
 from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
@@ -148,7 +150,11 @@ def test_a_customer_erased_in_between_is_told(server: ServerClient, acme: Worksp
     answered = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": "ada"}))
     Customer.objects.all().delete()
     let_workers_decide()
-    assert job_of(server, acme.id, answered["jobId"])["result"] == "customer_deleted"
+    job = job_of(server, acme.id, answered["jobId"])
+    assert (job["result"], job["reason"]) == (
+        "customer_deleted",
+        "The customer was erased before the job was decided.",
+    )
 
 
 def test_a_payload_that_came_just_after_its_customer_was_erased_is_forgotten(
@@ -173,8 +179,11 @@ def test_each_customer_has_a_history_of_their_own(
     assert results[next(j for j in answered["jobIds"] if ada.id in j)] == "already_enrolled"
 
 
-def test_each_journey_has_a_history_of_its_own(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    one, other = JourneyFactory.create(workspace=acme), JourneyFactory.create(workspace=acme)
+@pytest.mark.parametrize("steps", [[], WAITING])
+def test_each_journey_has_a_history_of_its_own(
+    server: ServerClient, acme: Workspace, ada: Customer, steps: list[dict[str, str]]
+) -> None:
+    one, other = (JourneyFactory.create(workspace=acme, steps=steps) for _ in range(2))
     assert [entered(server, journey)["result"] for journey in (one, other)] == ["enrolled", "enrolled"]
 
 
@@ -191,6 +200,21 @@ def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
     replaced = Enrollment.objects.get(state="exited")
     assert (replaced.exit_reason, replaced.due_at) == ("Replaced by a new entry.", None)
     assert replaced.ended_at is not None
+
+
+def test_an_enrollment_is_replaced_once_where_the_journey_has_lost_its_steps(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
+    entered(server, journey)
+    save_journey(workspace=acme, key=journey.key, now=timezone.now(), steps=[])
+    jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for _ in range(2)]
+    let_workers_decide()
+    assert [job_of(server, acme.id, job_id)["reason"] for job_id in jobs] == [
+        "Entry 1 of 3; the active enrollment was exited for it.",
+        "The customer met the entry rules.",
+    ]
+    assert states(journey) == ["exited", "completed", "completed"]
 
 
 def test_each_completed_entry_counts_once_among_the_jobs_of_one_piece_of_work(
