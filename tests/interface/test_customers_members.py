@@ -57,6 +57,14 @@ def test_who_is_in_is_not_added_again_and_who_is_not_in_is_not_removed(server: S
     assert _members(segment) == {"ada"}
 
 
+def test_who_is_taken_out_of_one_segment_stays_in_the_others(
+    server: ServerClient, acme: Workspace, segment: Segment
+) -> None:
+    other = SegmentFactory.create(workspace=acme, members=[Customer.objects.get(external_id="ada")])
+    assert data(_change(server, segment, {"remove": ["ada"]}), status=200)["removed"] == 1
+    assert (_members(segment), _members(other)) == (set(), {"ada"})
+
+
 def test_unknown_ids_are_skipped_and_told_once_in_their_order(server: ServerClient, segment: Segment) -> None:
     body = {"add": ["zoe", "bob", " ", "zoe"], "remove": ["max", "ADA"]}
     answer = data(_change(server, segment, body), status=200)
