@@ -68,6 +68,7 @@ def test_identifiers_are_brought_into_their_stored_form(sent: dict[str, str], st
         ({"user_id": "x" * 256}, "userId must be at most 255 characters long, not 256."),
         ({"external_id": "x" * 256}, "external_id must be at most 255 characters long, not 256."),
         ({"phone": "1" * 65}, "phone must be at most 64 characters long, not 65."),
+        ({"email": " " * 250 + "a@b.example"}, "email must be at most 254 characters long, not 261."),
         # Lower-casing makes two characters of every İ.
         ({"email": "a@" + ("İ" * 30 + ".") * 5 + "example"}, "email must be at most 254 characters long, not 314."),
         ({"email": "ada"}, "email must be an e-mail address."),

@@ -170,6 +170,7 @@ def test_a_change_moves_updated_at_and_not_created_at(acme: Workspace, server: S
         )
     assert changed["updatedAt"] == "2031-01-01T00:00:00.000Z"
     assert changed["createdAt"] < "2031"
+    assert data(server.get(customers_path(acme, ada.id)), status=200) == changed
 
 
 def test_an_attribute_may_be_called_like_an_identifier_and_does_not_change_it(
