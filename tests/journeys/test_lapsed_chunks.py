@@ -1,12 +1,15 @@
 """A chunk is worked on by whoever claimed it last, and not before it is due."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from threading import Event
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
-from journeys.chunks import claim_next_chunks
+from journeys.chunks import ClaimedChunk, claim_chunk, claim_next_chunks
+from journeys.failures import MAX_ATTEMPTS
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.settling import settle
@@ -14,12 +17,24 @@ from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import crowd
 from tests.journeys.standstill import standing_still_while
+from tests.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def serve_once() -> None:
     serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_whoever_claims_a_chunk_has_it_alone_for_a_second(
+    server: ServerClient, journey: Journey, by_name: bool
+) -> None:
+    trigger_id = data(trigger(server, journey, {"external_ids": crowd(journey.workspace, 1)}))["triggerId"]
+    before = timezone.now()
+    claimed = claim_chunk(trigger_id=trigger_id, start=0) if by_name else claim_next_chunks(lane=Chunk.Lane.BULK)
+    assert [chunk.attempts for chunk in claimed] == [1]
+    assert Chunk.objects.get().due_at >= before + timedelta(seconds=1)
 
 
 def test_a_message_that_comes_again_finds_no_chunk_that_is_held_back(server: ServerClient, journey: Journey) -> None:
@@ -58,6 +73,29 @@ def test_a_claim_that_came_a_moment_too_late_does_not_keep_a_chunk_from_its_work
 
         monkeypatch.setattr("journeys.chunks.time.sleep", pause)
         assert settle(claimed).decided == 1
+    assert not Chunk.objects.exists()
+
+
+def test_nobody_waits_for_a_chunk_that_another_worker_is_at(server: ServerClient, journey: Journey) -> None:
+    names = crowd(journey.workspace, 2)
+    first, second = (data(trigger(server, journey, {"external_ids": [name]}))["triggerId"] for name in names)
+    with transaction.atomic():
+        claimed = Chunk.objects.select_for_update().get(trigger_id=first)
+        assert elsewhere(lambda: claim_chunk(trigger_id=first, start=0)) == []
+        assert [chunk.trigger_id for chunk in elsewhere(lambda: claim_next_chunks(lane=Chunk.Lane.BULK))] == [second]
+        held = ClaimedChunk(id=claimed.id, trigger_id=first, start=0, stop=1, attempts=1)
+        assert elsewhere(lambda: settle([held])).decided == 0
+    assert EnrollmentJob.objects.filter(status="queued").count() == 2
+
+
+def test_a_chunk_that_another_has_given_up_since_is_not_given_up_once_more(
+    server: ServerClient, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"external_ids": crowd(journey.workspace, 1)}))
+    Chunk.objects.update(attempts=MAX_ATTEMPTS)
+    with standing_still_while(serve_once):
+        serve_once()
+    assert EnrollmentJob.objects.get().status == "failed"
     assert not Chunk.objects.exists()
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.models.functions import Now
 from django.utils import timezone
 from structlog.testing import capture_logs
 
@@ -74,6 +75,18 @@ def test_a_poisonous_job_fails_alone_with_its_error(
     assert job["reason"] == "Given up after 5 attempts: ProgrammingError: poisoned"
     counts = data(server.get(f"/api/v1/journeys/{journey.workspace_id}/triggers/{answered['triggerId']}"), status=200)
     assert (counts["decided"], counts["failed"]) == (99, 1)
+
+
+def test_a_chunk_that_fails_is_split_at_once_and_its_halves_keep_its_turn_and_its_error(
+    server: ServerClient, journey: Journey, poisonous: Customer
+) -> None:
+    data(trigger(server, journey, {"external_ids": NAMES[40:44]}))
+    turn_at = Chunk.objects.get().turn_at
+    for _ in ("fails", "is split"):
+        serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
+        assert not Chunk.objects.filter(due_at__gt=Now()).exists()
+    halves = Chunk.objects.order_by("start").values_list("start", "stop", "turn_at", "error")
+    assert list(halves) == [(n, n + 2, turn_at, "ProgrammingError: poisoned") for n in (0, 2)]
 
 
 def test_what_the_database_refuses_is_no_outage(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
