@@ -46,6 +46,11 @@ def test_a_course_without_steps_has_no_first_one() -> None:
     assert course().first is None
 
 
+def test_a_step_that_was_saved_before_a_rule_came_is_walked_all_the_same() -> None:
+    saved = {**OUT, "next": "nowhere"}
+    assert walk(course(saved)).stop == Ended(step_id="out", exited=True, reason="Enough.")
+
+
 def test_an_exit_condition_ends_before_the_step_begins() -> None:
     walked = walk(course(DAY, exit_on=[{"if": {"not": PRO}}, {"if": PRO}]))
     assert walked.step_records == ()

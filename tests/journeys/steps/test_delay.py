@@ -25,6 +25,7 @@ def delay(**fields: Any) -> dict[str, Any]:
         ({"until": "09:00", "timezone": "Europe/Berlin"}, datetime(2026, 11, 21, 8, tzinfo=UTC)),
         ({"at": "2026-12-24"}, datetime(2026, 12, 24, tzinfo=UTC)),
         ({"at": "2036-11-17T12:00Z"}, NOW + timedelta(days=3650)),
+        ({"at": " 2026-12-24 "}, datetime(2026, 12, 24, tzinfo=UTC)),
         ({"at": "{{ api.payload.at }}"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
         ({"at": " {{ api.payload.at }} \n"}, datetime(2026, 11, 20, 17, 30, tzinfo=UTC)),
     ],

@@ -198,6 +198,7 @@ def test_what_is_just_as_large_as_may_be_is_sent() -> None:
     request = request_of(step, context(payload={"path": path, "text": "é" * 30_000}))
     assert request.url == f"https://example.com/{path}"
     assert len((request.body or "").encode()) == 262_144
+    assert request_of(webhook(body="ä" * 131_071)).body == f'"{"ä" * 131_071}"'
 
 
 def test_a_template_that_fails_names_its_place_and_the_walk_goes_on() -> None:
