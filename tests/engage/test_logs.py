@@ -17,7 +17,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from engage.request_log import configure_logging
 from journeys.models import Chunk, Journey
-from tests.calls import data, let_workers_decide, trigger
+from tests.calls import customers_path, data, let_workers_decide, trigger
 from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -110,6 +110,17 @@ def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
     if number == 60:  # one line tells many
         assert len([line for line in lines if line["event"] == "jobs_decided" and "triggers" in line]) <= 10
         assert all("triggers" in line for line in lines if line["event"] == "jobs_decided")
+
+
+def test_the_decision_about_an_event_s_customer_is_logged_under_the_call_that_reported_it(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    body = {"external_id": "ada", "eventName": "ordered"}
+    data(server.post(customers_path(acme, "events"), body, headers={"X-Request-Id": "the-report"}))
+    with capture_logs() as lines:
+        let_workers_decide()
+    assert [line["request_id"] for line in lines if line["event"] == "jobs_decided"] == ["the-report"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.backlog import backlog
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.again import DeliveryNotFailed, send_again
 from tests.journeys.webhooks.standing import make_due, send, send_elsewhere, standing, standing_still
@@ -88,6 +89,13 @@ def test_a_failed_webhook_is_sent_again_with_the_same_id_and_moves_nobody(acme: 
     assert standing_still(delivery)
     assert len(set(receiver.webhook_ids())) == 1
     assert receiver.arrived[0].body == receiver.arrived[1].body
+
+
+def test_what_is_sent_again_is_due_from_now_on_however_long_ago_it_failed(acme: Workspace, receiver: Receiver) -> None:
+    delivery = failed(acme, receiver)
+    WebhookDelivery.objects.update(due_at="2020-01-01T00:00Z")
+    send_again(workspace_id=acme.id, delivery_id=delivery.id)
+    assert 0 <= backlog().webhooks.seconds_late < 60
 
 
 def test_what_is_sent_again_and_fails_again_has_failed_at_once(acme: Workspace, receiver: Receiver) -> None:
