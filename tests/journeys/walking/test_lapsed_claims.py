@@ -5,15 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
 from journeys.walking import walk_due
+from journeys.walking.claims import claim_fresh
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
+from tests.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,6 +37,17 @@ def assert_it_waits_for_a_day(enrollment: Enrollment) -> None:
     assert enrollment.step_began_at is not None
     assert enrollment.due_at - enrollment.step_began_at == timedelta(days=1)
     assert history(enrollment) == [("day", "waiting")]
+
+
+@pytest.mark.parametrize("model", [Customer, Enrollment])
+def test_no_walker_waits_for_a_row_that_somebody_has_locked(
+    server: ServerClient, enrollment: Enrollment, model: type[Customer] | type[Enrollment]
+) -> None:
+    other = enter(server, enrollment.journey, CustomerFactory.create(workspace=enrollment.workspace))
+    held = enrollment.customer_id if model is Customer else enrollment.id
+    with transaction.atomic():
+        model._default_manager.select_for_update().get(id=held)
+        assert [claimed.id for claimed in elsewhere(claim_fresh)] == [other.id]
 
 
 def test_who_was_claimed_by_another_since_is_not_walked(enrollment: Enrollment) -> None:

@@ -15,6 +15,7 @@ from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Enrollment, JourneyRevision, StepRun
 from journeys.walking import walk_due
+from journeys.walking.claims import claim_fresh
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
@@ -41,6 +42,18 @@ def test_what_a_step_writes_the_next_one_reads(server: ServerClient, acme: Works
     event = Event.objects.get(customer_id=enrollment.customer_id)
     assert (event.name, event.properties, event.source, event.chain) == ("noted", {"plan": "pro"}, "journey", 1)
     assert StepRun.objects.get(step_id="tell").event_id == event.id
+
+
+def test_who_has_waited_longest_is_walked_first(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    entered = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(3)]
+    order = [entered[n] for n in (1, 2, 0)]
+    for year, enrollment in enumerate(order, start=2020):
+        Enrollment.objects.filter(id=enrollment.id).update(due_at=f"{year}-01-01T00:00Z")
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
+    assert [claim_fresh()[0].id for _ in order] == [enrollment.id for enrollment in order]
 
 
 def test_a_delay_waits_in_the_database_and_goes_on_when_it_is_due(server: ServerClient, acme: Workspace) -> None:

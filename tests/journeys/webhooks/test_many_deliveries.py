@@ -98,11 +98,20 @@ def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Wo
 
 def test_hosts_with_nothing_in_flight_come_first(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=50)
+    WebhookDelivery.objects.update(due_at="2020-01-01T00:00Z")
     standing(acme, "http://two.example/", number=1)
     room = Room(4)
-    for _ in range(3):
-        room.started("one.example:80")
+    for host in ("one.example:80", "three.example:80", "three.example:80"):
+        room.started(host)
     assert [one.host for one in claim_due(room)] == ["two.example:80"]
+
+
+def test_of_hosts_with_nothing_in_flight_the_one_whose_webhook_has_waited_longest_comes_first(acme: Workspace) -> None:
+    for year, host in enumerate(("two", "three", "one"), start=2020):
+        ids = [delivery.id for delivery in standing(acme, f"http://{host}.example/")]
+        WebhookDelivery.objects.filter(id__in=ids).update(due_at=f"{year}-01-01T00:00Z")
+    claimed = [claim_due(Room(1))[0].host for _ in range(3)]
+    assert claimed == ["two.example:80", "three.example:80", "one.example:80"]
 
 
 def test_of_a_host_the_earliest_due_come_first(acme: Workspace) -> None:
