@@ -18,7 +18,7 @@ from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +69,13 @@ def test_ten_failures_in_a_row_open_a_circuit(
     assert not is_open(rival)
 
 
+def test_failures_in_a_row_that_take_less_than_a_minute_open_one(acme: Workspace) -> None:
+    note(acme, "---------")
+    let_time_pass(55)
+    note(acme, "-")
+    assert is_open(acme)
+
+
 def test_failures_in_a_row_that_take_more_than_a_minute_open_none(acme: Workspace) -> None:
     note(acme, "---------")
     let_time_pass(61)
@@ -83,6 +90,13 @@ def test_failures_in_a_row_that_take_more_than_a_minute_open_none(acme: Workspac
 def test_a_healthy_host_leaves_no_row(acme: Workspace) -> None:
     note(acme, "-+")
     assert not WebhookHost.objects.exists()
+
+
+def test_the_host_of_a_workspace_that_was_deleted_meanwhile_leaves_no_row(acme: Workspace, rival: Workspace) -> None:
+    gone = Attempted(workspace_id=rival.id, host=HOST, healthy=False, probe=False)
+    rival.delete()
+    note_attempts([gone, Attempted(workspace_id=acme.id, host=HOST, healthy=False, probe=False)])
+    assert WebhookHost.objects.get().workspace_id == acme.id
 
 
 def test_while_a_circuit_is_open_nothing_is_sent_and_no_attempt_is_used_up(
@@ -125,6 +139,27 @@ def test_after_half_a_minute_one_at_a_time_probes_until_one_succeeds(acme: Works
     claimed = claim_due(Room(32))
     assert len(claimed) == 16  # half of the threads
     assert not any(one.probe for one in claimed)
+
+
+def test_what_succeeds_after_the_probe_has_failed_closes_the_circuit_all_the_same(acme: Workspace) -> None:
+    note(acme, "----------")
+    let_time_pass(31)
+    signs = (("-", True), ("+", False), ("-", False))
+    note_attempts(
+        [Attempted(workspace_id=acme.id, host=HOST, healthy=sign == "+", probe=probe) for sign, probe in signs]
+    )
+    assert not is_open(acme)
+    assert WebhookHost.objects.get().failures == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_senders_that_claim_at_once_let_one_probe_through(acme: Workspace) -> None:
+    standing(acme, "http://one.example/", number=2)
+    note(acme, "----------")
+    let_time_pass(31)
+    with transaction.atomic():
+        assert [one.probe for one in claim_due(Room(32))] == [True]
+        assert elsewhere(lambda: claim_due(Room(32))) == []
 
 
 def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, rival: Workspace) -> None:
