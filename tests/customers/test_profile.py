@@ -8,7 +8,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
-from customers.profile import write_attributes
+from customers.profile import ProfileChange, merge_attributes, write_attributes
 from engage.errors import InvalidRequest
 from engage.models import Workspace
 from tests.factories import CustomerFactory
@@ -57,6 +57,13 @@ def test_writing_notes_when_and_touches_no_identifier(ada: Customer) -> None:
 def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
         assert write_attributes(customer=ada, attributes={}) == []
+
+
+def test_a_change_by_a_journey_dates_the_profile_too(ada: Customer) -> None:
+    merge_attributes([ProfileChange(workspace_id=ada.workspace_id, customer_id=ada.id, attributes={"plan": "pro"})])
+    stored = Customer.objects.get(id=ada.id)
+    assert stored.attributes["plan"] == "pro"
+    assert stored.updated_at > ada.updated_at
 
 
 def test_only_the_one_customer_is_written(ada: Customer, rival: Workspace) -> None:

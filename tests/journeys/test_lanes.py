@@ -214,6 +214,16 @@ def test_nobody_is_woken_before_the_commit(
     assert (task_ids(queue, "single"), task_ids(queue, "bulk")) == ([single["jobId"]], bulk["jobIds"])
 
 
+def test_who_serves_a_lane_tells_of_walks_that_an_earlier_piece_of_work_began(
+    server: ServerClient, acme: Workspace, journey: Journey, ten: list[str]
+) -> None:
+    stops = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
+    for entered in (stops, journey):  # the other one completes at once
+        data(trigger(server, entered, {"external_ids": ["user-1"]}))
+    assert serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=60).somebody_walks
+    assert not Chunk.objects.exists()
+
+
 def test_who_leaves_the_bulk_lane_hands_on_what_still_waits(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
