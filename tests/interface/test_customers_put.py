@@ -192,6 +192,15 @@ def test_an_identifier_that_the_customer_does_not_have_yet_is_added(
     assert (bob.external_id, bob.phone) == ("bob", "+4915112345678")
 
 
+def test_one_that_is_trusted_more_is_added_too_where_the_customer_has_none(
+    acme: Workspace, server: ServerClient
+) -> None:
+    eve = CustomerFactory.create(workspace=acme, external_id=None, email="eve@acme.example")
+    answer = server.put(customers_path(acme), {"email": "eve@acme.example", "external_id": "eve"})
+    assert (data(answer, status=200)["customerId"], data(answer, status=200)["external_id"]) == (eve.id, "eve")
+    assert Customer.objects.get(external_id="eve") == eve
+
+
 def test_an_identifier_may_be_changed_through_one_that_is_trusted_more(
     acme: Workspace, server: ServerClient, bob: Customer
 ) -> None:
