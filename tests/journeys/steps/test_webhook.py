@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
+from journeys.steps.definition import parse_steps
 from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
 from journeys.steps.written import InvalidSteps
 from journeys.webhook_targets import parse_target
@@ -198,7 +199,7 @@ def test_what_is_just_as_large_as_may_be_is_sent() -> None:
     request = request_of(step, context(payload={"path": path, "text": "é" * 30_000}))
     assert request.url == f"https://example.com/{path}"
     assert len((request.body or "").encode()) == 262_144
-    assert request_of(webhook(body="ä" * 131_071)).body == f'"{"ä" * 131_071}"'
+    parse_steps([webhook(body="ä" * 131_071), webhook(f"https://example.com/{path}") | {"id": "also"}])
 
 
 def test_a_template_that_fails_names_its_place_and_the_walk_goes_on() -> None:

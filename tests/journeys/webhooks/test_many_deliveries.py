@@ -89,6 +89,13 @@ def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: 
     }  # fmt: skip
 
 
+def test_every_host_gets_one_before_any_gets_a_second(acme: Workspace) -> None:
+    for name in ("one", "two", "three"):
+        standing(acme, f"http://{name}.example/", number=3)
+    hosts = Counter(one.host for one in claim_due(Room(4)))
+    assert sorted(hosts.values()) == [1, 1, 2]
+
+
 def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Workspace, rival: Workspace) -> None:
     for workspace in (acme, rival):
         standing(workspace, "http://one.example/", number=50)
