@@ -3,13 +3,16 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
 
+from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from tests.calls import data, let_workers_walk, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.clock import time_passes
 from tests.journeys.walking.stories import history, out_of_reach, walked
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LATER = {"id": "later", "type": "delay", "for": "P7D"}
@@ -56,6 +59,18 @@ def webhook_of(enrollment: Enrollment, **fields: Any) -> WebhookDelivery:
         workspace_id=enrollment.workspace_id, enrollment=enrollment, ordinal=0, host="shop.example:443",
         method="POST", url="https://shop.example/", due_at=enrollment.entered_at, **fields,
     )  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_exit_waits_for_whoever_is_at_the_customer(server: ServerClient, waiting: Enrollment) -> None:
+    """A walker holds the customer's row from when it reads the enrollment until it has written the next stop."""
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(id=waiting.customer_id)
+        exiting = made_to_wait(lambda: exit_early(server, waiting, {"reason": "Enough."}))
+        time_passes(days=1, hours=1)
+        let_workers_walk()
+    data(exiting.result(PATIENCE_SECONDS), status=200)
+    assert history(waiting) == [("day", "done"), ("later", "interrupted")]
 
 
 def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting: Enrollment) -> None:
