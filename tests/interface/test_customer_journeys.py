@@ -125,6 +125,10 @@ def test_who_waits_for_a_webhook_goes_on_when_that_is_tried_next(
         )
     (named,) = read(server, ada)["triggers"]
     assert named["enrollment"]["goesOnAt"] == iso_utc(due_at)
+    enrollment.state = "completed"  # and staff have the webhook sent again
+    enrollment.save()
+    (named,) = read(server, ada)["triggers"]
+    assert named["enrollment"]["goesOnAt"] is None
 
 
 def test_an_event_that_named_the_customer_is_there_by_its_name(

@@ -149,6 +149,15 @@ def test_a_step_tells_its_missing_names_and_the_event_that_it_recorded(
 # Webhooks ------------------------------------------------------------------------------------------------------------
 
 
+def test_nobody_waits_for_a_webhook_that_is_only_sent_again(server: ServerClient, waiting: Enrollment) -> None:
+    webhook_step(waiting, 1, due_at=NOW, again=True)
+    webhook_step(waiting, 2, due_at=NOW + timedelta(hours=1))
+    Enrollment.objects.update(step_id="tell", due_at=None, steps_begun=3)
+    assert look_up(server, waiting)["goesOnAt"] == "2026-11-20T20:08:00.000Z"
+    Enrollment.objects.update(state="completed", ended_at=NOW, steps_begun=2)
+    assert look_up(server, waiting)["goesOnAt"] is None
+
+
 def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: ServerClient, waiting: Enrollment) -> None:
     delivery = webhook_step(waiting, 1, attempts=2)
     attempt(delivery, 1)

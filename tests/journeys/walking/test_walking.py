@@ -58,6 +58,17 @@ def test_who_has_waited_longest_is_walked_first(
     assert [claim_fresh()[0].id for _ in order] == [enrollment.id for enrollment in order]
 
 
+def test_a_walker_whose_time_is_up_tells_that_others_are_due(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    for _ in range(2):
+        enter(server, journey, CustomerFactory.create(workspace=acme))
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
+    rounds = [walk_due(seconds=seconds) for seconds in (0, 60)]
+    assert [(one.moved, one.unfinished) for one in rounds] == [(1, True), (1, False)]
+
+
 def test_a_delay_waits_in_the_database_and_goes_on_when_it_is_due(server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [DAY, PROFILE], plan="pro")
     assert (enrollment.state, enrollment.step_id, history(enrollment)) == ("active", "day", [("day", "waiting")])
@@ -260,7 +271,9 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
         assert Enrollment.objects.values().get(id=other.id) == before
     assert waits == [(1, 1), (2, 2), (3, 4), (4, 8)]
     Enrollment.objects.filter(id=poisoned.id).update(due_at="2020-01-01T00:00Z")
-    walk_due(seconds=0)
+    with capture_logs() as lines:
+        walk_due(seconds=0)
+    assert [line["event"] for line in lines] == ["enrollment_failed", "enrollments_walked"]
     assert Enrollment.objects.get(id=poisoned.id).state == "exited"  # at once, after the fifth
 
 

@@ -237,6 +237,14 @@ def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
     assert not WebhookHost.objects.exists()
 
 
+def test_what_was_refused_ends_no_row_of_failures(acme: Workspace) -> None:
+    standing(acme, "http://10.0.0.1/")
+    WebhookHost.objects.create(workspace=acme, host="10.0.0.1:80", failures=9, failing_since=timezone.now())
+    send()
+    assert WebhookDelivery.objects.get().state == "failed"
+    assert WebhookHost.objects.get().failures == 9
+
+
 def test_what_is_refused_does_not_stand_behind_an_open_circuit(acme: Workspace) -> None:
     """As where a name came to lead to a private address: the probe shows that nothing there is worth waiting for."""
     standing(acme, "http://10.0.0.1/", number=15)
