@@ -163,6 +163,13 @@ def test_what_changes_nothing_leaves_updated_at_as_it_was(acme: Workspace, serve
     assert ada.updated_at == before
 
 
+def test_true_is_another_value_than_1(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    for vip in (1, True):
+        data(server.put(customers_path(acme), {"external_id": "ada", "attributes": {"vip": vip}}), status=200)
+    ada.refresh_from_db()
+    assert ada.attributes["vip"] is True
+
+
 def test_a_change_moves_updated_at_and_not_created_at(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     with time_machine.travel(datetime(2031, 1, 1, tzinfo=UTC), tick=False):
         changed = data(

@@ -1,5 +1,6 @@
 """Making and changing journeys."""
 
+import json
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -108,6 +109,19 @@ def test_other_steps_make_a_new_revision_and_leave_the_old_one_as_it_was(acme: W
     assert saved.outcome == "changed"
     assert row_of(saved.journey)["revision"] == 2
     assert revisions_of(saved.journey) == [(1, A_DAY), (2, TWO_DAYS)]
+
+
+def test_true_is_another_value_than_1(acme: Workspace) -> None:
+    def said(value: object) -> dict[str, Any]:
+        return {
+            "steps": [{"id": "note", "type": "update_profile", "attributes": {"vip": value}}],
+            "entry_conditions": {"field": "customer.vip", "op": "eq", "value": value},
+        }
+
+    save(acme, **said(1))
+    saved = save(acme, **said(True))
+    assert [json.dumps(steps).count("true") for _, steps in revisions_of(saved.journey)] == [0, 1]
+    assert row_of(saved.journey)["entry_conditions"]["value"] is True
 
 
 def test_steps_that_are_not_said_stay(acme: Workspace) -> None:
