@@ -214,6 +214,17 @@ def test_nobody_is_woken_before_the_commit(
     assert (task_ids(queue, "single"), task_ids(queue, "bulk")) == ([single["jobId"]], bulk["jobIds"])
 
 
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_woken_for_an_event_before_the_commit(
+    server: ServerClient, acme: Workspace, ten: list[str], queue: "redis.Redis"
+) -> None:
+    JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
+    with transaction.atomic():
+        data(server.post(customers_path(acme, "events"), {"external_id": "user-1", "eventName": "ordered"}))
+        assert task_ids(queue, "single") == []
+    assert task_ids(queue, "single") == [EnrollmentJob.objects.get().job_id]
+
+
 def test_who_serves_a_lane_tells_of_walks_that_an_earlier_piece_of_work_began(
     server: ServerClient, acme: Workspace, journey: Journey, ten: list[str]
 ) -> None:
