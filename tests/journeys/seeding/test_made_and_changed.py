@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.core.management import CommandError
 from django.db.models import F
 from django.utils import timezone
 
@@ -143,6 +144,7 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
 @pytest.mark.django_db
 def test_what_is_not_named_stays(seed: Seed) -> None:
     seed()
+    ApiKey.objects.update(rate_limit="7/s")
     before = everything()
     seed(
         described(
@@ -187,6 +189,29 @@ def test_a_customer_of_long_ago_may_be_a_member(seed: Seed) -> None:
 
 
 @pytest.mark.django_db
+def test_a_member_may_go_over_to_another_segment_within_a_file(seed: Seed) -> None:
+    for one, other in ((["user-0"], []), ([], ["user-0"])):
+        segments = [{"key": "one", "members": one}, {"key": "other", "members": other}]
+        seed(described(segments=segments), "--customers", "1")
+        assert (members_of("one"), members_of("other")) == (set(one), set(other))
+
+
+@pytest.mark.django_db
+def test_nobody_of_another_workspace_becomes_a_member(seed: Seed) -> None:
+    seed({"workspace": {"key": "rival"}, "customers": [{"external_id": "theirs"}]})
+    with pytest.raises(CommandError, match=r"segments\[0\]\.members\[0\] is no customer of the workspace"):
+        seed(described(segments=[{"key": "vip", "members": ["theirs"]}]))
+
+
+@pytest.mark.django_db
+def test_a_segment_that_changes_is_dated(seed: Seed) -> None:
+    seed()
+    before = Segment.objects.get(key="vip").updated_at
+    seed(described(segments=[{"key": "vip", "name": "Best"}]))
+    assert Segment.objects.get(key="vip").updated_at > before
+
+
+@pytest.mark.django_db
 def test_an_empty_list_of_members_takes_everybody_out(seed: Seed) -> None:
     seed()
     seed(described(segments=[{"key": "vip", "members": []}]))
@@ -213,6 +238,7 @@ def test_two_workspaces_hold_the_same_names_apart(seed: Seed) -> None:
     for part in ("apiKeys", "apps", "customers", "segments", "journeys"):
         assert ours[part].keys() == theirs[part].keys()
         assert not set(ours[part].values()) & set(theirs[part].values())
+    assert ours["apiKeys"]["server"]  # a new secret
     seed({**DESCRIPTION, "segments": [{"key": "vip", "members": []}]})
     for table, rows in everything().items():
         assert [row for row in before[table] if row not in rows] == []

@@ -165,6 +165,26 @@ def test_a_customer_made_by_somebody_else_meanwhile_undoes_the_seeding_with_a_cl
 
 
 @pytest.mark.django_db(transaction=True)
+def test_two_seedings_of_a_workspace_come_one_after_the_other(seed: Seed) -> None:
+    seed(described())
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get()
+        seeding = made_to_wait(lambda: seed(described()))
+    assert seeding.result(PATIENCE_SECONDS)["workspaceId"] == Workspace.objects.get().id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_somebody_else_writes_of_a_customer_meanwhile_is_kept(seed: Seed) -> None:
+    seed(described(customers=[{"external_id": "ada"}]))
+    with transaction.atomic():
+        Customer.objects.update(attributes={"seats": 3})
+        description = described(customers=[{"external_id": "ada", "attributes": {"plan": "pro"}}])
+        seeding = made_to_wait(lambda: seed(description))
+    seeding.result(PATIENCE_SECONDS)
+    assert customer(external_id="ada")["attributes"] == {"seats": 3, "plan": "pro"}
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_segment_is_locked_before_its_customers(seed: Seed) -> None:
     """As where its members are changed: in another order the two could wait for each other."""
     description = described(customers=[{"external_id": "ada"}], segments=[{"key": "vip", "members": ["ada"]}])
