@@ -275,6 +275,7 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
         walk_due(seconds=0)
     assert [line["event"] for line in lines] == ["enrollment_failed", "enrollments_walked"]
     assert Enrollment.objects.get(id=poisoned.id).state == "exited"  # at once, after the fifth
+    assert history(poisoned) == [("day", "failed")]
 
 
 @pytest.mark.parametrize("condition", ["disk_full", "insufficient_privilege"])
