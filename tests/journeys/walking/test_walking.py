@@ -50,7 +50,7 @@ def test_who_has_waited_longest_is_walked_first(
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
     entered = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(3)]
     order = [entered[n] for n in (1, 2, 0)]
-    for year, enrollment in enumerate(order, start=2020):
+    for year, enrollment in reversed(list(enumerate(order, start=2020))):
         Enrollment.objects.filter(id=enrollment.id).update(due_at=f"{year}-01-01T00:00Z")
     monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
     with connection.cursor() as cursor:
