@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
-from journeys.models import Enrollment, JourneyRevision, StepRun
+from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDelivery
 from journeys.walking import walk_due
 from journeys.walking.claims import claim_fresh
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
@@ -42,6 +42,16 @@ def test_what_a_step_writes_the_next_one_reads(server: ServerClient, acme: Works
     event = Event.objects.get(customer_id=enrollment.customer_id)
     assert (event.name, event.properties, event.source, event.chain) == ("noted", {"plan": "pro"}, "journey", 1)
     assert StepRun.objects.get(step_id="tell").event_id == event.id
+
+
+def test_each_webhook_step_ends_with_its_own_result(server: ServerClient, acme: Workspace) -> None:
+    hook = {"type": "webhook", "url": "https://shop.example/"}
+    enrollment = walked(server, acme, [{**hook, "id": "one"}, {**hook, "id": "other"}])
+    for ordinal, state in enumerate(("delivered", "failed")):
+        WebhookDelivery.objects.filter(ordinal=ordinal).update(state=state)
+        Enrollment.objects.update(due_at="2020-01-01T00:00Z")
+        let_workers_walk()
+    assert history(enrollment) == [("one", "done"), ("other", "failed")]
 
 
 def test_who_has_waited_longest_is_walked_first(
