@@ -6,7 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
 from typing import TypeVar
 
-from django.db import connection, connections
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+
+from customers.models import Customer
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 20
@@ -38,6 +41,24 @@ def made_to_wait(call: Callable[[], T]) -> "Future[T]":
     started = _started(call)
     _until_somebody_waits()
     return started
+
+
+def done_with_customers_locked_in_order(call: Callable[[], T]) -> T:
+    """The result of the call, which has to lock all customers, and to do so in the order of their ids.
+
+    Else two calls that lock the same customers could wait for each other. While the last but one is held, the call
+    waits for them; it then holds those before, and not yet the last.
+    """
+    *before, held, last = Customer.objects.order_by("id").values_list("id", flat=True)
+    with transaction.atomic():
+        free = Customer.objects.select_for_update(no_key=True, nowait=True)
+        free.get(id=held)
+        calling = made_to_wait(call)
+        free.get(id=last)
+        for customer_id in before:
+            with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
+                free.get(id=customer_id)
+    return calling.result(PATIENCE_SECONDS)
 
 
 def _started(call: Callable[[], T]) -> "Future[T]":

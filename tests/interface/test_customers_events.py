@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import OperationalError, connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
@@ -15,7 +15,7 @@ from journeys.models import EnrollmentJob, Trigger
 from tests.calls import customers_path, data, refused
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, crowd
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.simultaneous import done_with_customers_locked_in_order
 
 
 def report(server: ServerClient, workspace: Workspace, body: Any) -> Answer:
@@ -328,14 +328,7 @@ def test_reports_count_under_a_limit_of_their_own(acme: Workspace, server: Serve
 
 @pytest.mark.django_db(transaction=True)
 def test_a_report_of_many_locks_its_customers_in_the_order_of_their_ids(acme: Workspace, server: ServerClient) -> None:
-    """Who is at one of them comes before or after it, and two reports never wait for each other."""
-    last, middle, first = (CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "cba")
-    events = [{"customerId": one.id, "eventName": "ordered"} for one in (middle, last, first)]
-    with transaction.atomic():
-        free = Customer.objects.select_for_update(no_key=True, nowait=True)
-        free.get(id=middle.id)
-        reporting = made_to_wait(lambda: server.post(customers_path(acme, "events"), {"events": events}))
-        free.get(id=last.id)
-        with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
-            free.get(id=first.id)
-    assert data(reporting.result(PATIENCE_SECONDS))["recorded"] == 3
+    people = [CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "bca"]
+    body = {"events": [{"customerId": customer.id, "eventName": "ordered"} for customer in people]}
+    answer = done_with_customers_locked_in_order(lambda: server.post(customers_path(acme, "events"), body))
+    assert data(answer)["recorded"] == 3

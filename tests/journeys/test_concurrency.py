@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from django.db import OperationalError, transaction
+from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -16,7 +16,7 @@ from journeys.settling import settle
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+from tests.simultaneous import PATIENCE_SECONDS, all_at_once, done_with_customers_locked_in_order, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,18 +116,10 @@ def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
 def test_who_decides_for_many_locks_them_in_the_order_of_their_ids(
     server: ServerClient, acme: Workspace, journey: Journey
 ) -> None:
-    """Or two who lock the same customers could wait for each other."""
-    last, middle, first = (CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "cba")
-    names = [one.external_id for one in (middle, last, first)]
-    data(trigger(server, journey, {"external_ids": names}))
-    with transaction.atomic():
-        free = Customer.objects.select_for_update(no_key=True, nowait=True)
-        free.get(id=middle.id)
-        deciding = made_to_wait(lambda: settle(claim_next_chunks(lane=Chunk.Lane.BULK)))
-        free.get(id=last.id)
-        with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
-            free.get(id=first.id)
-    assert deciding.result(PATIENCE_SECONDS).decided == 3
+    people = [CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "bca"]
+    data(trigger(server, journey, {"external_ids": [customer.external_id for customer in people]}))
+    claimed = claim_next_chunks(lane=Chunk.Lane.BULK)
+    assert done_with_customers_locked_in_order(lambda: settle(claimed)).decided == 3
 
 
 def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(

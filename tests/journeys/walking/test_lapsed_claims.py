@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -16,7 +16,7 @@ from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
-from tests.simultaneous import PATIENCE_SECONDS, elsewhere, made_to_wait
+from tests.simultaneous import done_with_customers_locked_in_order, elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,23 +51,15 @@ def test_no_walker_waits_for_a_row_that_somebody_has_locked(
 
 
 def test_who_walks_many_locks_their_customers_in_the_order_of_their_ids(server: ServerClient, acme: Workspace) -> None:
-    """Or two who lock the same customers could wait for each other."""
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
-    last, middle, first = (CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "cba")
-    enrollment_ids = [enter(server, journey, customer).id for customer in (middle, last, first)]
+    people = [CustomerFactory.create(workspace=acme, id=letter * 24) for letter in "bca"]
+    enrollment_ids = [enter(server, journey, customer).id for customer in people]
 
     def lock() -> None:
         with transaction.atomic():
             lock_customers_of(enrollment_ids)
 
-    with transaction.atomic():
-        free = Customer.objects.select_for_update(no_key=True, nowait=True)
-        free.get(id=middle.id)
-        locking = made_to_wait(lock)
-        free.get(id=last.id)
-        with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
-            free.get(id=first.id)
-    locking.result(PATIENCE_SECONDS)
+    done_with_customers_locked_in_order(lock)
 
 
 def test_who_was_claimed_by_another_since_is_not_walked(enrollment: Enrollment) -> None:

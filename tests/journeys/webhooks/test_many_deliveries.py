@@ -8,7 +8,7 @@ from itertools import cycle
 from threading import Event, Thread
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
@@ -27,7 +27,7 @@ from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
 from tests.processes import wait_until
 from tests.receiver import Receiver, running
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+from tests.simultaneous import all_at_once, done_with_customers_locked_in_order
 
 pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)
@@ -137,21 +137,12 @@ def test_what_is_claimed_is_claimed_by_nobody_else_for_a_while(acme: Workspace) 
 
 @with_others
 def test_who_writes_many_results_locks_their_customers_in_the_order_of_their_ids(acme: Workspace) -> None:
-    """Or two who lock the same customers could wait for each other."""
     standing(acme, "http://one.example/", number=8)
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     results = [Result(claimed=claimed, outcome=outcome, verdict=verdict) for claimed in claim_due(Room(32))]
-    *before, held, last = Customer.objects.order_by("id").values_list("id", flat=True)
-    with transaction.atomic():
-        free = Customer.objects.select_for_update(no_key=True, nowait=True)
-        free.get(id=held)
-        writing = made_to_wait(lambda: write_results(results, wait=True))
-        free.get(id=last)
-        for customer_id in before:
-            with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
-                free.get(id=customer_id)
-    assert writing.result(PATIENCE_SECONDS).next_states.total() == 8
+    written = done_with_customers_locked_in_order(lambda: write_results(results, wait=True))
+    assert written.next_states.total() == 8
 
 
 @with_others
