@@ -3,7 +3,7 @@
 import structlog
 from django.conf import settings
 
-from engage.caps import CapReached, count_towards, fits
+from engage.caps import CapReached, count_towards, count_within
 from engage.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
 
 log = structlog.get_logger(__name__)
@@ -22,10 +22,10 @@ def count_customer_created(*, app_id: str, address: str) -> None:
     count_towards(CustomersCreatedLimitExceeded, caller=f"{app_id} {address}", rate=rate)
 
 
-def may_start(*, app_id: str, address: str, number: int) -> bool:
+def count_journeys_started(*, app_id: str, address: str, number: int) -> bool:
     """Counts the entries into journeys that an event would queue. Whether the address may still start so many."""
     rate: str = settings.BRIDGE_JOURNEYS_STARTED_LIMIT
-    if fits("journeys_started", caller=f"{app_id} {address}", rate=rate, number=number):
+    if count_within("journeys_started", caller=f"{app_id} {address}", rate=rate, number=number):
         return True
     log.warning("journeys_not_started", number=number, limit=rate)
     metric_counters.count(JOURNEYS_NOT_STARTED, by=number)

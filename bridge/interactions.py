@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
-from bridge.caps import count_customer_created, may_start
+from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.events import NewEvent, insert_of_event
 from customers.fragment import Fragment, compose
@@ -48,7 +48,7 @@ class NewAttributes:
     field: str
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedInteraction:
     """A recorded interaction: the result of the call."""
 
@@ -78,36 +78,49 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
     written, and no customer is created.
     """
-    recorded = RecordedInteraction(kind=kind)
-    if attributes is None and _record_at_once(recorded, app, call, event, now=now):
-        return recorded
+    at_once = None if attributes else _record_at_once(app, call, kind, event, now=now)
+    return at_once or _record_step_by_step(app, call, kind, event, attributes, now=now)
+
+
+def _record_step_by_step(
+    app: App,
+    call: Call,
+    kind: Interaction.Kind,
+    event: MessageEvent | None,
+    attributes: NewAttributes | None,
+    *,
+    now: datetime,
+) -> RecordedInteraction:
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
-        customer = found.customer
-        recorded.created_customer = found.created
+        customer, written = found.customer, []
         if attributes:
-            recorded.attributes_written = write_attributes(
-                customer=customer, attributes=attributes.values, field=attributes.field
-            )
+            written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
             count_customer_created(app_id=app.id, address=call.address)
-        if event:
-            recorded.event_id = _record(event, customer, app=app, call=call, now=now)
-        _insert(recorded, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
-    return recorded
+        interaction = RecordedInteraction(
+            kind=kind,
+            event_id=_record(event, customer, app=app, call=call, now=now) if event else None,
+            attributes_written=written,
+            created_customer=found.created,
+        )
+        _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
+    return interaction
 
 
 def _record_at_once(
-    recorded: RecordedInteraction, app: App, call: Call, event: MessageEvent | None, *, now: datetime
-) -> bool:
-    """If nothing else needs to be done, finds the customer and records the call in one statement, and returns True.
+    app: App, call: Call, kind: Interaction.Kind, event: MessageEvent | None, *, now: datetime
+) -> RecordedInteraction | None:
+    """If nothing else needs to be done, finds the customer and records the call in one statement.
 
-    Returns False if there is no such customer, if the event leads to something, or if another transaction holds the
+    Returns None if there is no such customer, if the event leads to something, or if another transaction holds the
     customer's row (and might start to wait for the event). The customer's row is locked as it is elsewhere.
     """
     match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
     if event is None:
-        return _insert(recorded, app, call, Fragment(f"{match.sql} FOR KEY SHARE", match.params))
+        interaction = RecordedInteraction(kind=kind)
+        known = Fragment(f"{match.sql} FOR KEY SHARE", match.params)
+        return interaction if _insert(interaction, app, call, known) else None
     # Find first, then lock: SKIP LOCKED skips a locked row, and must not lead to the second-best match. And lock before
     # the check for what the event leads to.
     known = compose(
@@ -117,11 +130,12 @@ def _record_at_once(
         match,
         unnoticed(event.name),
     )
-    recorded.event_id = event_id = new_object_id()
-    beside = insert_of_event(
+    event_id = new_object_id()
+    interaction = RecordedInteraction(kind=kind, event_id=event_id)
+    of_event = insert_of_event(
         event_id=event_id, name=event.name, properties=event.properties, source=event.source, at=now
     )
-    return _insert(recorded, app, call, known, beside=beside)
+    return interaction if _insert(interaction, app, call, known, also=of_event) else None
 
 
 # Written as SQL because every call needs it: building the statement with the ORM takes three times as long as
@@ -134,20 +148,18 @@ SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
 
 
 def _insert(
-    recorded: RecordedInteraction, app: App, call: Call, customer: Fragment, *, beside: Fragment | None = None
+    interaction: RecordedInteraction, app: App, call: Call, customer: Fragment, *, also: Fragment | None = None
 ) -> bool:
     """Records the interaction for the customer that the fragment selects. Returns False if it selects none.
 
-    `beside` is another insert for the same `customer`.
+    `also` is another insert for the same `customer`.
     """
     values: list[Any] = [
-        recorded.id, app.workspace_id, app.id, recorded.event_id, call.message_id, recorded.kind,
-        Jsonb(call.form_data), Jsonb(recorded.attributes_written), recorded.created_customer,
+        interaction.id, app.workspace_id, app.id, interaction.event_id, call.message_id, interaction.kind,
+        Jsonb(call.form_data), Jsonb(interaction.attributes_written), interaction.created_customer,
     ]  # fmt: skip
     before = (
-        compose("customer AS ({}), event AS ({})", customer, beside)
-        if beside
-        else compose("customer AS ({})", customer)
+        compose("customer AS ({}), event AS ({})", customer, also) if also else compose("customer AS ({})", customer)
     )
     statement = compose("WITH {} {}", before, Fragment(_INSERT, values))
     with connection.cursor() as cursor:
@@ -166,7 +178,7 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, no
         occurred_at=now,
     )
     reaction = record_and_react(
-        [recorded], may_start=lambda number: may_start(app_id=app.id, address=call.address, number=number)
+        [recorded], may_start=lambda number: count_journeys_started(app_id=app.id, address=call.address, number=number)
     )
     transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
     return recorded.id

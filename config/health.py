@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
+from threading import Event
 
 from django.apps import apps
 from django.db import DatabaseError, connection
@@ -43,14 +44,11 @@ def _postgresql_answers() -> bool:
     return True
 
 
-class _Seen:
-    """Caches that all migrations of this version are applied. Later ones may be applied, too."""
-
-    migrated = False
+_seen_migrated = Event()  # all migrations of this version were applied; later ones may be, too
 
 
 def _is_migrated() -> bool:
-    if not _Seen.migrated:
+    if not _seen_migrated.is_set():
         applied = (  # a migration that two processes ran at once may be recorded twice
             "SELECT count(DISTINCT app) FROM django_migrations"
             " WHERE (app, name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
@@ -59,10 +57,11 @@ def _is_migrated() -> bool:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(applied, [list(newest), list(newest.values())])
-                _Seen.migrated = cursor.fetchone()[0] == len(newest)
+                if cursor.fetchone()[0] == len(newest):
+                    _seen_migrated.set()
         except DatabaseError:  # not even the migrations' table exists
             connection.close()
-    return _Seen.migrated
+    return _seen_migrated.is_set()
 
 
 @cache

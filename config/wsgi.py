@@ -11,6 +11,7 @@ from django.urls import get_resolver
 
 from config.loaded_code import spare_the_loaded
 from config.settings_at_start import load_settings
+from engage.sizes import KIB, MAX_BODY_BYTES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()
@@ -20,9 +21,6 @@ if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exist
     structlog.get_logger(__name__).error(
         "static_files_missing", pages="the admin and the documentation", run="manage.py collectstatic"
     )
-
-from engage.parsing import MAX_BODY_BYTES  # noqa: E402 - reads the settings
-from engage.sizes import KIB  # noqa: E402 - as above
 
 _ = get_resolver().url_patterns  # loads the views, so that the first request need not wait for it
 _ADMIN = "/admin/"  # as in config/urls.py

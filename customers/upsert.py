@@ -114,9 +114,10 @@ def _undisturbed(work: Callable[[], T]) -> T:
 
 def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:
     """All items, with their customers locked; a few at a time if the profiles together are too large for memory."""
-    stored = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE).values_list("size", flat=True)
-    size = max(1, len(items)) if sum(stored) <= _LARGE_BYTES else _FEW
-    return (items[start : start + size] for start in range(0, len(items), size))
+    locked = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE)
+    profile_bytes = sum(list(locked.values_list("size", flat=True)))  # reading them takes the locks
+    at_once = max(1, len(items)) if profile_bytes <= _LARGE_BYTES else _FEW
+    return (items[start : start + at_once] for start in range(0, len(items), at_once))
 
 
 def _apply(workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime) -> list[Upserted | Refusal]:

@@ -30,13 +30,13 @@ def count_towards(cap: type[CapReached], *, caller: str, rate: str) -> None:
 
     Call it before the commit, so that a raised cap rolls back what was created.
     """
-    if not fits(cap.code, caller=caller, rate=rate):
+    if not count_within(cap.code, caller=caller, rate=rate):
         limit, window_seconds = parse_rate(rate)
         seconds_left = window_seconds - int(time.time()) % window_seconds
         raise cap(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left)
 
 
-def fits(counted: str, *, caller: str, rate: str, number: int = 1) -> bool:
+def count_within(counted: str, *, caller: str, rate: str, number: int = 1) -> bool:
     """Adds `number` to the caller's count of what is `counted`, in this window. Whether it stays within the rate."""
     limit, window_seconds = parse_rate(rate)
     window = int(time.time()) // window_seconds

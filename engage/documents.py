@@ -42,12 +42,16 @@ class Part:
             if name not in known:
                 part.refuse(f"is not known; what may stand here is {', '.join(known)}.")
         for name in required:
-            self.field(name)
+            if name not in found:
+                self._at(None, name).refuse("is required.")
         return found
 
     def field(self, name: str) -> "Part":
         """The part with this name in an object; refused if missing."""
-        return self.members().get(name) or self._at(None, name).refuse("is required.")
+        found = self.members()
+        if name not in found:
+            self._at(None, name).refuse("is required.")
+        return found[name]
 
     def items(self, *, at_most: int | None = None) -> list["Part"]:
         """The parts of an array."""

@@ -3,6 +3,7 @@
 import zlib
 
 from engage.errors import BodyTooLarge, Refusal
+from engage.sizes import KIB
 
 _GZIP_ONLY = 31  # zlib's code for the largest window with a gzip header and trailer
 
@@ -26,7 +27,7 @@ def inflate(packed: bytes, *, limit: int) -> bytes:
     except zlib.error:
         raise InvalidGzip("The body is not gzip, as its Content-Encoding says.") from None
     if len(body) > limit:
-        raise BodyTooLarge(f"The body is larger than {limit // 1024} KiB when it is unpacked.")
+        raise BodyTooLarge(f"The body is larger than {limit // KIB} KiB when it is unpacked.")
     if not stream.eof:
         raise InvalidGzip(GZIP_TOO_SHORT)
     if stream.unused_data:

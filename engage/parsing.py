@@ -8,12 +8,8 @@ from rest_framework.parsers import BaseParser
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.inflation import inflate
-from engage.sizes import KIB
+from engage.sizes import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
 from engage.storable_json import parse_object
-
-MAX_BODY_BYTES = 1024 * KIB
-MAX_INFLATED_BYTES = 5 * MAX_BODY_BYTES
-MAX_SDK_BODY_BYTES = 64 * KIB  # the most that browsers still send when a page is left; compressed or not
 
 
 class StrictJsonParser(BaseParser):

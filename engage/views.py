@@ -15,9 +15,9 @@ from engage.client_address import client_address
 from engage.errors import Refusal
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
-from engage.parsing import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTES
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
+from engage.sizes import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTES
 
 _READS_PER_CALL = 10  # how many reading calls are allowed per writing call
 

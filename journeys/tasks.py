@@ -51,6 +51,9 @@ def _serve_single_lane(named: tuple[str, int] | None) -> None:
     """Decides the first job at once. If others have arrived meanwhile, it is a burst, and they are taken in batches.
 
     Jobs that are tried one by one, because a batch with them has failed, follow each other without a pause.
+
+    While the worker stays at the lane, a call sends no message. So after leaving it, it looks once more: for jobs that
+    came after its last look, and before the mark was gone.
     """
     until = time.monotonic() + _LANE_SECONDS
     wakeups.stay_at_single_lane()

@@ -15,10 +15,11 @@ from engage.envelope import as_refusal
 from engage.errors import BodyTooLarge, InvalidRequest, Refusal
 from engage.idempotency import IdempotencyKeyReused, RequestInProgress
 from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
-from engage.parsing import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES, body_too_large
+from engage.parsing import body_too_large
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
 from engage.schema.responses import Answer, failures, successes
+from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 from engage.storable_json import InvalidJson
 
 View = TypeVar("View", bound=Callable[..., Any])

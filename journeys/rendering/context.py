@@ -9,11 +9,12 @@ from liquid.token import Token
 from liquid.undefined import UNDEFINED
 from liquid.utils import ReadOnlyChainMap
 
+from engage.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.missing import Missing, Rendering
 from journeys.rendering.values import MAX_SIZE
 
-MAX_OUTPUT = 64 * 1024
+MAX_OUTPUT = 64 * KIB
 MAX_WORK = 10_000
 MAX_ASSIGNED = 100
 

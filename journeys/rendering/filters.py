@@ -10,6 +10,7 @@ from liquid.builtin.filters import array, extra, math, misc, string
 from liquid.exceptions import LiquidError
 from liquid.filter import with_context
 
+from engage.sizes import KIB
 from journeys.rendering.context import scope_of
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.missing import Missing
@@ -77,7 +78,7 @@ def _text_or_array(value: Any) -> Any:
 def _replace(text: str, old: Any, new: Any = "") -> str:
     old, new = as_text(old), as_text(new)
     if len(text) + text.count(old) * (len(new) - len(old)) > MAX_SIZE:
-        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
     return text.replace(old, new)
 
 
@@ -91,7 +92,7 @@ def _join(items: Any, separator: Any = " ") -> str:
     between = as_text(separator)
     texts = [as_text(item) for item in (items if isinstance(items, list | tuple | range) else [items])]
     if sum(map(len, texts)) + len(between) * (len(texts) - 1) > MAX_SIZE:
-        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
     return between.join(texts)
 
 

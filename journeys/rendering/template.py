@@ -11,6 +11,7 @@ from liquid.builtin.expressions.primitive import RangeLiteral
 from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitError
 from liquid.expression import Expression
 
+from engage.sizes import KIB
 from engage.storable_json import unstorable
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
@@ -44,7 +45,7 @@ class Template:
             for node in self._parsed.nodes:
                 node.render(context, buffer)
         except OutputStreamLimitError:
-            raise RenderingFailed(f"its output is larger than {MAX_OUTPUT // 1024} KiB.") from None
+            raise RenderingFailed(f"its output is larger than {MAX_OUTPUT // KIB} KiB.") from None
         except RecursionError:
             raise RenderingFailed("it is nested too deeply.") from None
         except LiquidInterrupt:

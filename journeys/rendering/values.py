@@ -4,9 +4,10 @@ import json
 import math
 from typing import Any
 
+from engage.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 
-MAX_SIZE = 256 * 1024
+MAX_SIZE = 256 * KIB
 MAX_ITEMS = 1000
 _GREATEST_BITS = 1024
 
@@ -39,7 +40,7 @@ def bounded(value: Any) -> Any:
     match value:
         case str():
             if len(value) > MAX_SIZE:
-                raise RenderingFailed(f"a value grows larger than {MAX_SIZE // 1024} KiB.")
+                raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
         case float():
             if not math.isfinite(value):
                 raise RenderingFailed("a number grows out of range.")
@@ -65,7 +66,7 @@ def _require_light(items: Any) -> None:
         elif isinstance(item, list | tuple):
             pending += item
         if weight > MAX_SIZE:
-            raise RenderingFailed(f"an array grows larger than {MAX_SIZE // 1024} KiB.")
+            raise RenderingFailed(f"an array grows larger than {MAX_SIZE // KIB} KiB.")
 
 
 def leaves(value: Any, *, at_most: int) -> int:

@@ -82,7 +82,7 @@ def _refuse_loops_without_a_wait(parts: list[Part], steps: tuple[Step, ...]) -> 
             {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}
         ).prepare()
     except CycleError as error:
-        loop = error.args[1][:0:-1]  # reversed, and its first step is repeated as its last
+        *loop, _ = reversed(error.args[1])  # it comes backwards, with its first step repeated as its last
         first = next(index for index, step in enumerate(steps) if step.id in loop)
         turn = loop.index(steps[first].id)
         way = [*loop[turn:], *loop[:turn], steps[first].id]

@@ -5,6 +5,7 @@
 renders the request, and decides from its result where the walk goes on; the caller sends it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
@@ -31,9 +32,9 @@ from journeys.steps.written import WrittenStep
 
 MAX_BODY_BYTES = 256 * KIB
 _DEEPEST_BODY = 20
-_T = TypeVar("_T")
+_Word = TypeVar("_Word", bound=str)
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_ON_FAILURE: dict[str, Literal["continue", "exit"]] = {"continue": "continue", "exit": "exit"}
+_ON_FAILURE: tuple[Literal["continue", "exit"], ...] = ("continue", "exit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ def _encoded(body: object) -> str:
 def parse_webhook(step: WrittenStep) -> Webhook:
     """Parses a `webhook` step. Raises InvalidSteps."""
     fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"])
-    method = _one_of(fields.get("method"), {name: name for name in _METHODS}, default="POST")
+    method = _one_of(fields.get("method"), _METHODS, default="POST")
     body = _read_body(step, fields.get("body"))
     if method == "GET" and body is not None:
         fields["body"].refuse("must not be there where the method is GET.")
@@ -116,13 +117,14 @@ def parse_webhook(step: WrittenStep) -> Webhook:
     )
 
 
-def _one_of(part: Part | None, choices: dict[str, _T], *, default: _T) -> _T:
+def _one_of(part: Part | None, choices: Sequence[_Word], *, default: _Word) -> _Word:
     if part is None:
         return default
     text = part.text()
-    if text not in choices:
+    chosen = next((choice for choice in choices if choice == text), None)
+    if chosen is None:
         part.refuse(f"must be one of {', '.join(choices)}.")
-    return choices[text]
+    return chosen
 
 
 def _read_body(step: WrittenStep, part: Part | None) -> TemplatedJson | None:

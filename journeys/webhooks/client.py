@@ -16,6 +16,7 @@ from functools import cache
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
+from engage.sizes import KIB
 from engage.storable_json import storable
 from journeys.steps.webhook_headers import RESERVED_HEADERS
 from journeys.webhook_targets import RefusedRequest, Target, parse_target
@@ -23,7 +24,7 @@ from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_e
 from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome
 
-_RECORDED = 4 * 1024  # bytes of the answer that go into the history
+_RECORDED = 4 * KIB  # bytes of the answer that go into the history
 _ENDPOINTS = 3  # tried per host
 _EARLY_ANSWERS = 20  # interim answers skipped; each costs as much as an answer
 
@@ -45,12 +46,12 @@ class Limits:
 
     connect: float = 2.0
     total: float = 10.0
-    answer: int = 64 * 1024
+    answer: int = 64 * KIB
 
     @property
     def raw(self) -> int:
         """Bytes read in all, including the head and the overhead of chunked encoding."""
-        return 4 * self.answer + 256 * 1024
+        return 4 * self.answer + 256 * KIB
 
 
 @cache

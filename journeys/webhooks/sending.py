@@ -134,8 +134,8 @@ class _Sender:
         return not self._room.in_flight or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
 
     def _write(self) -> Sent:
-        patient = self._room.in_flight and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
-        written = write_results(self._unwritten, wait=not patient)
+        may_come_back = bool(self._room.in_flight) and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
+        written = write_results(self._unwritten, wait=not may_come_back)
         self._unwritten = list(written.held)
         for next_state, number in written.next_states.items():
             metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)

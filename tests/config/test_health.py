@@ -1,5 +1,6 @@
 """Health: alive as long as it answers, ready as long as PostgreSQL answers."""
 
+from threading import Event
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ def test_postgresql_decides() -> None:
 
 @pytest.mark.parametrize("missing", ["a migration", "all of them"])
 def test_nobody_is_sent_here_before_the_database_is_migrated(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    monkeypatch.setattr("config.health._Seen.migrated", False)
+    monkeypatch.setattr("config.health._seen_migrated", Event())
     with connection.cursor() as cursor:
         if missing == "a migration":
             cursor.execute(
@@ -69,14 +70,14 @@ def test_nobody_is_sent_here_before_the_database_is_migrated(monkeypatch: pytest
 
 
 def test_migrations_of_a_later_version_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.health._Seen.migrated", False)
+    monkeypatch.setattr("config.health._seen_migrated", Event())
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('journeys', '9999_later', now())")
     assert get("/readyz").json() == READY
 
 
 def test_a_migration_that_is_noted_twice_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.health._Seen.migrated", False)
+    monkeypatch.setattr("config.health._seen_migrated", Event())
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO django_migrations (app, name, applied) SELECT app, name, now() FROM django_migrations"

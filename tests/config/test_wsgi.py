@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from config.wsgi import application
 from customers.models import Customer
 from engage.models import Workspace
-from engage.parsing import MAX_BODY_BYTES
+from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory

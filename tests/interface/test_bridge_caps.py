@@ -9,7 +9,7 @@ import time_machine
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from bridge.caps import count_customer_created, may_start
+from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.metric_counters import metric_counters
@@ -174,6 +174,6 @@ def test_journeys_started_are_counted_by_their_number_and_apart_from_new_custome
     for _ in range(2):
         count_customer_created(app_id="journeys", address="198.51.100.1")
     for number in (1, 1):
-        assert may_start(app_id="journeys", address="198.51.100.1", number=number)
-    assert not may_start(app_id="journeys", address="198.51.100.1", number=1)
-    assert not may_start(app_id="journeys", address="198.51.100.2", number=3)
+        assert count_journeys_started(app_id="journeys", address="198.51.100.1", number=number)
+    assert not count_journeys_started(app_id="journeys", address="198.51.100.1", number=1)
+    assert not count_journeys_started(app_id="journeys", address="198.51.100.2", number=3)

@@ -12,7 +12,7 @@ import time_machine
 from django.db import OperationalError, connection, transaction
 
 from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
-from engage.parsing import MAX_BODY_BYTES
+from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
 from tests.bridge_calls import CAPTURE, LEAST
 from tests.calls import customers_path, data, refused, trigger
