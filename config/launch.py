@@ -72,7 +72,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
         raise LaunchError("The demo's notes have vanished.")
     processes = Processes()
     try:
-        processes.start(procfile=PROCFILE, environment=_environment(host, port), beside=RECEIVER)
+        processes.start(procfile=PROCFILE, environment=_environment(host, port), extra=RECEIVER)
         _wait_until(lambda: _is_ready(address), processes, what="the web server")
         _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
         _say(first_screen(address=address, demo=demo))

@@ -46,9 +46,9 @@ class Processes:
         self._running: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[Thread] = []
 
-    def start(self, *, procfile: Path, environment: Mapping[str, str], beside: Mapping[str, str] | None = None) -> None:
-        """Starts the Procfile's commands and those in `beside`."""
-        started = {**commands(procfile), **(beside or {})}
+    def start(self, *, procfile: Path, environment: Mapping[str, str], extra: Mapping[str, str] | None = None) -> None:
+        """Starts the Procfile's commands and the extra ones."""
+        started = {**commands(procfile), **(extra or {})}
         width = max(map(len, started))
         for name, command in started.items():
             process = subprocess.Popen(

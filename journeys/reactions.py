@@ -13,6 +13,7 @@ from django.db import connection
 from customers.events import NewEvent, record_events
 from customers.fragment import Fragment, compose
 from engage.errors import Refusal
+from engage.named_rows import named_rows
 from journeys.exits import EnrollmentExit, exit_enrollments
 from journeys.queueing.by_event import QueuedEntry, queue_entries, starts_nothing
 from journeys.revisions import Courses, courses_of
@@ -60,18 +61,18 @@ def _any_number(_: int) -> bool:
 
 
 def record_and_react(
-    events: Sequence[NewEvent], *, beside: Collection[str] = (), may_start: Callable[[int], bool] = _any_number
+    events: Sequence[NewEvent], *, except_for: Collection[str] = (), may_start: Callable[[int], bool] = _any_number
 ) -> Reaction:
     """Records the events and what they lead to; the number of statements does not grow with that of the events.
 
-    `beside` are enrollments that stay as they are: those whose own steps recorded the events. `may_start` is asked if
-    the events start journeys, with the number of entries; if it says no, they start none, and all else is as usual.
+    `except_for` are enrollments that stay as they are: those whose own steps recorded the events. `may_start` is asked
+    if the events start journeys, with the number of entries; if it says no, they start none, and all else is as usual.
     """
     record_events(events)
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Reaction()
-    inside = [one for one in _insiders(reacting) if one.id not in beside]
+    inside = [one for one in _insiders(reacting) if one.id not in except_for]
     effects = _effects(reacting, inside)
     exit_enrollments(list(effects.exits.values()))
     moves = {
@@ -111,12 +112,18 @@ def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
                 "names": list({event.name for event in events}),
             },
         )
-        rows = cursor.fetchall()
-    courses = courses_of({row[2] for row in rows})
+        rows = named_rows(cursor)
+    courses = courses_of({row["revision_id"] for row in rows})
     return [
-        _Inside(id=row[0], customer_id=row[1], course=course, step_id=row[3], awaits=row[4])
+        _Inside(
+            id=row["id"],
+            customer_id=row["customer_id"],
+            course=course,
+            step_id=row["step_id"],
+            awaits=row["awaits_event"],
+        )
         for row in rows
-        if (course := _course(row[2], courses)) is not None
+        if (course := _course(row["revision_id"], courses)) is not None
     ]
 
 

@@ -21,7 +21,7 @@ from journeys import wakeups
 from journeys.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id, job_ids
 from journeys.models import Journey
-from journeys.queueing.audience import pages_of_customer_ids, queue_jobs, queued_customer_ids
+from journeys.queueing.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
 from journeys.queueing.inserts import QueuedTrigger
 from journeys.queueing.single import IdentifyingColumn, queue_one
 

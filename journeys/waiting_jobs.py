@@ -14,6 +14,7 @@ from django.db.models import F
 from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment, compose
+from engage.named_rows import named_rows
 from journeys.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import Journey, JourneyRevision
@@ -87,7 +88,8 @@ FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 
 _READ_JOBS = """
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
-       customer.id IS NOT NULL, inside.id, past.completed, job.event_id, job.chain
+       customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed, job.event_id,
+       job.chain
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 LEFT JOIN LATERAL (
@@ -137,22 +139,7 @@ def read_jobs(jobs: Fragment) -> list[WaitingJob]:
     query = compose(_READ_JOBS, jobs)
     with connection.cursor() as cursor:
         cursor.execute(query.sql, query.params)
-        return [
-            WaitingJob(
-                id=row[0],
-                trigger_id=row[1],
-                request_id=row[2],
-                workspace_id=row[3],
-                journey_id=row[4],
-                customer_id=row[5],
-                customer_exists=row[6],
-                active_enrollment_id=row[7],
-                completed=row[8],
-                event_id=row[9],
-                chain=row[10],
-            )
-            for row in cursor.fetchall()
-        ]
+        return [WaitingJob(**row) for row in named_rows(cursor)]
 
 
 def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:

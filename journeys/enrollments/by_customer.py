@@ -1,12 +1,13 @@
 """Every trigger that named a customer, newest first: what was decided and why, and how the enrollment went."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
+from engage.named_rows import named_rows
 from journeys.job_ids import job_id
 
 
@@ -72,7 +73,7 @@ class CustomerTriggersPage:
 _PAGE = """
 SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
        event.name AS event_name, job.status, job.result, job.reason, trigger.queued_at, job.decided_at,
-       enrollment.id, enrollment.state, enrollment.step_id,
+       enrollment.id AS enrollment_id, enrollment.state, enrollment.step_id,
        CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, delivery.due_at) END AS goes_on_at,
        enrollment.exit_reason, enrollment.entered_at, enrollment.ended_at
 FROM (
@@ -95,7 +96,6 @@ LEFT JOIN journeys_webhookdelivery delivery
  AND delivery.state = 'waiting'
 ORDER BY job.queued_ms DESC, job.journey_id DESC
 """
-_OF_THE_ENROLLMENT = 13
 
 
 def customer_triggers_page(
@@ -112,42 +112,38 @@ def customer_triggers_page(
     }
     with connection.cursor() as cursor:
         cursor.execute(_PAGE, parameters)
-        found = [_customer_trigger(row) for row in cursor.fetchall()]
+        found = [_customer_trigger(row) for row in named_rows(cursor)]
     shown = found[:limit]
     return CustomerTriggersPage(triggers=shown, last=shown[-1].place if len(found) > limit else None)
 
 
-def _customer_trigger(row: Sequence[Any]) -> CustomerTrigger:
-    customer_id, queued_ms, journey_id, journey_name, trigger_id, form, event_id, event_name, *rest = row
-    status, result, reason, queued_at, decided_at = rest[:5]
+def _customer_trigger(row: Mapping[str, Any]) -> CustomerTrigger:
+    place = Place(queued_ms=row["queued_ms"], journey_id=row["journey_id"])
     return CustomerTrigger(
-        job_id=job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=queued_ms),
-        place=Place(queued_ms=queued_ms, journey_id=journey_id),
-        journey_id=journey_id,
-        journey_name=journey_name,
-        trigger_id=trigger_id,
-        form=form,
-        event_id=event_id,
-        event_name=event_name,
-        status=status,
-        result=result,
-        reason=reason,
-        queued_at=queued_at,
-        decided_at=decided_at,
-        enrollment=_enrollment(row[_OF_THE_ENROLLMENT:]),
+        job_id=job_id(journey_id=place.journey_id, customer_id=row["customer_id"], queued_ms=place.queued_ms),
+        place=place,
+        journey_id=place.journey_id,
+        journey_name=row["journey_name"],
+        trigger_id=row["trigger_id"],
+        form=row["form"],
+        event_id=row["event_id"],
+        event_name=row["event_name"],
+        status=row["status"],
+        result=row["result"],
+        reason=row["reason"],
+        queued_at=row["queued_at"],
+        decided_at=row["decided_at"],
+        enrollment=None if row["enrollment_id"] is None else _enrollment(row),
     )
 
 
-def _enrollment(row: Sequence[Any]) -> TriggeredEnrollment | None:
-    if row[0] is None:
-        return None
-    enrollment_id, state, step_id, goes_on_at, exit_reason, entered_at, ended_at = row
+def _enrollment(row: Mapping[str, Any]) -> TriggeredEnrollment:
     return TriggeredEnrollment(
-        id=enrollment_id,
-        state=state,
-        step_id=step_id,
-        goes_on_at=goes_on_at,
-        exit_reason=exit_reason,
-        entered_at=entered_at,
-        ended_at=ended_at,
+        id=row["enrollment_id"],
+        state=row["state"],
+        step_id=row["step_id"],
+        goes_on_at=row["goes_on_at"],
+        exit_reason=row["exit_reason"],
+        entered_at=row["entered_at"],
+        ended_at=row["ended_at"],
     )

@@ -22,7 +22,7 @@ class QueueingOutcome:
     trigger: QueuedTrigger | None
 
 
-# As in audience.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
+# As in bulk.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
 # entered by API, or if the customer is missing or on the call's list of exclusions.
 _QUEUE = """
 WITH clock AS (

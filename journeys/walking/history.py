@@ -50,7 +50,7 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     events = [entry.event for entry in entries if entry.event]
     reaction = Reaction()
     if events:
-        reaction = record_and_react(events, beside={walked.standing.claimed.id for walked in walks})
+        reaction = record_and_react(events, except_for={walked.standing.claimed.id for walked in walks})
     _end_waiting(entry for entry in entries if entry.step_record.resumed)
     _insert_runs([entry for entry in entries if not entry.step_record.resumed])
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]

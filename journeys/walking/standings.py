@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection
 
 from customers.conditions import CustomerFacts
+from engage.named_rows import named_rows
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course
@@ -97,8 +98,7 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
     """Those of the claimed enrollments that the claim still holds, as they are now; their customers must be locked."""
     with connection.cursor() as cursor:
         cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
-        names = [column.name for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        rows = named_rows(cursor)
     payloads = _payloads({row["trigger_id"] for row in rows})
     return [_standing(row, payloads[row["trigger_id"]]) for row in rows]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from django.db import connection
 
+from engage.named_rows import named_rows
 from journeys.models import WebhookDelivery
 from journeys.webhooks.room import Room
 from journeys.webhooks.signing_secrets import current_secrets
@@ -103,12 +104,13 @@ WITH RECURSIVE {WAITING_HOSTS}, known AS (
 UPDATE journeys_webhookdelivery delivery SET due_at = now() + %(lease)s * interval '1 second'
 FROM taken WHERE taken.id = delivery.id
 RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host, delivery.method,
-    delivery.url, delivery.headers, delivery.body, delivery.attempts + 1, delivery.again, taken.probe_id IS NOT NULL,
+    delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
+    taken.probe_id IS NOT NULL AS probe,
     ARRAY(
         SELECT secret FROM journeys_webhooksecret secret
         WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
         ORDER BY secret.id DESC
-    ), clock_timestamp()
+    ) AS secrets, clock_timestamp() AS at
 """
 
 
@@ -127,24 +129,24 @@ def claim_due(room: Room) -> list[Claimed]:
                 "rooms": [left for _, _, left in known],
             },
         )
-        rows = cursor.fetchall()
-    made = current_secrets(row[1] for row in rows if not row[12])
-    return [_claimed(row, secrets=tuple(row[12] or [made[row[1]]])) for row in rows]
+        rows = named_rows(cursor)
+    made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
+    return [_claimed(row, secrets=tuple(row["secrets"] or [made[row["workspace_id"]]])) for row in rows]
 
 
-def _claimed(row: tuple[Any, ...], *, secrets: tuple[str, ...]) -> Claimed:
+def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> Claimed:
     return Claimed(
-        id=row[0],
-        workspace_id=row[1],
-        webhook_id=WebhookDelivery(enrollment_id=row[2], ordinal=row[3]).webhook_id,
-        host=row[4],
-        method=row[5],
-        url=row[6],
-        headers=json.loads(row[7]),
-        body=row[8],
-        number=row[9],
-        again=row[10],
-        probe=row[11],
+        id=row["id"],
+        workspace_id=row["workspace_id"],
+        webhook_id=WebhookDelivery(enrollment_id=row["enrollment_id"], ordinal=row["ordinal"]).webhook_id,
+        host=row["host"],
+        method=row["method"],
+        url=row["url"],
+        headers=json.loads(row["headers"]),
+        body=row["body"],
+        number=row["number"],
+        again=row["again"],
+        probe=row["probe"],
         secrets=secrets,
-        at=row[13],
+        at=row["at"],
     )

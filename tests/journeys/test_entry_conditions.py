@@ -13,7 +13,7 @@ from engage.models import Workspace
 from journeys.chunks import ClaimedChunk
 from journeys.entry_conditions import check_entry_conditions, failing_conditions
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
-from journeys.queueing.audience import queue_jobs
+from journeys.queueing.bulk import queue_jobs
 from journeys.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from tests.calls import let_workers_decide
 from tests.factories import CustomerFactory, JourneyFactory

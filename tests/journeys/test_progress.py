@@ -11,7 +11,7 @@ from engage.models import Workspace
 from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
 from journeys.progress import count_by_result, count_jobs
-from journeys.queueing import audience
+from journeys.queueing import bulk
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, crowd
@@ -21,7 +21,7 @@ NUMBER = 1_000  # two chunks
 
 @pytest.fixture(autouse=True)
 def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audience, "LARGE", NUMBER)
+    monkeypatch.setattr(bulk, "LARGE", NUMBER)
 
 
 @pytest.fixture
