@@ -6,9 +6,10 @@ from journeys.enrollments.views import EnrollmentExitView, EnrollmentView
 from journeys.views import JobView, TriggerStateView, TriggerView
 
 urlpatterns = [
+    # First, so that no look-up takes a wrong journey id such as "jobs" for its own.
+    path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
     path("<str:workspace_id>/jobs/<str:job_id>", JobView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>", EnrollmentView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>/exit", EnrollmentExitView.as_view()),
     path("<str:workspace_id>/triggers/<str:trigger_id>", TriggerStateView.as_view()),
-    path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
 ]

@@ -69,7 +69,7 @@ def test_the_key_is_checked_before_the_body_is_read(server: ServerClient, journe
 
 
 def test_a_missing_journey_is_not_found(server: ServerClient, journey: Journey, acme: Workspace) -> None:
-    for journey_id in ("f" * 24, "welcome", "%00", "é", "a" * 2000):
+    for journey_id in ("f" * 24, "welcome", "%00", "é", "a" * 2000, "jobs", "triggers", "enrollments"):
         answer = server.post(f"/api/v1/journeys/{acme.id}/{journey_id}/trigger", {"external_id": "ada"})
         assert "not found or not active" in refused(answer, status=404, error="Journey not found")
 
