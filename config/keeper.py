@@ -74,10 +74,18 @@ class Keeper:
         self._reap()
         self.server.prepare(self.server)
         self.started = time.monotonic()
-        self.process = subprocess.Popen(self.server.command, stdin=subprocess.DEVNULL, pass_fds=[self.running.fd])
-        self.running.note_holder(self.process.pid)
+        self.process = subprocess.Popen(
+            self.server.command,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[self.running.fd],
+            preexec_fn=self._note_the_server,  # noqa: PLW1509 - there are no threads
+        )
         self.running.close()
         self.running = FileLock.at(self.server.running)
+
+    def _note_the_server(self) -> None:
+        """Runs in the server's process. If the keeper is killed from now on, the next one knows what to stop."""
+        self.running.note_holder(os.getpid())
 
     def _stop(self) -> None:
         for request in (self.server.stop_signal, signal.SIGKILL):

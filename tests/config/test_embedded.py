@@ -213,6 +213,31 @@ def test_the_last_user_stops_what_a_killed_keeper_left(folder: Path) -> None:
     assert not is_locked(server.running)
 
 
+def test_a_server_can_be_stopped_also_if_its_keeper_was_killed_the_moment_it_started(folder: Path) -> None:
+    keep = """
+import os, signal, subprocess
+from config import keeper, servers
+from config.locks import FileLock
+
+class Last(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+subprocess.Popen = Last
+lock = FileLock.at(servers.redis().keeper)
+lock.try_exclusive()
+keeper.main("redis", str(lock.fd), "0.5")
+"""
+    server = servers.redis()
+    subprocess.run([sys.executable, "-c", keep], cwd=ROOT, check=True)
+    assert eventually(lambda: is_locked(server.running) and not is_locked(server.keeper))
+    with User("redis_url") as user:
+        assert user.urls
+        user.end(stop=True)
+    assert not is_locked(server.running)
+
+
 def test_who_stops_the_servers_has_seen_their_keeper_go(folder: Path) -> None:
     stop = """
 import time
