@@ -186,7 +186,7 @@ def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
     (delivery,) = WebhookDelivery.objects.all()
     WebhookDelivery.objects.update(url=receiver.url("/ok"))
     queue = redis.Redis.from_url(settings.REDIS_URL)
-    queue.delete("webhooks", "engage:sender-pending")
+    queue.delete("webhooks")
     with django_capture_on_commit_callbacks(execute=True):
         assert "The webhook is sent again." in send_again(staff, delivery)
     wakeups.wake_now()

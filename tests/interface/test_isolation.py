@@ -87,6 +87,11 @@ CALLS: dict[tuple[str, str], Any] = {
 }
 
 
+def address(method: str, path: str, ids: dict[str, str]) -> str:
+    query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
+    return f"/api/v1/{path.format(**ids)}{query}"
+
+
 def everything_of(workspace: Workspace) -> dict[str, Any]:
     """Every row of the workspace, in every table that has workspaces."""
     found = {}
@@ -116,8 +121,7 @@ def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
             names = [name for name in ours if f"{{{name}}}" in path]
             crossings = [{**ours, name: theirs[name]} for name in names] + [theirs]
             for ids in crossings:
-                query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
-                answer = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", body)
+                answer = us.server.call(method, address(method, path, ids), body)
                 assert is_refused(answer), (ids, answer)
             assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
@@ -126,9 +130,8 @@ def test_a_foreign_workspace_looks_like_one_that_does_not_exist(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
     def answer(method: str, path: str, workspace_id: str) -> Any:
-        ids = {**us.ids(), "workspace_id": workspace_id}
-        query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
-        body = us.server.call(method, f"/api/v1/{path.format(**ids)}{query}", CALLS[method, path]).json()
+        asked = address(method, path, {**us.ids(), "workspace_id": workspace_id})
+        body = us.server.call(method, asked, CALLS[method, path]).json()
         return {name: value for name, value in body.items() if name != "requestId"}
 
     for method, path in CALLS:
