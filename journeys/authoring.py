@@ -11,7 +11,7 @@ from customers.conditions import InvalidCondition, Root, parse_condition
 from engage.compact_json import same_json
 from engage.errors import Refusal
 from engage.models import Workspace
-from journeys.entry_conditions import check_entry_conditions
+from journeys.deciding.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules

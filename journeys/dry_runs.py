@@ -1,7 +1,7 @@
 """What a trigger call would do, without doing it: nothing is written, nothing is queued.
 
 The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
-decide them now (entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
+decide them now (deciding/entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +13,14 @@ from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages
 from customers.conditions import CustomerFacts
 from customers.models import Customer
 from engage.object_ids import is_object_id
-from journeys.entry_decisions import decide_jobs
+from journeys.deciding.entry_decisions import decide_jobs
+from journeys.deciding.waiting_jobs import supposed_jobs
 from journeys.entry_rules import Decision
 from journeys.models import Journey, JourneyRevision
 from journeys.revisions import courses_of
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.rehearsal import Rehearsal, rehearse
 from journeys.trigger import JourneyNotFound, Recipient, require_api_trigger
-from journeys.waiting_jobs import supposed_jobs
 
 _PAGE_SIZE = 5_000
 _NO_ENROLLMENT = "0" * 24

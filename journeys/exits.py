@@ -15,7 +15,7 @@ class EnrollmentExit:
 
 
 # Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end. Each row is
-# looked up by its key, in laterals with a limit, as in waiting_jobs.py.
+# looked up by its key, in laterals with a limit, as in deciding/waiting_jobs.py.
 _EXIT = """
 WITH asked AS MATERIALIZED (
     SELECT inside.id, inside.steps_begun, asked.reason

@@ -18,7 +18,7 @@ from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from engage.request_log import current_request_id
 from journeys import wakeups
-from journeys.chunks import CHUNK_SIZE
+from journeys.deciding.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id, job_ids
 from journeys.models import Journey
 from journeys.queueing.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
+from journeys.deciding.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
 from journeys.progress import LARGE
 from journeys.queueing.inserts import QueuedTrigger, past_taken_ids
 

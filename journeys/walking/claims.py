@@ -26,8 +26,8 @@ class ClaimedEnrollment:
 # The lease is short: while the walker lives, its locks on the customers keep other walkers away.
 #
 # The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
-# each customer is looked up by key, as in waiting_jobs.py, not before it is the enrollment's turn; and the update
-# selects by id alone, since what is locked is known to be due.
+# each customer is looked up by key, as in deciding/waiting_jobs.py, not before it is the enrollment's turn; and the
+# update selects by id alone, since what is locked is known to be due.
 _CLAIM = """
 WITH due AS MATERIALIZED (
     SELECT enrollment.id, enrollment.customer_id

@@ -72,7 +72,7 @@ class Standing:
         return Heard() if self.heard and isinstance(course.steps[self.step_id], WaitForEvent) else TimeUp()
 
 
-# Laterals with a limit, as in waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+# Laterals with a limit, as in deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _READ = """
 SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,

@@ -9,10 +9,10 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.chunks import claim_chunk, claim_next_chunks
-from journeys.lanes import serve_lane
+from journeys.deciding.chunks import claim_chunk, claim_next_chunks
+from journeys.deciding.lanes import serve_lane
+from journeys.deciding.settling import settle
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from journeys.settling import settle
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.lanes import serve_lane
+from journeys.deciding.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
 from journeys.progress import count_by_result, count_jobs
 from journeys.queueing import bulk

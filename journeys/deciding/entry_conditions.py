@@ -6,8 +6,8 @@ from django.db import connection
 
 from customers.conditions import Columns, Root, compile_condition, parse_condition
 from customers.fragment import Fragment, compose
+from journeys.deciding.waiting_jobs import EnteredJourney, WaitingJob
 from journeys.models import Journey
-from journeys.waiting_jobs import EnteredJourney, WaitingJob
 
 _ROOTS = {
     Journey.TriggerType.API: {Root.CUSTOMER, Root.API},

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.entry_conditions import failing_conditions
+from journeys.deciding.entry_conditions import failing_conditions
+from journeys.deciding.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 from journeys.entry_rules import Decision, History, decide
 from journeys.exits import EnrollmentExit
 from journeys.models import Enrollment
-from journeys.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 
 _REPLACED = "Replaced by a new entry."
 

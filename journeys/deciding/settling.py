@@ -15,13 +15,13 @@ import structlog
 from django.db import connection, transaction
 
 from engage.metric_counters import DECISIONS, metric_counters
-from journeys.chunks import ClaimedChunk, lock_chunks, remove_chunks
-from journeys.entry_decisions import DecidedJobs, Entry, decide_jobs
+from journeys.deciding.chunks import ClaimedChunk, lock_chunks, remove_chunks
+from journeys.deciding.entry_decisions import DecidedJobs, Entry, decide_jobs
+from journeys.deciding.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 from journeys.entry_rules import Decision, Verdict
 from journeys.exits import exit_enrollments
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.models import Enrollment
-from journeys.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 
 log = structlog.get_logger(__name__)
 _LINES, _TRIGGERS_IN_A_LINE = 5, 50

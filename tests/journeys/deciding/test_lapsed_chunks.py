@@ -8,11 +8,11 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from journeys.chunks import ClaimedChunk, claim_chunk, claim_next_chunks
+from journeys.deciding.chunks import ClaimedChunk, claim_chunk, claim_next_chunks
+from journeys.deciding.lanes import serve_lane
+from journeys.deciding.settling import settle
 from journeys.failures import MAX_ATTEMPTS
-from journeys.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
-from journeys.settling import settle
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import crowd
@@ -71,7 +71,7 @@ def test_a_claim_that_came_a_moment_too_late_does_not_keep_a_chunk_from_its_work
             to_commit.set()
             other.result()
 
-        monkeypatch.setattr("journeys.chunks.time.sleep", pause)
+        monkeypatch.setattr("journeys.deciding.chunks.time.sleep", pause)
         assert settle(claimed).decided == 1
     assert not Chunk.objects.exists()
 

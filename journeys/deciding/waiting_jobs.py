@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment, compose
 from engage.named_rows import named_rows
-from journeys.chunks import ClaimedChunk
+from journeys.deciding.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import Journey, JourneyRevision
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from engage.outages import is_cut_off, may_befall_any_work
-from journeys.chunks import (
+from journeys.deciding.chunks import (
     ClaimedChunk,
     claim_chunk,
     claim_next_chunks,
@@ -16,9 +16,9 @@ from journeys.chunks import (
     put_off,
     split_chunk,
 )
+from journeys.deciding.settling import settle
 from journeys.failures import MAX_ATTEMPTS, for_the_record
 from journeys.models import Chunk
-from journeys.settling import settle
 
 log = structlog.get_logger(__name__)
 

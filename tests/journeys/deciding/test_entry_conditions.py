@@ -10,11 +10,11 @@ from customers.conditions import InvalidCondition
 from customers.fragment import Fragment
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.chunks import ClaimedChunk
-from journeys.entry_conditions import check_entry_conditions, failing_conditions
+from journeys.deciding.chunks import ClaimedChunk
+from journeys.deciding.entry_conditions import check_entry_conditions, failing_conditions
+from journeys.deciding.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from journeys.queueing.bulk import queue_jobs
-from journeys.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from tests.calls import let_workers_decide
 from tests.factories import CustomerFactory, JourneyFactory
 
