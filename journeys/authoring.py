@@ -1,6 +1,6 @@
 """Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
@@ -31,6 +31,8 @@ SPELLINGS = {
     "steps": "steps",
     "exit_on": "exitOn",
 }
+_CONDITIONS = frozenset({"event_where", "entry_conditions"})
+_CONTENT = frozenset({"steps", "exit_on"})
 
 
 class InvalidJourney(Refusal):
@@ -83,8 +85,11 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     stored = _stored_content(journey)
     content, fields = _requested_content(changes, stored or _RevisionContent(steps=[], exit_on=[]))
     changed = _apply(journey, fields)
-    check_journey(journey, steps=content.steps, exit_on=content.exit_on)
-    if stored is None or not same_json(content, stored):
+    revised = _CONTENT if stored is None else content.differing_from(stored)
+    check_journey(
+        journey, steps=content.steps, exit_on=content.exit_on, changed=None if stored is None else changed | revised
+    )
+    if revised:
         journey.revision += 1
         changed.add("revision")
         _make_revision(journey, content)
@@ -94,27 +99,45 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     return SavedJourney(journey, "created" if made else "changed" if changed else "unchanged")
 
 
-def check_journey(journey: Journey, *, steps: object, exit_on: object = None) -> None:
-    """Raises InvalidJourney unless the journey, saved or not, is valid with these steps and exit rules."""
-    for refusal in refusals_of(journey, steps=steps, exit_on=exit_on):
+def check_journey(
+    journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
+) -> None:
+    """Raises InvalidJourney unless the journey may be saved with these steps and exit rules (see `refusals_of`)."""
+    for refusal in refusals_of(journey, steps=steps, exit_on=exit_on, changed=changed):
         raise refusal
 
 
-def refusals_of(journey: Journey, *, steps: object, exit_on: object = None) -> Iterator[InvalidJourney]:
-    """Why the journey is not valid with these steps and exit rules; at most one reason per check."""
+def refusals_of(
+    journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
+) -> Iterator[InvalidJourney]:
+    """Why the journey may not be saved with these steps and exit rules; at most one reason per check.
+
+    `changed` names the fields that differ from what was saved; None: all of them. Unchanged steps need not keep to
+    rules that came later. A journey that is switched off may keep whatever it has: what has become invalid must not
+    keep anybody from switching it off.
+    """
+    kept = _kept(changed)
     checks: tuple[Callable[[], object], ...] = (
         lambda: _check_fields(journey),
         lambda: _check_trigger(journey),
         lambda: _check_event_where(journey),
         lambda: _check_entry_conditions(journey),
-        lambda: _check_steps(steps),
+        lambda: _check_steps(steps, stored="steps" in kept),
         lambda: _check_exit_rules(exit_on),
     )
     for check in checks:
         try:
             check()
         except InvalidJourney as refusal:
-            yield refusal
+            if journey.active or refusal.field not in kept:
+                yield refusal
+
+
+def _kept(changed: Collection[str] | None) -> frozenset[str]:
+    """The conditions, steps and exit rules that are as they were saved, and so is what they are checked against."""
+    if changed is None:
+        return frozenset()
+    return (_CONTENT if "trigger_type" in changed else _CONTENT | _CONDITIONS) - set(changed)
 
 
 class _RevisionContent(NamedTuple):
@@ -122,6 +145,10 @@ class _RevisionContent(NamedTuple):
 
     steps: object
     exit_on: object
+
+    def differing_from(self, other: "_RevisionContent") -> frozenset[str]:
+        """The names of the fields that differ."""
+        return frozenset(name for name in _CONTENT if not same_json(getattr(self, name), getattr(other, name)))
 
 
 def _stored_content(journey: Journey) -> _RevisionContent | None:
@@ -194,9 +221,9 @@ def _check_entry_conditions(journey: Journey) -> None:
         raise InvalidJourney("entry_conditions", refusal.message) from None
 
 
-def _check_steps(steps: object) -> None:
+def _check_steps(steps: object, *, stored: bool) -> None:
     try:
-        parse_steps(steps)
+        parse_steps(steps, stored=stored)
     except InvalidSteps as refusal:
         raise InvalidJourney("steps", refusal.message) from None
 

@@ -72,7 +72,8 @@ class JourneyForm(forms.ModelForm[Journey]):
             return
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
-        for refusal in refusals_of(Journey(**values), **content):
+        changed = None if self._is_new else self.changed_data
+        for refusal in refusals_of(Journey(**values), **content, changed=changed):
             if refusal.field not in self.errors:
                 message = _in_the_form(refusal, trigger_type=values["trigger_type"])
                 self.add_error(refusal.field if refusal.field in self.fields else None, message)
@@ -82,9 +83,13 @@ class JourneyForm(forms.ModelForm[Journey]):
         values = {name: self.cleaned_data[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
         return cast("JourneyChanges", {name: values[name] for name in values.keys() - self._left_alone().keys()})
 
+    @property
+    def _is_new(self) -> bool:
+        return "key" in self.fields
+
     def _left_alone(self) -> dict[str, Any]:
         """The current values that were not edited; none for a new journey."""
-        if "key" in self.fields:  # only for a new journey
+        if self._is_new:
             return {}
         return {
             name: self.initial[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS) if name not in self.changed_data

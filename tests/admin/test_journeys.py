@@ -273,6 +273,24 @@ def test_a_journey_keeps_its_workspace_and_key(staff: Client, acme: Workspace, r
     assert Journey.objects.count() == 1
 
 
+def test_a_journey_with_steps_that_cannot_be_read_any_more_can_be_switched_off(staff: Client, acme: Workspace) -> None:
+    fly = [{"id": "fly", "type": "fly"}]
+    journey = JourneyFactory.create(workspace=acme, steps=fly)
+    assert "steps[0].type is 'fly'" in unescape(edit(staff, journey, steps=fly))
+    edit(staff, journey, steps=fly, active="")
+    journey.refresh_from_db()
+    assert journey.active is False
+    assert list(journey.revisions.values_list("steps", flat=True)) == [fly]
+
+
+def test_a_journey_with_steps_of_before_a_rule_can_be_edited(staff: Client, acme: Workspace) -> None:
+    old = [{"id": "out", "type": "exit", "reason": "Enough.", "next": "nowhere"}]
+    journey = JourneyFactory.create(workspace=acme, steps=old)
+    edit(staff, journey, steps=old, name="Renamed")
+    journey.refresh_from_db()
+    assert journey.name == "Renamed"
+
+
 def test_a_journey_is_switched_off_but_not_deleted(staff: Client, journey: Journey) -> None:
     edit(staff, journey, active="")
     journey.refresh_from_db()

@@ -166,6 +166,56 @@ def test_conditions_on_the_event_keep_a_journey_from_going_over_to_the_api(acme:
     assert Journey.objects.get().trigger_type == "event"
 
 
+# `next` of an exit step leads nowhere: nobody minded before steps were held to it, and it can still be walked.
+OF_AN_OLD_RULE = [{"id": "out", "type": "exit", "reason": "Enough.", "next": "nowhere"}]
+# As a newer version may have saved them.
+OF_ANOTHER_VERSION = [{"id": "fly", "type": "fly"}]
+UNREADABLE: dict[str, Any] = {"field": "customer.plan", "op": "resembles"}
+
+
+@pytest.fixture
+def outdated(acme: Workspace) -> Journey:
+    """A journey that was saved before a rule of today."""
+    return JourneyFactory.create(workspace=acme, key="old", steps=OF_AN_OLD_RULE)
+
+
+def test_steps_that_were_saved_before_a_rule_do_not_keep_the_journey_from_being_changed(outdated: Journey) -> None:
+    saved = save(outdated.workspace, "old", max_entries_per_customer=3, exit_on=EXITS, steps=OF_AN_OLD_RULE)
+    assert saved.outcome == "changed"
+    assert revisions_of(outdated) == [(1, OF_AN_OLD_RULE), (2, OF_AN_OLD_RULE)]
+
+
+def test_other_steps_keep_to_the_rules_of_today(outdated: Journey) -> None:
+    with pytest.raises(InvalidJourney, match=r"steps\[1\]\.next is 'nowhere'"):
+        save(outdated.workspace, "old", steps=[*A_DAY, *OF_AN_OLD_RULE])
+    with pytest.raises(InvalidJourney, match=r"steps\[0\]\.next is 'nowhere'"):
+        save(outdated.workspace, "new", steps=OF_AN_OLD_RULE)
+    assert revisions_of(outdated) == [(1, OF_AN_OLD_RULE)]
+
+
+def test_a_journey_can_be_switched_off_whatever_has_become_of_it(acme: Workspace) -> None:
+    JourneyFactory.create(
+        workspace=acme, key="old", trigger_type="event", event_name="renewed", event_where=UNREADABLE,
+        entry_conditions=UNREADABLE, steps=OF_ANOTHER_VERSION,
+    )  # fmt: skip
+    JourneyRevision.objects.update(exit_on=[{"if": UNREADABLE}])
+    with pytest.raises(InvalidJourney, match="where"):
+        save(acme, "old", name="Old")
+    assert save(acme, "old", active=False).journey.active is False
+    with pytest.raises(InvalidJourney, match="where"):
+        save(acme, "old", active=True)
+    with pytest.raises(InvalidJourney, match=r"steps\[0\]\.type is 'swim'"):
+        save(acme, "old", steps=[{"id": "swim", "type": "swim"}])
+    assert row_of(Journey.objects.get())["active"] is False
+
+
+def test_a_journey_that_is_off_is_held_to_conditions_on_how_it_is_entered(acme: Workspace) -> None:
+    on_event = {"field": "event.properties.plan", "op": "exists"}
+    save(acme, trigger_type="event", event_name="renewed", entry_conditions=on_event, active=False)
+    with pytest.raises(InvalidJourney, match="entryConditions"):
+        save(acme, trigger_type="api")
+
+
 def test_null_takes_a_rule_away(acme: Workspace) -> None:
     event: dict[str, Any] = {"trigger_type": "event", "event_name": "renewed"}
     save(acme, **event, max_entries_per_customer=3, entry_conditions=CONDITIONS, event_where=PRICEY)
