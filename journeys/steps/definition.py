@@ -6,6 +6,7 @@ last step. A journey without steps completes at once.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from engage.documents import Part
@@ -17,7 +18,7 @@ from journeys.steps.track_event import TrackEvent, parse_track_event
 from journeys.steps.update_profile import UpdateProfile, parse_update_profile
 from journeys.steps.wait_for_event import WaitForEvent, parse_wait_for_event
 from journeys.steps.webhook import Webhook, parse_webhook
-from journeys.steps.written import LONGEST_ID, InvalidSteps, WrittenStep
+from journeys.steps.written import LONGEST_ID, InvalidSteps, UnknownStepType, WrittenStep
 
 MAX_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -41,7 +42,7 @@ STEP_TYPES = tuple(_PARSERS)
 def parse_steps(value: object, *, stored: bool = False) -> tuple[Step, ...]:
     """The steps in order; `stored` ones were saved before, and need not keep to every rule of today.
 
-    Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`.
+    Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`; UnknownStepType if that is why.
     """
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
     ids = _ids(parts)
@@ -70,7 +71,9 @@ def _parse(step: WrittenStep) -> Step:
     written = step.part.field("type")
     parse = _PARSERS.get(written.text(at_most=LONGEST_ID))
     if parse is None:
-        written.refuse(f"is {written.value!r}, which is no type of step; there is {', '.join(STEP_TYPES)}.")
+        replace(written, refusal=UnknownStepType).refuse(
+            f"is {written.value!r}, which is no type of step; there is {', '.join(STEP_TYPES)}."
+        )
     return parse(step)
 
 

@@ -16,6 +16,10 @@ class InvalidSteps(Refusal):
     code = "invalid_steps"
 
 
+class UnknownStepType(InvalidSteps):
+    """A step is of no type that this version knows."""
+
+
 @dataclass(frozen=True)
 class WrittenStep:
     """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.

@@ -131,15 +131,15 @@ def put_off(failure: FailedAttempt) -> None:
 
 
 _PUT_BACK = """
-UPDATE journeys_enrollment enrollment SET attempts = enrollment.attempts - 1, due_at = now()
+UPDATE journeys_enrollment enrollment SET attempts = enrollment.attempts - 1, due_at = now() + make_interval(secs => %s)
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
 WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
 """
 
 
-def put_back(claimed: Sequence[ClaimedEnrollment]) -> None:
-    """Returns enrollments that there was no time for: they are due at once, and the claim does not count."""
+def put_back(claimed: Sequence[ClaimedEnrollment], *, seconds: float = 0.0) -> None:
+    """Returns enrollments that were not tried: they are due again after these seconds, and the claim does not count."""
     if not claimed:
         return
     with connection.cursor() as cursor:
-        cursor.execute(_PUT_BACK, [[one.id for one in claimed], [one.attempts for one in claimed]])
+        cursor.execute(_PUT_BACK, [seconds, [one.id for one in claimed], [one.attempts for one in claimed]])

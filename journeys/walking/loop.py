@@ -16,6 +16,7 @@ from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
+from journeys.steps.written import UnknownStepType
 from journeys.walking.claims import (
     ClaimedEnrollment,
     FailedAttempt,
@@ -32,6 +33,8 @@ from journeys.walking.standings import Standing, read_standings
 
 log = structlog.get_logger(__name__)
 _LOOKS, _PAUSE_SECONDS = 10, 0.02
+# Steps that this version does not know may be known to the next one, whose process is about to replace this one.
+_SECONDS_UNTIL_REPLACED = 5.0
 _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
 # A batch keeps its customers locked and what it writes in memory, so it ends after this much processor time, or when
 # its webhooks, events and attributes have about these many characters.
@@ -99,10 +102,12 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
         with transaction.atomic():
             lock_customers_of([one.id for one in claimed])
             standings = read_standings(claimed)
-            walks, failures = _walk_all(standings)
+            walks, failures, unknown = _walk_all(standings)
             written = write_walks(walks) if walks else WrittenWalks()
             hold_back(failures)
-            put_back([standing.claimed for standing in standings[len(walks) + len(failures) :]])
+            put_back(unknown, seconds=_SECONDS_UNTIL_REPLACED)
+            seen = len(walks) + len(failures) + len(unknown)
+            put_back([standing.claimed for standing in standings[seen:]])
     except Exception as error:
         if is_cut_off(error):
             raise
@@ -122,23 +127,33 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             metric_counters.count(GIVEN_UP, by=given_up)
 
 
-def _walk_all(standings: Sequence[Standing]) -> tuple[list[Walked], list[FailedAttempt]]:
-    """Walks as many as there is time for, in their order: at least one."""
+def _walk_all(
+    standings: Sequence[Standing],
+) -> tuple[list[Walked], list[FailedAttempt], list[ClaimedEnrollment]]:
+    """Walks as many as there is time for, in their order: at least one.
+
+    The last list holds those whose journey has a type of step that this version does not know.
+    """
     walks: list[Walked] = []
     failures: list[FailedAttempt] = []
+    unknown: list[ClaimedEnrollment] = []
     courses = courses_of({standing.revision_id for standing in standings})
     until, length = time.thread_time() + _BATCH_SECONDS, 0
     for standing in standings:
-        if (walks or failures) and (time.thread_time() > until or length > _BATCH_LENGTH):
+        if (walks or failures or unknown) and (time.thread_time() > until or length > _BATCH_LENGTH):
             break
         try:
             walk = _walk(standing, courses)
             walks.append(Walked(standing=standing, walk=walk))
             length += sum(map(_length, walk.step_records))
+        except UnknownStepType as error:
+            if not unknown:
+                log.warning("steps_unknown", enrollment_id=standing.claimed.id, error=error.message)
+            unknown.append(standing.claimed)
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
-    return walks, failures
+    return walks, failures, unknown
 
 
 def _length(record: StepRecord) -> int:

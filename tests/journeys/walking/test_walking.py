@@ -14,6 +14,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDelivery
+from journeys.steps.definition import STEP_TYPES
 from journeys.walking import walk_due
 from journeys.walking.claims import claim_fresh
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
@@ -257,6 +258,26 @@ def test_a_step_whose_code_raises_is_given_up_after_five_attempts_and_spoils_nob
     assert poisoned.exit_reason.startswith("Given up after 5 attempts: KeyError")
     assert [run.detail for run in StepRun.objects.filter(enrollment=poisoned)] == [poisoned.exit_reason]
     assert {history(neighbour)[0] for neighbour in neighbours} == {("note", "done")}
+
+
+def test_who_is_at_steps_of_the_next_version_waits_for_its_processes(server: ServerClient, acme: Workspace) -> None:
+    """While an upgrade replaces one process after the other, and after it was taken back."""
+    known, of_the_next = JourneyFactory.create(workspace=acme, steps=[PROFILE]), [{"id": "fly", "type": "fly"}]
+    journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, *of_the_next])
+    other = enter(server, known, CustomerFactory.create(workspace=acme), plan="pro")
+    waiting = [enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro") for _ in range(2)]
+    for _ in range(MAX_ATTEMPTS + 1):
+        with capture_logs() as lines:
+            let_workers_walk()
+        (line,) = [line for line in lines if line["event"] == "steps_unknown"]  # for all of them
+        assert line["error"] == f"steps[1].type is 'fly', which is no type of step; there is {', '.join(STEP_TYPES)}."
+        time_passes(seconds=20)
+    assert history(other) == [("note", "done")]
+    assert [history(one) for one in waiting] == [[], []]
+    assert {one.attempts for one in Enrollment.objects.filter(journey=journey)} == {0}
+    JourneyRevision.objects.filter(journey=journey).update(steps=[PROFILE])  # stands for a version that knows the type
+    let_workers_walk()
+    assert [history(one) for one in waiting] == [[("note", "done")], [("note", "done")]]
 
 
 def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
