@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
 from config.servers import ROOT
-from engage.redis_availability import REDIS_FAILURES, redis_client
+from engage.redis_availability import redis_takes_writes
 
 
 def livez(request: HttpRequest) -> JsonResponse:
@@ -21,14 +21,14 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 if PostgreSQL answers and holds the tables of this version, else 503. Redis is reported but not required."""
-    postgresql, redis_answers = _postgresql_answers(), _redis_answers()
+    postgresql, redis_writes = _postgresql_answers(), redis_takes_writes()
     migrated = postgresql and _is_migrated()
     return JsonResponse(
         {
             "status": "ready" if migrated else "unavailable",
             "postgresql": "up" if postgresql else "down",
             "migrations": "applied" if migrated else "missing" if postgresql else "unknown",
-            "redis": "up" if redis_answers else "down",
+            "redis": "up" if redis_writes else "down",
         },
         status=200 if migrated else 503,
     )
@@ -79,11 +79,3 @@ def _folders() -> Iterator[tuple[str, Path]]:
 
 def _numbered(folder: Path) -> list[str]:
     return [module.name for module in iter_modules([str(folder)]) if module.name[0].isdecimal()]
-
-
-def _redis_answers() -> bool:
-    try:
-        with redis_client() as client:
-            return bool(client.ping())
-    except REDIS_FAILURES:
-        return False

@@ -5,7 +5,7 @@ is missing, and `engage_postgresql_up` or `engage_redis_up` shows it.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from secrets import compare_digest
 
@@ -33,8 +33,10 @@ from engage.metric_counters import (
     metric_counters,
 )
 from engage.outages import is_outage
-from engage.redis_availability import REDIS_FAILURES
+from engage.redis_availability import REDIS_FAILURES, redis_takes_writes
 from journeys.backlog import COUNTED_AT_MOST, Backlog, backlog
+from journeys.models import EnrollmentJob
+from journeys.webhooks.schedule import NextState
 
 log = structlog.get_logger(__name__)
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"
@@ -62,7 +64,8 @@ def _metrics() -> Iterator[Metric]:
         samples=[Sample(value=1, labels={"version": _version()})],
     )  # fmt: skip
     yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
-    yield _gauge("engage_redis_up", "Whether Redis answers; if not, each process limits alone.", counts is not None)
+    meaning = "Whether Redis answers and takes writes; if not, no worker is woken and each process limits alone."
+    yield _gauge("engage_redis_up", meaning, redis_takes_writes())
     if waiting is not None:
         yield from _of_backlog(waiting)
     if counts is not None:
@@ -123,25 +126,27 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
 
 
 def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
-    yield _counter("engage_jobs_decided_total", "Jobs by what was decided.", DECISIONS, ["result"], counts)
+    results = [{"result": result} for result in EnrollmentJob.Result.values]
+    yield _counter("engage_jobs_decided_total", "Jobs by what was decided.", DECISIONS, results, counts)
     meaning = "Enrollments that ended because a step failed again and again."
-    yield _counter("engage_enrollments_given_up_total", meaning, GIVEN_UP, [], counts)
-    yield _counter("engage_webhook_attempts_total", "Attempts by what came of them.", WEBHOOKS, ["outcome"], counts)
+    yield _counter("engage_enrollments_given_up_total", meaning, GIVEN_UP, [{}], counts)
+    outcomes = [{"outcome": state.name.lower()} for state in NextState]
+    yield _counter("engage_webhook_attempts_total", "Attempts by what came of them.", WEBHOOKS, outcomes, counts)
     meaning = "Calls that were limited by a process alone, because Redis was away."
-    yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [], counts)
+    yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [{}], counts)
     meaning = "Entries into journeys that bridge calls did not start, because their address had started too many."
-    yield _counter("engage_journeys_not_started_total", meaning, JOURNEYS_NOT_STARTED, [], counts)
+    yield _counter("engage_journeys_not_started_total", meaning, JOURNEYS_NOT_STARTED, [{}], counts)
     yield Metric(
         name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
         samples=_request_times(counts),
     )  # fmt: skip
 
 
-def _counter(name: str, meaning: str, counted: str, labels: list[str], counts: Mapping[Name, int]) -> Metric:
-    found = sorted((key[1:], number) for key, number in counts.items() if key[0] == counted)
-    samples = [Sample(value=number, labels=dict(zip(labels, values, strict=True))) for values, number in found]
-    if not samples and not labels:
-        samples = [Sample(value=0, labels={})]
+def _counter(
+    name: str, meaning: str, counted: str, labels: Sequence[Mapping[str, str]], counts: Mapping[Name, int]
+) -> Metric:
+    """A sample for each set of labels, from 0 on: an increase is only seen of a counter that was there before."""
+    samples = [Sample(value=counts.get((counted, *one.values()), 0), labels=one) for one in labels]
     return Metric(name=name, kind="counter", meaning=meaning, samples=samples)
 
 

@@ -16,6 +16,7 @@ from redis.retry import Retry
 
 log = structlog.get_logger(__name__)
 _AVOID_SECONDS = 2.0
+_WRITTEN = "engage:written"
 
 # What the clients raise while Redis is unreachable, frozen, loading or full.
 REDIS_FAILURES = (RedisError, OSError)
@@ -31,6 +32,15 @@ def redis_client(url: str = "", *, timeout: float | None = None, **options: Any)
         retry=Retry(NoBackoff(), 0),
         **options,
     )
+
+
+def redis_takes_writes() -> bool:
+    """Whether Redis answers and takes writes. One that is full, or a replica, answers and is as useless as none."""
+    try:
+        with redis_client() as client:
+            return bool(client.set(_WRITTEN, "", px=1))
+    except REDIS_FAILURES:
+        return False
 
 
 class _Availability:

@@ -81,6 +81,7 @@ def configure_logging() -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.LOG_LEVEL)
+    logging.captureWarnings(capture=True)  # or they would be lines in no format
     # Their lines would duplicate ours, and quote query strings, exception messages and arguments.
     for indiscreet in (
         "django.request",

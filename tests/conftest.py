@@ -1,9 +1,11 @@
 """What every test may ask for: two workspaces with keys and apps, clients that speak HTTP as they do, what Acme has."""
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
+import redis
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
@@ -78,6 +80,18 @@ def redis_is_away(settings: Settings) -> None:
     settings.REDIS_URL = nowhere
     counters = {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": nowhere}
     settings.CACHES = {**settings.CACHES, "counters": counters}
+
+
+@pytest.fixture
+def redis_takes_no_writes(settings: Settings) -> Iterator[None]:
+    """It answers and may be read, as when it is full."""
+    reader = f"reader-{os.getpid()}"
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        rights = ["+@read", "+@connection"]
+        client.acl_setuser(reader, enabled=True, nopass=True, keys=["*"], categories=rights, commands=["+select"])
+        settings.REDIS_URL = settings.REDIS_URL.replace("//", f"//{reader}:any@", 1)
+        yield
+        client.acl_deluser(reader)
 
 
 @pytest.fixture

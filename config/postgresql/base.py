@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from weakref import ref
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, features
 from psycopg import IsolationLevel, pq
 from psycopg.abc import RV, PQGen
 from psycopg.conninfo import make_conninfo
@@ -100,8 +100,16 @@ class _Thread(local):
 _this_thread = _Thread()
 
 
+class DatabaseFeatures(features.DatabaseFeatures):
+    """Needs the version that conditions on attributes need: `pg_input_is_valid` came with it."""
+
+    minimum_database_version = (16,)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Created by Django for `ENGINE = "config.postgresql"`; needs CONN_HEALTH_CHECKS."""
+
+    features_class = DatabaseFeatures
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
         silence.refuse()

@@ -43,6 +43,13 @@ def test_redis_down_is_reported_and_not_fatal(settings: Any) -> None:
     assert (answer.status_code, answer.json()) == (200, READY | {"redis": "down"})
 
 
+@pytest.mark.usefixtures("redis_takes_no_writes")
+def test_a_redis_that_takes_no_writes_is_as_good_as_down() -> None:
+    """It answers, but no worker can be woken through it."""
+    answer = get("/readyz")
+    assert (answer.status_code, answer.json()) == (200, READY | {"redis": "down"})
+
+
 def test_postgresql_decides() -> None:
     def fail(*_: object) -> None:
         raise OperationalError("gone")

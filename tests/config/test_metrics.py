@@ -19,12 +19,14 @@ from config.servers import ROOT
 from engage.metric_counters import REQUESTS, metric_counters
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
-from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, WebhookDelivery, WebhookHost
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter
+from tests.journeys.webhooks.standing import send, standing
 from tests.one_of_everything import one_of_everything
+from tests.receiver import running
 
 pytestmark = pytest.mark.django_db
 _SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')
@@ -171,11 +173,35 @@ def test_decisions_by_result(server: ServerClient, acme: Workspace, journey: Jou
     job = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
     server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job}")
     found = {name: value for name, value in samples().items() if name.startswith("engage_jobs_decided_total")}
-    assert found == {
+    assert len(found) == len(EnrollmentJob.Result.values)
+    assert {name: value for name, value in found.items() if value} == {
         'engage_jobs_decided_total{result="enrolled"}': 2,
         'engage_jobs_decided_total{result="already_enrolled"}': 1,
         'engage_jobs_decided_total{result="cancelled"}': 1,
     }
+
+
+def test_all_that_may_be_decided_or_come_of_an_attempt_is_told_before_the_first_time() -> None:
+    """A monitoring system sees no increase in a counter that begins at 1."""
+    found = samples()
+    assert found['engage_jobs_decided_total{result="failed"}'] == 0
+    attempts = {name: value for name, value in found.items() if name.startswith("engage_webhook_attempts_total")}
+    assert attempts == {
+        f'engage_webhook_attempts_total{{outcome="{outcome}"}}': 0 for outcome in ("delivered", "retried", "failed")
+    }
+
+
+def test_attempts_at_webhooks_by_what_came_of_them(acme: Workspace) -> None:
+    with running() as receiver:
+        for status in (200, 503, 503, 404, 404, 404):
+            standing(acme, receiver.url(f"/status/{status}"))
+        send()
+    found = samples()
+    attempts = {
+        outcome: found[f'engage_webhook_attempts_total{{outcome="{outcome}"}}']
+        for outcome in ("delivered", "retried", "failed")
+    }
+    assert attempts == {"delivered": 1, "retried": 2, "failed": 3}
 
 
 def test_enrollments_that_are_given_up(server: ServerClient, acme: Workspace) -> None:
@@ -214,6 +240,12 @@ def test_without_redis_the_backlog_is_still_told(settings: Any) -> None:
     assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (1, 0)
     assert found["engage_enrollments_due"] == 0
     assert not any(name.startswith("engage_http") for name in found)
+
+
+@pytest.mark.usefixtures("redis_takes_no_writes")
+def test_a_redis_that_takes_no_writes_is_told_like_one_that_is_away_with_what_it_still_knows() -> None:
+    found = samples()
+    assert (found["engage_redis_up"], found["engage_enrollments_given_up_total"]) == (0, 0)
 
 
 def test_without_postgresql_the_counts_are_still_told() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, close_old_connections, connection
+from django.db import NotSupportedError, OperationalError, close_old_connections, connection
 
 from config.postgresql.base import WatchedConnection, _this_thread
 from config.postgresql.silence import silence
@@ -43,6 +43,16 @@ def own_pid() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         return int(cursor.fetchone()[0])
+
+
+def test_a_version_that_lacks_what_conditions_need_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connection.features.minimum_database_version == (16,)
+    monkeypatch.setattr("config.postgresql.base.DatabaseFeatures.minimum_database_version", (999,))
+    monkeypatch.setattr("django.db.backends.base.base.RAN_DB_VERSION_CHECK", set())
+    other = connection.copy()
+    with pytest.raises(NotSupportedError, match=r"PostgreSQL 999 or later is required \(found "):
+        other.ensure_connection()
+    other.close()
 
 
 def test_a_connection_that_was_cut_while_idle_is_replaced_before_it_is_used() -> None:

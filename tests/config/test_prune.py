@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import time_machine
 from django.apps import apps
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from bridge.models import Interaction
@@ -108,6 +111,15 @@ def test_the_circuit_of_a_host_that_nobody_calls_any_more_goes(acme: Workspace) 
     assert after(2.1, "--dry-run") == {"idle webhook circuits": 2}
     assert after(2.1) == {"idle webhook circuits": 2}
     assert WebhookHost.objects.get().host == "probed"
+
+
+def test_sessions_of_staff_go_once_they_have_expired() -> None:
+    now = timezone.now()
+    for key, days in (("old", -1), ("new", 14)):
+        Session.objects.create(session_key=key, session_data="", expire_date=now + timedelta(days=days))
+    assert after(0, "--dry-run") == {"expired sessions of staff": 1}
+    assert after(0) == {"expired sessions of staff": 1}
+    assert Session.objects.get().session_key == "new"
 
 
 def test_an_interaction_that_is_younger_than_its_event_stays_without_it(acme: Workspace, settings: Any) -> None:
@@ -229,14 +241,15 @@ def test_a_trigger_stays_as_long_as_one_of_its_jobs(acme: Workspace) -> None:
 
 
 def test_staff_and_servers_still_read_an_enrollment_without_its_job(
-    acme: Workspace, server: ServerClient, admin_client: Any
+    acme: Workspace, server: ServerClient, admin_user: User, client: Client
 ) -> None:
     enrollment = over(acme)
     assert after(91)["jobs"] == 1
+    client.force_login(admin_user)
     found = data(server.get(f"/api/v1/journeys/{acme.id}/enrollments/{enrollment.id}"), status=200)
     assert (found["jobId"], found["triggerId"], found["state"]) == (None, None, "completed")
     for page in ("", f"{enrollment.id}/change/"):
-        assert admin_client.get(f"/admin/journeys/enrollment/{page}").status_code == 200
+        assert client.get(f"/admin/journeys/enrollment/{page}").status_code == 200
 
 
 # Beside the traffic --------------------------------------------------------------------------------------------------

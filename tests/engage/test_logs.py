@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -272,8 +273,12 @@ def test_in_production_a_line_is_one_json_object(settings: Any, capfd: pytest.Ca
         configure_logging()
         logging.getLogger("somebody.else").warning("It took %d ms.", 7)
         line = json.loads(capfd.readouterr().err)
+        warnings.showwarning("It is old.", UserWarning, "old.py", 7)  # as Python does, unless tests collect them
+        warned = json.loads(capfd.readouterr().err)
     finally:
         settings.LOG_FORMAT = "console"
         configure_logging()
         logging.getLogger().handlers = kept
     assert (line["event"], line["level"], line["logger"]) == ("It took 7 ms.", "warning", "somebody.else")
+    assert warned["event"].startswith("old.py:7: UserWarning: It is old.")
+    assert (warned["level"], warned["logger"]) == ("warning", "py.warnings")

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         self._tell("retired webhook secrets", prune_retired_secrets(now=now, dry_run=dry_run))
         self._tell("idle webhook circuits", prune_idle_circuits(now=now, dry_run=dry_run))
         self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))
+        self._tell("expired sessions of staff", _prune_sessions(now=now, dry_run=dry_run))
 
     def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:
         days = getattr(settings, setting)
@@ -64,3 +66,8 @@ class Command(BaseCommand):
 
     def _tell(self, what: str, rows: int, remark: str = "") -> None:
         self.stdout.write(f"{rows:>12,} {what}" + (f" ({remark})" if remark else ""))
+
+
+def _prune_sessions(*, now: datetime, dry_run: bool) -> int:
+    expired = Session.objects.filter(expire_date__lt=now)
+    return expired.count() if dry_run else expired.delete()[0]
