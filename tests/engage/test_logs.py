@@ -269,11 +269,12 @@ def test_of_an_exception_its_kinds_and_places_are_logged_without_the_messages(
 def test_in_production_a_line_is_one_json_object(settings: Any, capfd: pytest.CaptureFixture[str]) -> None:
     settings.LOG_FORMAT = "json"
     kept = logging.getLogger().handlers
+    logging.captureWarnings(capture=False)  # as it is when a process starts
     try:
         configure_logging()
         logging.getLogger("somebody.else").warning("It took %d ms.", 7)
         line = json.loads(capfd.readouterr().err)
-        warnings.showwarning("It is old.", UserWarning, "old.py", 7)  # as Python does, unless tests collect them
+        warnings.showwarning("It is old.", UserWarning, "old.py", 7)  # as Python does for a warning
         warned = json.loads(capfd.readouterr().err)
     finally:
         settings.LOG_FORMAT = "console"
