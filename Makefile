@@ -32,10 +32,11 @@ fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAM
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
 		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py $(ARGS)
 
-lint: ## ruff: rules and format
+lint: ## ruff: rules and format; import rules
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m ruff format --check .
+	@.venv/bin/lint-imports --no-logo
 
 types: ## mypy, strictly
 	@.ci/install requirements-dev.txt

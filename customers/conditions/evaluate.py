@@ -15,14 +15,17 @@ from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerFacts:
-    """A customer's identifiers and attributes, named as the model names them."""
+    """A customer's identifiers and attributes, named as the model names them.
+
+    Without defaults: a field that somebody forgot to fill in would be missing in Python while SQL sees its value.
+    """
 
     id: str
-    external_id: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    user_id: str | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    external_id: str | None
+    email: str | None
+    phone: str | None
+    user_id: str | None
+    attributes: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

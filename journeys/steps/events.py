@@ -8,7 +8,8 @@ from customers.conditions import Condition, CustomerFacts, Facts, InvalidConditi
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.documents import Part
 
-_NOBODY = CustomerFacts(id="")  # these conditions cannot refer to the customer
+# These conditions cannot refer to the customer.
+_NOBODY = CustomerFacts(id="", external_id=None, email=None, phone=None, user_id=None, attributes={})
 
 
 @dataclass(frozen=True, kw_only=True)

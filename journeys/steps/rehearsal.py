@@ -13,6 +13,7 @@ from journeys.steps.results import (
     Arrival,
     AwaitEvent,
     Ended,
+    Pause,
     Send,
     StepRecord,
     Stop,
@@ -96,10 +97,11 @@ def _marked(step_record: StepRecord) -> StepRecord:
     return replace(step_record, detail=f"{step_record.detail.removesuffix('.')} (assumed).")
 
 
-def _assumed(stop: Stop) -> Arrival:
+def _assumed(stop: Wait | AwaitEvent | Send | Pause) -> Arrival:
     match stop:
         case Wait() | AwaitEvent():
             return TimeUp()
         case Send():
             return _SENT
-    return Ahead()
+        case Pause():
+            return Ahead()

@@ -103,6 +103,7 @@ def test_the_tour_shows_every_type_of_step_and_calls_the_receiver(monkeypatch: p
     steps = [step.step_record for step in grace.rehearsal.steps]
     assert {step.type for step in steps} == set(STEP_TYPES)
     assert [step.missing for step in steps if step.missing] == []
+    assert [step.detail for step in steps if step.state == "failed"] == []
     hello = next(step.request for step in steps if step.request)
     assert hello.url == "http://127.0.0.1:8123/hello?who=grace"
     assert "Hello Grace, your coupon is TOUR20." in str(hello.body)

@@ -20,6 +20,8 @@ from customers.conditions import (
     evaluate,
     parse_condition,
 )
+from customers.conditions.fields import IDENTIFIER_COLUMNS
+from customers.identifier_rules import LONGEST
 from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.customers.awkward_values import NAMES, NUMBERS, TEXTS, TIMES, VALUES
@@ -30,9 +32,9 @@ OPS = [
 ]  # fmt: skip
 FIELDS = [
     "customer.v", "customer.attributes.v", "customer.v.a", "customer.v.a.a", "customer.v.0", "customer.missing",
-    "customer.external_id", "customer.externalId", "customer.email", "customer.email.a", "customer.attributes.email",
-    "customer.phone", "customer.userId", "customer.user_id", "customer.customerId", "customer.id",
+    "customer.email.a", "customer.attributes.email",
     "api.payload.v", "api.properties.v", "api.payload.v.a", "event.name", "event.properties.v", "event.properties.v.a",
+    *(f"customer.{name}" for name in IDENTIFIER_COLUMNS),
     *(f"customer.names.{name}" for name in NAMES),
 ]  # fmt: skip
 COLUMNS = Columns(
@@ -47,13 +49,11 @@ def population(acme: Workspace) -> list[Facts]:
     customers = [
         Customer(
             workspace=acme,
-            external_id=f"person {number}",
-            email=f"{number}@example.com" if number % 3 else None,
-            phone=f"+{number}" if number % 2 else None,
+            **{name: f"{number}a" if number % rarely else None for rarely, name in enumerate(LONGEST, start=2)},
             attributes={
                 "v": value,
                 "names": {name: draw.choice(VALUES) for name in NAMES},
-                **{name: draw.choice(VALUES) for name in ("email", "phone", "id", "external_id", "userId")},
+                **{name: draw.choice(VALUES) for name in IDENTIFIER_COLUMNS},
             },
         )
         for number, value in enumerate(VALUES)

@@ -104,7 +104,7 @@ def bounded(what: str) -> Iterator[None]:
         yield
     assert len(seen) > 1, what
     sql, rows = max(seen.items(), key=lambda item: item[1])
-    assert rows <= MOST_ROWS, f"{what}: {rows:,} rows by {sql}"
+    assert rows <= MOST_ROWS, f"{what}: {rows:,} rows (a new index? see CONTRIBUTING.md, Migrations) by {sql}"
 
 
 @pytest.mark.parametrize("noted", ["before anybody entered", "before anybody was due", "when everybody was erased"])

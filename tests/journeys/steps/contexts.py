@@ -1,6 +1,7 @@
 """Contexts in which the tests' steps are walked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,9 +13,11 @@ from journeys.steps.course import Course, parse_course, walk_on
 from journeys.steps.definition import parse_steps
 from journeys.steps.results import Ahead, Arrival, Walk
 from journeys.steps.written import InvalidSteps
+from tests.customers.facts import NOBODY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-ADA = CustomerFacts(
+ADA = replace(
+    NOBODY,
     id="6560a1b2c3d4e5f60718293a",
     external_id="ada",
     email="ada@example.com",

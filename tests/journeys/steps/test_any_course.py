@@ -7,6 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
+from journeys.steps.definition import STEP_TYPES
 from journeys.steps.rehearsal import rehearse
 from journeys.steps.results import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.written import InvalidSteps
@@ -16,16 +17,18 @@ IDS = ["a", "b", "c", "d"]
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
 targets = st.sampled_from([*IDS, None])
-steps = st.one_of(
-    st.fixed_dictionaries({"type": st.just("delay"), "for": st.sampled_from(["PT0S", "PT1S", "P1D"])}),
-    st.fixed_dictionaries({"type": st.just("delay"), "at": st.sampled_from(["2026-12-24", "2020-01-01", "{{ x }}"])}),
-    st.fixed_dictionaries(
-        {"type": st.just("wait_for_event"), "event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},
+# What a step of each type may hold beside its id.
+STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "delay": st.one_of(
+        st.fixed_dictionaries({"for": st.sampled_from(["PT0S", "PT1S", "P1D"])}),
+        st.fixed_dictionaries({"at": st.sampled_from(["2026-12-24", "2020-01-01", "{{ x }}"])}),
+    ),
+    "wait_for_event": st.fixed_dictionaries(
+        {"event": st.sampled_from(["order", "left"]), "timeout": st.just("PT2S")},
         optional={"onEvent": targets, "onTimeout": targets},
     ),
-    st.fixed_dictionaries(
+    "branch": st.fixed_dictionaries(
         {
-            "type": st.just("branch"),
             "cases": st.lists(
                 st.fixed_dictionaries({"if": st.sampled_from([PRO, {"not": PRO}]), "next": targets}),
                 min_size=1,
@@ -34,29 +37,24 @@ steps = st.one_of(
         },
         optional={"else": targets},
     ),
-    st.fixed_dictionaries(
-        {
-            "type": st.just("split"),
-            "paths": st.lists(st.fixed_dictionaries({"weight": st.just(1), "next": targets}), min_size=2, max_size=3),
-        }
+    "split": st.fixed_dictionaries(
+        {"paths": st.lists(st.fixed_dictionaries({"weight": st.just(1), "next": targets}), min_size=2, max_size=3)}
     ),
-    st.fixed_dictionaries({"type": st.just("update_profile"), "attributes": st.just({"plan": "{{ customer.plan }}x"})}),
-    st.fixed_dictionaries({"type": st.just("track_event"), "eventName": st.sampled_from(["order", "left"])}),
-    st.fixed_dictionaries(
-        {"type": st.just("webhook"), "url": st.sampled_from(URLS)},
-        optional={"onFailure": st.just("exit")},
-    ),
-    st.fixed_dictionaries({"type": st.just("exit"), "reason": st.just("Enough.")}),
-)
+    "update_profile": st.fixed_dictionaries({"attributes": st.just({"plan": "{{ customer.plan }}x"})}),
+    "track_event": st.fixed_dictionaries({"eventName": st.sampled_from(["order", "left"])}),
+    "webhook": st.fixed_dictionaries({"url": st.sampled_from(URLS)}, optional={"onFailure": st.just("exit")}),
+    "exit": st.fixed_dictionaries({"reason": st.just("Enough.")}),
+}
 
 
 @st.composite
 def courses(draw: st.DrawFn) -> Course:
     """A course of four steps. What is refused is drawn anew; Hypothesis complains where that is nearly all."""
-    definition: list[dict[str, Any]] = [{"id": step_id, **draw(steps)} for step_id in IDS]
-    for step in definition:
-        if draw(st.booleans()):
-            step["next"] = draw(targets)
+    definition: list[dict[str, Any]] = []
+    for step_id in IDS:
+        step_type = draw(st.sampled_from(list(STEPS)))
+        following = {"next": draw(targets)} if draw(st.booleans()) else {}
+        definition.append({"id": step_id, "type": step_type, **draw(STEPS[step_type]), **following})
     rules = draw(
         st.sampled_from([None, [{"event": "left"}], [{"if": {"field": "customer.plan", "op": "eq", "value": "prox"}}]])
     )
@@ -72,6 +70,10 @@ ARRIVALS: dict[type[Stop], list[Arrival]] = {
     Send: [Answered(ok=True, reason="It said 200."), Answered(ok=False, reason="It said 500.")],
     Pause: [Ahead()],
 }
+
+
+def test_courses_are_drawn_of_all_types() -> None:
+    assert STEPS.keys() == set(STEP_TYPES)
 
 
 @given(course=courses(), data=st.data())

@@ -1,11 +1,14 @@
 """The definition of a journey: what may be written as steps, and how anything else is refused."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from journeys.steps.definition import MAX_STEPS, parse_steps
+from config.servers import ROOT
+from journeys.models import StepRun
+from journeys.steps.definition import MAX_STEPS, STEP_TYPES, parse_steps
 from journeys.steps.delay import Delay, FixedTime
 from journeys.steps.durations import InvalidDuration, parse_duration
 from journeys.steps.written import InvalidSteps
@@ -39,6 +42,17 @@ def refusal_of(value: object) -> str:
 def test_what_was_saved_before_a_rule_came_is_read_all_the_same(step: dict[str, Any]) -> None:
     refusal_of([step])
     assert [read.id for read in parse_steps([step], stored=True)] == [step["id"]]
+
+
+def test_the_guide_to_journeys_lists_the_types_of_steps() -> None:
+    _, _, table = (ROOT / "docs" / "journeys.md").read_text().partition("| `type` | Fields | What it does |\n")
+    assert tuple(re.findall(r"^\| `(\w+)`", table.partition("\n\n")[0], re.MULTILINE)) == STEP_TYPES
+
+
+def test_the_history_of_steps_has_room_for_the_name_of_each_type() -> None:
+    longest = StepRun._meta.get_field("type").max_length
+    assert longest is not None
+    assert [name for name in STEP_TYPES if len(name) > longest] == []
 
 
 def test_a_journey_may_have_no_steps() -> None:

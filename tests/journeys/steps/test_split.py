@@ -1,13 +1,14 @@
 """Splits: by chance, and always the same way for the same customer."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from customers.conditions import CustomerFacts
 from journeys.steps.split import Split
+from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 
@@ -46,7 +47,7 @@ def test_a_customer_always_goes_the_same_way_and_others_others() -> None:
 def walk_of(customer_id: str) -> Any:
     test = {"id": "test", "type": "split", "paths": [{"weight": 1, "next": "a"}, {"weight": 1, "next": None}]}
     end = {"id": "a", "type": "exit", "reason": "Enough."}
-    return walk(course(test, end), context(customer=CustomerFacts(id=customer_id))).step_records[0]
+    return walk(course(test, end), context(customer=replace(NOBODY, id=customer_id))).step_records[0]
 
 
 def test_the_way_in_one_step_says_nothing_of_the_way_in_another() -> None:

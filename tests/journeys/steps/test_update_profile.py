@@ -1,11 +1,12 @@
 """Attributes that a journey writes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from customers.conditions import CustomerFacts
 from journeys.steps.results import Ended, StepRecord
+from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import ADA, context, course, refusal_of, walk
 
 
@@ -60,7 +61,7 @@ def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
 
 
 def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
-    full = CustomerFacts(id="c1", attributes={"big": "x" * 200_000})
+    full = replace(NOBODY, attributes={"big": "x" * 200_000})
     given = context(customer=full)
     attributes = {"more": "{{ customer.big | slice: 0, 60000 }}", "most": "{{ customer.big | slice: 0, 10000 }}"}
     step_record = walk(course(update(attributes)), given).step_records[0]

@@ -1,6 +1,7 @@
 """Webhooks: what may be written, what is rendered of it, and where the walk goes on."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -8,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from customers.conditions import CustomerFacts
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import parse_steps
 from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
 from journeys.steps.written import InvalidSteps
 from journeys.webhook_targets import parse_target
+from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
@@ -41,7 +42,7 @@ def failure_of(step: dict[str, Any], in_context: StepContext | None = None) -> s
 
 
 def named(name: str) -> StepContext:
-    return context(customer=CustomerFacts(id="c1", attributes={"name": name}))
+    return context(customer=replace(NOBODY, attributes={"name": name}))
 
 
 def test_a_webhook_that_says_nothing_more_is_a_post_without_a_body() -> None:
@@ -94,7 +95,8 @@ def test_templates_see_the_payload_the_event_the_journey_and_the_enrollment() ->
 
 def test_an_identifier_comes_before_the_attribute_of_its_name() -> None:
     body = ["{{ customer.email }}", "{{ customer.userId }}", "{{ customer.attributes.email }}", "{{ customer.id }}"]
-    customer = CustomerFacts(id="c1", email="ada@example.com", attributes={"email": "other", "userId": "as attribute"})
+    attributes = {"email": "other", "userId": "as attribute"}
+    customer = replace(NOBODY, id="c1", email="ada@example.com", attributes=attributes)
     assert json.loads(request_of(webhook(body=body), context(customer=customer)).body or "") == [
         "ada@example.com",
         "as attribute",
