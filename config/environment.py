@@ -159,18 +159,23 @@ def postgresql(url: str) -> dict[str, Any]:
             "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
             f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
         )
+    options = database.get("OPTIONS", {})
+    if (word := options.get("server_side_binding")) is not None:
+        options = {**options, "server_side_binding": _FLAGS[str(word).lower()]}  # Django takes only True for yes
     # The host may be a socket's folder, written as %2Frun%2Fpostgresql; libpq expects it there, decoded.
-    return {**database, "HOST": unquote(database.get("HOST", ""))}
+    return {**database, "HOST": unquote(database.get("HOST", "")), "OPTIONS": options}
 
 
 def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
-    """Whether libpq knows their names and accepts sslmode and connect_timeout, which it checks only on connecting."""
+    """Whether they are known and mean something: most are checked only on connecting, or with the first statements."""
     try:
         make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
         int(options.get("connect_timeout", 0))
+        int(options.get("prepare_threshold", 0))
     except (psycopg.ProgrammingError, ValueError):
         return False
-    return options.get("sslmode", "prefer") in _SSL_MODES
+    binding = str(options.get("server_side_binding", True)).lower()
+    return binding in _FLAGS and options.get("sslmode", "prefer") in _SSL_MODES
 
 
 def redis_url(url: str) -> str:

@@ -21,7 +21,7 @@ from config.demo import RECEIVER_HOST, read_demo
 from config.first_screen import Address, first_screen
 from config.locks import FileLock
 from config.processes import ProcessEnded, Processes, listening_workers, workers
-from config.servers import ROOT, EmbeddedServerError, data_folder, launcher_lock
+from config.servers import ROOT, EmbeddedServerError, data_folder, grace, launcher_lock
 
 START = 120.0  # seconds until the web server and the workers must be up, even on a busy machine
 STOP = 10.0  # seconds for the processes, and again for the servers
@@ -62,6 +62,7 @@ def main() -> int:
 def _launch(*, host: str, port: str) -> NoReturn:
     _refuse_production()
     address = _address(host, port)
+    grace()  # a server in use could be neither started nor given up with a grace that is refused
     _lock_data(address)
     _refuse_a_busy_port(host, address.port)
     os.environ["DEMO_RECEIVER_PORT"] = str(_free_port_above(address.port))

@@ -34,7 +34,7 @@ _DRIP_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Arrived:
-    """One request; the headers' names are in lower case."""
+    """One request; the headers' names are in lower case, and one that came twice has both values."""
 
     method: str
     path: str
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
+        headers = {name.lower(): ", ".join(self.headers.get_all(name, [])) for name in self.headers}
         request = Arrived(method=self.command, path=self.path, headers=headers, body=body)
         earlier = self.server.receiver.note(request)
         with suppress(OSError):

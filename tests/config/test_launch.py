@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from config import servers
-from config.launch import LaunchError, _free_port_above
+from config.first_screen import Address
+from config.launch import LaunchError, _address, _free_port_above, _refuse_a_busy_port
 from config.servers import ROOT
 
 pytestmark = pytest.mark.mostly_waits
@@ -69,6 +70,44 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
     assert left_over(folder) == []
 
 
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.usefixtures("database_that_never_answers")
+def test_whoever_asks_it_to_stop_while_it_starts_is_obeyed_and_finds_nothing_left(
+    folder: Path, sent: signal.Signals
+) -> None:
+    launcher = starting(folder, COMMAND)
+    launcher.send_signal(sent)
+    assert launcher.wait(30) == 0
+    assert "Traceback" not in (folder / "output").read_text()
+    assert left_over(folder) == []
+
+
+@pytest.mark.usefixtures("database_that_never_answers")
+def test_it_outlives_its_terminal_where_nohup_wants_that(folder: Path) -> None:
+    launcher = starting(folder, ["nohup", *COMMAND])
+    launcher.send_signal(signal.SIGHUP)
+    text_once_there(folder / "output", launcher, until="Preparing the database")
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(30) == 0
+
+
+@pytest.fixture
+def database_that_never_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        monkeypatch.setenv("DATABASE_URL", f"postgres://engage@127.0.0.1:{mute.getsockname()[1]}/engage")
+        monkeypatch.setenv("ENVIRONMENT", "development")
+        monkeypatch.setenv("PORT", str(free_port()))
+        yield
+
+
+def starting(folder: Path, command: list[str]) -> "subprocess.Popen[bytes]":
+    """It has begun to start its servers."""
+    with (folder / "output").open("wb") as log:
+        launcher = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+    text_once_there(folder / "output", launcher, until="Starting Redis")
+    return launcher
+
+
 def text_once_there(path: Path, launcher: "subprocess.Popen[bytes]", *, until: str) -> str:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while until not in path.read_text():
@@ -117,6 +156,16 @@ def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_a_port_that_was_served_a_moment_ago_is_free() -> None:
+    """The connections that the server ended linger for a minute."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            server.accept()[0].close()
+            assert client.recv(1) == b""
+    _refuse_a_busy_port("127.0.0.1", port)
+
+
 def test_the_port_that_is_advised_is_free(folder: Path) -> None:
     """Beside a running one, the next port is its receiver's."""
     with ExitStack() as stack:
@@ -155,9 +204,22 @@ def test_a_host_that_the_web_server_would_not_take_is_refused_before_anything_st
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")],
+)
+def test_where_every_address_is_served_it_is_called_at_one(host: str, reached: str) -> None:
+    assert _address(host, "8000") == Address(host=reached, port=8000)
+
+
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
 def test_a_port_that_is_none_is_refused(folder: Path, port: str) -> None:
     assert refused({"PORT": port}) == f"PORT must be a number from 1 to 65535, not {port!r}."
+
+
+def test_a_grace_that_is_no_time_is_refused_before_anything_starts(folder: Path) -> None:
+    assert refused({"EMBEDDED_GRACE": "soon"}) == "EMBEDDED_GRACE must be a number of seconds such as 0.5, not 'soon'."
+    assert list(folder.iterdir()) == []
 
 
 def test_production_is_refused_because_a_demo_would_be_made(folder: Path) -> None:

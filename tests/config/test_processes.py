@@ -87,6 +87,17 @@ def test_what_does_not_stop_is_killed_with_its_children(processes: Processes, tm
     assert not alive(child)
 
 
+def test_all_together_have_no_more_than_the_time_to_stop(processes: Processes, tmp_path: Path) -> None:
+    (tmp_path / "stubborn").write_text("trap '' TERM; echo ready > $1; while :; do sleep 0.1; done")
+    names = ["one", "two", "three"]
+    start(processes, tmp_path, *(f"{name}: sh stubborn {name}" for name in names))
+    for name in names:
+        appeared(tmp_path / name)
+    began = time.monotonic()
+    processes.stop(within=0.5)
+    assert 0.5 <= time.monotonic() - began < 1.4  # and not half a second for each
+
+
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="a tool of Linux")
 def test_none_outlives_a_launcher_that_is_killed(tmp_path: Path) -> None:
     (tmp_path / "Procfile").write_text("web: sh -c 'echo $$ > pid; exec sleep 60'\n")

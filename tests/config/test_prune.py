@@ -135,6 +135,25 @@ def test_an_exited_enrollment_goes_altogether(acme: Workspace) -> None:
     assert not Enrollment.objects.exists()
 
 
+@pytest.mark.parametrize("status", ["decided", "failed", "cancelled"])
+def test_a_job_goes_however_it_ended(acme: Workspace, status: str) -> None:
+    over(acme)
+    EnrollmentJob.objects.update(status=status, result="enrolled" if status == "decided" else status)
+    assert {"jobs": 1, "triggers": 1}.items() <= after(91).items()
+
+
+def test_what_is_needed_for_one_customer_keeps_nothing_of_another(acme: Workspace, rival: Workspace) -> None:
+    over(acme, state="exited")
+    one_of_everything(rival)  # with a queued job
+    Enrollment.objects.filter(workspace=rival).update(state="active")
+    WebhookDelivery.objects.filter(workspace=rival).update(state="waiting")
+    kinds = (StepRun, WebhookDelivery, Enrollment, EnrollmentJob, Trigger, Event)
+    assert after(1000).keys() >= {
+        "step runs", "webhook deliveries", "exited enrollments", "jobs", "triggers", "events",
+    }  # fmt: skip
+    assert [kind._default_manager.get().workspace_id for kind in kinds] == [rival.id] * len(kinds)
+
+
 def test_a_dry_run_says_the_same_and_removes_nothing(acme: Workspace) -> None:
     over(acme, state="exited")
     before = everything()
@@ -228,6 +247,8 @@ def test_a_webhook_that_staff_send_again_stays_with_its_enrollment(acme: Workspa
     assert "webhook deliveries" not in gone
     assert "exited enrollments" not in gone
     assert WebhookDelivery.objects.count() == WebhookAttempt.objects.count() == Enrollment.objects.count() == 1
+    WebhookDelivery.objects.update(state="failed")
+    assert {"webhook deliveries", "exited enrollments"} <= after(91).keys()
 
 
 def test_a_trigger_stays_as_long_as_one_of_its_jobs(acme: Workspace) -> None:

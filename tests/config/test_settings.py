@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from ssl import CERT_NONE, CERT_REQUIRED, VerifyMode
+from ssl import CERT_NONE, CERT_OPTIONAL, CERT_REQUIRED, VerifyMode
 from typing import Any
 from unittest import mock
 
@@ -125,6 +125,10 @@ def test_a_secret_key_that_could_be_guessed_is_refused(key: str) -> None:
     assert key not in said
 
 
+def test_the_shortest_secret_key_with_the_fewest_different_characters_is_taken() -> None:
+    assert read({**PRODUCTION, "SECRET_KEY": "abcde" * 10})["SECRET_KEY"] == "abcde" * 10
+
+
 def test_a_secret_key_that_django_made_for_a_new_project_is_refused() -> None:
     key = f"django-insecure-{PRODUCTION['SECRET_KEY']}"
     assert "SECRET_KEY must not begin with django-insecure-" in refusal({**PRODUCTION, "SECRET_KEY": key})
@@ -190,7 +194,7 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
         "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
         "sslmode=require&password=hush&bogus=1", "row_factory=dict_row", "isolation_level=4",
         "AUTOCOMMIT=False", "atomic_requests=1", "sslmode=require&CONN_MAX_AGE=60", "conn_health_checks=0",
-        "DISABLE_SERVER_SIDE_CURSORS=1",
+        "DISABLE_SERVER_SIDE_CURSORS=1", "prepare_threshold=soon", "server_side_binding=perhaps",
     ],
 )  # fmt: skip
 def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str) -> None:
@@ -203,6 +207,14 @@ def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str
     ("url", "options"),
     [
         ("postgres:///?service=engage", {"service": "engage"}),
+        *(
+            (f"postgres://db.example/engage?server_side_binding={word}", {"server_side_binding": said})
+            for word, said in (("true", True), ("1", True), ("false", False), ("0", False))
+        ),
+        *(
+            (f"postgres://db.example/engage?sslmode={mode}", {"sslmode": mode})
+            for mode in ("disable", "allow", "prefer", "require", "verify-ca")
+        ),
         ("postgres://db.example/engage?service=engage&sslmode=verify-full", {"service": "engage"}),
         ("postgres://db.example/engage?target_session_attrs=read-write", {"target_session_attrs": "read-write"}),
         ("postgres://db.example/engage?prepare_threshold=0&assume_role=engage", {"prepare_threshold": 0}),
@@ -217,6 +229,7 @@ def test_options_of_libpq_and_of_django_are_taken(url: str, options: dict[str, A
     ("url", "host"),
     [
         ("postgres://engage@db.example:5433/engage", "db.example"),
+        ("postgresql://engage@db.example:5433/engage", "db.example"),
         ("postgres://engage@%2Frun%2Fpostgresql/engage", "/run/postgresql"),
     ],
 )
@@ -243,6 +256,7 @@ def test_the_broker_goes_where_our_client_goes(url: str, database: str) -> None:
         ("rediss://redis.example/2", CERT_REQUIRED),
         ("rediss://redis.example?ssl_ca_certs=/ca.pem", CERT_REQUIRED),
         ("rediss://redis.example/2?ssl_cert_reqs=none", CERT_NONE),
+        ("rediss://redis.example/2?ssl_cert_reqs=optional", CERT_OPTIONAL),
         ("rediss://:ssl_cert_reqs=@redis.example/2", CERT_REQUIRED),
     ],
 )
@@ -252,15 +266,36 @@ def test_the_broker_looks_at_certificates_unless_it_is_told_not_to(url: str, loo
     assert broker.ssl["ssl_cert_reqs"] is looked_at
 
 
+def test_the_broker_shows_the_certificate_that_our_client_shows() -> None:
+    files = {"ssl_ca_certs": "/ca.pem", "ssl_certfile": "/engage.pem", "ssl_keyfile": "/engage.key"}
+    url = "rediss://redis.example/2?" + "&".join(f"{name}={file}" for name, file in files.items())
+    broker = Connection(read({**PRODUCTION, "REDIS_URL": url})["CELERY_BROKER_URL"])
+    assert isinstance(broker.ssl, dict)
+    for taken in (broker.ssl, redis.ConnectionPool.from_url(url).connection_kwargs):
+        assert {**taken, **files} == taken
+
+
 def test_the_secret_key_of_a_development_set_up_stands_with_its_data(tmp_path: Path) -> None:
     development = {**PRODUCTION, "ENVIRONMENT": "development", "SECRET_KEY": "", "EMBEDDED_DATA": str(tmp_path)}
     first = read(development)["SECRET_KEY"]
     assert (read(development)["SECRET_KEY"], (tmp_path / "secret_key").read_text()) == (first, first)
 
 
-def test_words_for_yes_no_and_levels_are_taken_in_any_case() -> None:
-    found = read({**PRODUCTION, "SECURE_SSL_REDIRECT": "Off", "LOG_LEVEL": "debug"})
-    assert (found["SECURE_SSL_REDIRECT"], found["LOG_LEVEL"]) == (False, "DEBUG")
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        *((word, True) for word in ("true", "on", "ok", "y", "yes", "1", " True ")),
+        *((word, False) for word in ("false", "Off", "n", "no", "0", "OFF\n")),
+    ],
+)
+def test_words_for_yes_and_no_are_taken_in_any_case(word: str, said: bool) -> None:
+    assert read({**PRODUCTION, "SECURE_SSL_REDIRECT": word})["SECURE_SSL_REDIRECT"] is said
+
+
+def test_levels_are_taken_in_any_case_and_spaces_around_a_value_do_no_harm() -> None:
+    spaced = {"LOG_LEVEL": " debug", "WEBHOOK_THREADS": " 7 ", "CREDENTIALS_KEPT_SECONDS": "0.25\n"}
+    found = read({**PRODUCTION, **spaced})
+    assert [found[name] for name in spaced] == ["DEBUG", 7, 0.25]
 
 
 def test_in_production_cookies_travel_by_https_alone() -> None:

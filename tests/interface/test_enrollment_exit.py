@@ -8,10 +8,12 @@ from django.db import transaction
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookDelivery
+from journeys.walking import walk_due
 from tests.calls import data, let_workers_walk, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.clock import time_passes
-from tests.journeys.walking.stories import history, out_of_reach, walked
+from tests.factories import JourneyFactory
+from tests.journeys.walking.stories import enter, history, out_of_reach, walked
 from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
@@ -80,8 +82,11 @@ def test_a_webhook_that_waits_is_not_sent_any_more(server: ServerClient, waiting
     assert (delivery.state, delivery.result) == ("dropped", "The enrollment ended before it was delivered.")
 
 
-def test_who_has_ended_is_at_no_step_any_more(server: ServerClient, waiting: Enrollment) -> None:
-    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+def test_who_has_ended_is_at_no_step_any_more(server: ServerClient, acme: Workspace) -> None:
+    waiting = walked(server, acme, [{"id": "paid", "type": "wait_for_event", "event": "paid", "timeout": "P1D"}])
+    assert waiting.awaits_event == "paid"
+    answered = data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    assert (answered["goesOnAt"], answered["awaitsEvent"]) == (None, None)
     waiting.refresh_from_db()
     assert (waiting.due_at, waiting.step_began_at, waiting.awaits_event) == (None, None, "")
 
@@ -91,6 +96,13 @@ def test_a_webhook_that_has_been_delivered_stays_delivered(server: ServerClient,
     data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.result) == ("delivered", "It said 200.")
+
+
+def test_a_webhook_that_staff_send_again_is_sent_all_the_same(server: ServerClient, waiting: Enrollment) -> None:
+    delivery = webhook_of(waiting, again=True)
+    data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
+    delivery.refresh_from_db()
+    assert delivery.state == "waiting"
 
 
 def test_what_others_wait_for_is_left_alone(server: ServerClient, acme: Workspace) -> None:
@@ -110,6 +122,18 @@ def test_steps_that_were_done_before_stay_done(server: ServerClient, waiting: En
     let_workers_walk()
     data(exit_early(server, waiting, {"reason": "Enough."}), status=200)
     assert history(waiting) == [("day", "done"), ("later", "interrupted")]
+
+
+def test_a_step_that_was_done_stays_done_also_if_none_follows_yet(
+    server: ServerClient, acme: Workspace, ada: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.steps.course.MAX_STEPS_IN_ONE_GO", 1)
+    note = {"id": "note", "type": "update_profile", "attributes": {"seen": True}}
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[note, DAY]), ada)
+    assert walk_due(seconds=0).moved == 1
+    data(exit_early(server, enrollment, {"reason": "Enough."}), status=200)
+    let_workers_walk()
+    assert history(enrollment) == [("note", "done")]
 
 
 def test_who_was_exited_may_enter_again(server: ServerClient, waiting: Enrollment) -> None:

@@ -1,6 +1,7 @@
 """DELETE /api/v1/journeys/{workspaceId}/jobs/{jobId}: a job that is cancelled is never enrolled."""
 
 import pytest
+from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -8,6 +9,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
+from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 @pytest.fixture
@@ -75,6 +77,18 @@ def test_a_decided_job_cannot_be_cancelled(server: ServerClient, journey: Journe
     assert answer.json()["code"] == "job_already_decided"
     assert job_of(server, journey.workspace_id, queued["jobId"]) == before
     assert Enrollment.objects.get().state == "completed"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancellation_waits_for_whoever_is_at_the_customer(server: ServerClient, journey: Journey) -> None:
+    """A worker that decides holds the customer's row from before it reads the jobs until it has enrolled."""
+    queued = data(trigger(server, journey, {"external_id": "ada"}))
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(external_id="ada")
+        cancelling = made_to_wait(lambda: cancel(server, journey, queued["jobId"]))
+        let_workers_decide()
+    refused(cancelling.result(PATIENCE_SECONDS), status=409, error="Job already decided")
+    assert job_of(server, journey.workspace_id, queued["jobId"])["result"] == "enrolled"
 
 
 def test_a_job_that_has_failed_cannot_be_cancelled(server: ServerClient, journey: Journey) -> None:

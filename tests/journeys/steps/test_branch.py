@@ -45,6 +45,15 @@ def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail
     assert (first.state, first.resumed, first.detail) == ("done", False, detail)
 
 
+@pytest.mark.parametrize("event", [None, Occurrence(name="order", properties={})])
+@pytest.mark.parametrize(("payload", "at"), [({"paid": True}, "b"), ({"paid": False}, "a"), ({}, "a")])
+def test_what_came_with_the_trigger_decides_with_and_without_an_event(
+    payload: dict[str, Any], at: str, event: Occurrence | None
+) -> None:
+    walked = walk(course(branch((PAID, "b")), *exits("a", "b")), context(payload=payload, event=event))
+    assert walked.stop.step_id == at
+
+
 def test_a_branch_may_have_20_cases() -> None:
     walked = walk(course(branch(*[(FREE, None)] * 19, (PRO, "b")), *exits("a", "b")))
     assert walked.step_records[0].detail == "Case 20 of 20 holds: goes on to 'b'."

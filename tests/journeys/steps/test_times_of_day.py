@@ -32,6 +32,9 @@ def utc(text: str) -> datetime:
         ("Europe/Berlin", "02:30", "2026-10-24 12:00", "2026-10-25 00:30"),
         ("Europe/Berlin", "02:30", "2026-10-25 00:30", "2026-10-26 01:30"),
         ("Europe/Berlin", "02:30", "2026-10-25 00:45", "2026-10-26 01:30"),
+        # Clocks skip the last hour of a day: 23:30 comes as 00:30 of the next, also if that day has begun by then.
+        ("America/Nuuk", "23:30", "2026-03-29 00:30", "2026-03-29 01:30"),
+        ("America/Nuuk", "23:30", "2026-03-29 01:15", "2026-03-29 01:30"),
         # Clocks skip midnight; and a whole day.
         ("Africa/Cairo", "00:30", "2026-04-23 12:00", "2026-04-23 22:30"),
         ("Pacific/Apia", "12:00", "2011-12-29 23:00", "2011-12-30 22:00"),

@@ -1,11 +1,16 @@
 """What the steps of a walk came to is written as a whole, with that of the whole batch."""
 
+import pytest
+
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_decide, trigger
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
+from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory
+from tests.journeys.walking.stories import enter, history, walked
 
 
 def test_what_a_customer_s_steps_write_is_merged_later_values_over_earlier_ones(
@@ -23,3 +28,38 @@ def test_what_a_customer_s_steps_write_is_merged_later_values_over_earlier_ones(
         {"name": "ada", "plan": "pro", "of": "ada"},
         {"name": "grace", "plan": "pro", "of": "grace"},
     ]
+
+
+def test_a_wait_that_is_over_says_so_and_since_when_and_leaves_no_trace_of_what_failed_before(
+    server: ServerClient, acme: Workspace
+) -> None:
+    enrollment = walked(server, acme, [{"id": "day", "type": "delay", "for": "P1D"}])
+    assert StepRun.objects.filter(state="waiting", ended_at=None).count() == 1
+    time_passes(days=1, hours=1)
+    Enrollment.objects.update(error="Boom", attempts=2)
+    let_workers_walk()
+    over = StepRun.objects.get()
+    assert (over.state, over.detail) == ("done", "The wait is over.")
+    assert over.ended_at is not None
+    enrollment.refresh_from_db()
+    assert (enrollment.state, enrollment.step_began_at) == ("completed", None)
+    assert (enrollment.attempts, enrollment.error) == (0, "")
+
+
+def test_who_pauses_is_at_no_step_and_goes_on_at_once(
+    server: ServerClient, acme: Workspace, ada: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.steps.course.MAX_STEPS_IN_ONE_GO", 1)
+    steps = [{"id": f"note-{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(3)]
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)
+    assert walk_due(seconds=0).moved == 1
+    enrollment.refresh_from_db()
+    assert (enrollment.step_id, enrollment.step_began_at) == ("note-1", None)
+    let_workers_walk()
+    assert history(enrollment) == [("note-0", "done"), ("note-1", "done"), ("note-2", "done")]
+
+
+def test_webhooks_to_one_host_are_known_as_such_whatever_their_paths(server: ServerClient, acme: Workspace) -> None:
+    for path in ("hello", "thanks"):
+        walked(server, acme, [{"id": "tell", "type": "webhook", "url": f"https://mail.example/{path}"}])
+    assert set(WebhookDelivery.objects.values_list("host", flat=True)) == {"mail.example:443"}

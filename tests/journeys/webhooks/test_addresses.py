@@ -206,6 +206,18 @@ def test_a_name_that_says_something_else_the_second_time_is_asked_once(names: An
         assert hidden.arrived == []
 
 
+@pytest.mark.parametrize(("dead", "reached"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_host_is_reached_by_the_first_of_its_three_first_addresses_that_takes_a_connection(
+    names: Any, dead: int, reached: bool
+) -> None:
+    with running("127.0.0.2") as receiver:
+        before = [f"127.0.0.{number}" for number in range(3, 3 + dead)]  # where nobody listens
+        names({"hooks.example": [" ".join([*before, "127.0.0.2", "127.0.0.9"])]})
+        outcome = sent(f"http://hooks.example:{receiver.port}/ok", "127.0.0.0/8")
+        assert (outcome.status, outcome.error) == ((200, "") if reached else (None, "Connection refused."))
+        assert len(receiver.arrived) == int(reached)
+
+
 def test_a_redirect_to_another_address_is_not_followed(receiver: Receiver) -> None:
     with running() as hidden:
         outcome = sent(receiver.url(f"/redirect?to={hidden.url()}"), "127.0.0.0/8")

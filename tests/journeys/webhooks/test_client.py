@@ -47,7 +47,9 @@ def test_what_is_sent_arrives_as_it_is(receiver: Receiver, method: str) -> None:
     assert 0 <= outcome.milliseconds < 400
 
 
-@pytest.mark.parametrize(("method", "length"), [("GET", None), ("DELETE", None), ("POST", "0")])
+@pytest.mark.parametrize(
+    ("method", "length"), [("GET", None), ("DELETE", None), ("POST", "0"), ("PUT", "0"), ("PATCH", "0")]
+)
 def test_a_request_without_a_body_says_so(receiver: Receiver, method: str, length: str | None) -> None:
     assert sent(receiver.url(), method=method, body=None).status == 200
     assert receiver.arrived[0].headers.get("content-length") == length
@@ -57,7 +59,7 @@ def test_a_journey_cannot_set_what_is_ours_to_set(receiver: Receiver) -> None:
     theirs = {
         "HOST": "evil.example", "Content-Length": "1", "transfer-encoding": "chunked", "Webhook-Id": "msg_2",
         "webhook-signature": "v1,x", "Connection": "keep-alive", "Accept-Encoding": "gzip", "Expect": "100-continue",
-        "User-Agent": "Acme", "Authorization": "Bearer x",
+        "user-Agent": "Acme", "Authorization": "Bearer x",
     }  # fmt: skip
     assert sent(receiver.url(), headers=theirs).status == 200
     assert receiver.arrived[0].headers == {
@@ -92,19 +94,31 @@ def test_without_an_answer_the_error_says_why_and_in_time(receiver: Receiver, pa
     assert (outcome.status, outcome.answer, outcome.error, outcome.refused) == (None, "", error, False)
 
 
+def test_how_long_it_took_is_told_in_milliseconds(receiver: Receiver) -> None:
+    assert 100 <= sent(receiver.url("/slow/0.1")).milliseconds < 1000
+
+
+def test_a_host_has_as_long_as_is_documented_and_so_much_of_its_answer_is_read() -> None:
+    assert Limits() == Limits(connect=2, total=10, answer=64 * 1024)
+    assert Client().limits == Limits()
+
+
 def test_a_dead_port_is_a_connection_refused() -> None:
     assert sent(f"http://127.0.0.1:{free_port()}/").error == "Connection refused."
 
 
-def test_a_host_that_takes_no_connection_costs_the_time_for_connecting() -> None:
+@pytest.mark.parametrize("limits", [SHORT, Limits(connect=5, total=0.2)])
+def test_a_host_that_takes_no_connection_costs_the_time_for_connecting_and_no_more_than_that_for_all(
+    limits: Limits,
+) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as first, socket.socket() as second:
         for waiting in (first, second):
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         began = time.monotonic()
-        outcome = sent(f"http://127.0.0.1:{full.getsockname()[1]}/")
+        outcome = sent(f"http://127.0.0.1:{full.getsockname()[1]}/", limits=limits)
     assert time.monotonic() - began < 0.4
-    assert outcome.error == "No connection within 0.2 s."
+    assert outcome.error == f"No connection within {limits.connect:g} s."
 
 
 def test_a_large_body_arrives_whole(receiver: Receiver) -> None:
@@ -130,8 +144,24 @@ def test_a_body_that_is_hardly_read_costs_no_more_than_the_time_for_all(read: in
         outcome = sent(f"http://127.0.0.1:{deaf.getsockname()[1]}/", body=body)
         took = time.monotonic() - began
         over.set()
-    assert took < 1.0
+    assert 0.4 <= took < 1.0  # more than for connecting
     assert outcome.error == "No answer within 0.4 s."
+
+
+def test_a_host_may_answer_before_it_has_read_everything() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hasty:
+
+        def serve() -> None:
+            connected, _ = hasty.accept()
+            with connected:
+                connected.recv(1000)
+                connected.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nMuch!")
+                connected.shutdown(socket.SHUT_WR)  # what is still unread resets the connection
+
+        Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{hasty.getsockname()[1]}/"
+        outcome = sent(url, body=b"x" * 20_000_000, limits=Limits(connect=1, total=5))
+    assert (outcome.status, outcome.answer, outcome.error) == (413, "Much!", "")
 
 
 def test_after_the_deadline_no_time_is_left() -> None:
@@ -290,7 +320,7 @@ def test_a_handshake_that_never_ends_costs_no_more_than_the_time_for_all() -> No
     with socket.create_server(("127.0.0.1", 0)) as mute:
         began = time.monotonic()
         outcome = sent(f"https://127.0.0.1:{mute.getsockname()[1]}/", tls=known)
-    assert time.monotonic() - began < 0.8
+    assert 0.4 <= time.monotonic() - began < 0.8  # more than for connecting
     assert outcome.error == "No answer within 0.4 s."
 
 

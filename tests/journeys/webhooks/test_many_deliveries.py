@@ -76,6 +76,16 @@ def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
     assert list(room.of_known_hosts()) == []
 
 
+@pytest.mark.parametrize(("threads", "room_left"), [(1, 1), (4, 1), (16, 2)])
+def test_a_slow_host_to_which_nothing_is_under_way_has_its_little_room_and_is_never_shut_out(
+    threads: int, room_left: int
+) -> None:
+    room = Room(threads)
+    room.started("slow")
+    room.finished("slow", seconds=1.1)
+    assert list(room.of_known_hosts()) == [("slow", 0, room_left)]
+
+
 def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: Workspace) -> None:
     standing(acme, "http://one.example/", number=50)
     standing(acme, "http://two.example/", number=50)

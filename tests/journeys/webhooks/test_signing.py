@@ -1,5 +1,6 @@
 """Signatures as the receivers' library verifies them, and rotation."""
 
+import base64
 import json
 from datetime import timedelta
 from io import StringIO
@@ -28,6 +29,12 @@ def verifies(request: Arrived, secret: str) -> bool:
 
 def secret_of(workspace: Workspace) -> str:
     return current_secrets([workspace.id])[workspace.id]
+
+
+def test_each_secret_is_of_32_bytes_of_its_own() -> None:
+    secrets = [new_secret() for _ in range(100)]
+    assert {len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) for secret in secrets} == {32}
+    assert len(set(secrets)) == 100
 
 
 def test_the_library_verifies_a_signature_and_refuses_a_forged_one() -> None:
