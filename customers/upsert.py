@@ -37,14 +37,14 @@ _LARGE_BYTES = 2048 * KIB
 _FEW = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
 _IDENTIFIERS = tuple(SPELLINGS)
-# bulk_update() would write a CASE with a branch per row for every field.
+# bulk_update() would write a CASE with a branch per row for every field. Rows are found by id only, as in profile.py.
 _UPDATE = """
     UPDATE customers_customer AS customer
     SET external_id = written.external_id, email = written.email, phone = written.phone, user_id = written.user_id,
         attributes = written.attributes, updated_at = %(now)s
     FROM jsonb_to_recordset(%(rows)s::jsonb)
         AS written (id text, external_id text, email text, phone text, user_id text, attributes jsonb)
-    WHERE customer.workspace_id = %(workspace_id)s AND customer.id = written.id
+    WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = %(workspace_id)s
 """
 
 

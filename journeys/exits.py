@@ -26,7 +26,7 @@ WITH asked AS MATERIALIZED (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
         step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
-    FROM asked WHERE enrollment.id = asked.id
+    FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
     RETURNING enrollment.id
 ), interrupted AS (
     UPDATE journeys_steprun SET state = 'interrupted', ended_at = statement_timestamp()

@@ -161,11 +161,12 @@ def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
     return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
 
 
+# Rows are updated by key, as in deciding/waiting_jobs.py.
 _MOVE = """
 UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
     attempts = 0, error = ''
 FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
-WHERE journeys_enrollment.id = heard.id
+WHERE journeys_enrollment.id = ANY(ARRAY[heard.id])
 """
 
 

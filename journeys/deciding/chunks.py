@@ -43,12 +43,13 @@ class ClaimedChunk:
         return self.stop - self.start
 
 
+# By an array: with IN, the planner may go through all chunks and select this one again for each.
 _CLAIM_NAMED = """
 UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
-WHERE id IN (
+WHERE id = ANY(ARRAY(
     SELECT id FROM journeys_chunk
     WHERE trigger_id = %(trigger_id)s AND start = %(start)s AND due_at <= now() FOR UPDATE SKIP LOCKED
-)
+))
 RETURNING id, trigger_id, start, stop, attempts
 """
 

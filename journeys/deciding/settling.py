@@ -117,7 +117,7 @@ def _write_entries(entries: Sequence[Entry]) -> None:
         )
 
 
-# A job is looked up by its key, in a lateral with a limit, as in waiting_jobs.py; the lock reads its status again.
+# A job is looked up and updated by its key, as in waiting_jobs.py; the lock reads its status again.
 _WRITE_DECISIONS = """
 WITH decided AS MATERIALIZED (
     SELECT decided.*
@@ -129,7 +129,7 @@ WITH decided AS MATERIALIZED (
 )
 UPDATE journeys_enrollmentjob job
 SET status = 'decided', result = decided.result, reason = decided.reason, decided_at = now()
-FROM decided WHERE job.id = decided.id
+FROM decided WHERE job.id = ANY(ARRAY[decided.id])
 """
 
 

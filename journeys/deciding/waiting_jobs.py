@@ -55,6 +55,11 @@ class EnteredJourney:
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
 # arrays, leave it no choice. Its statistics may be from a time when no job waited, or no enrollment was active; then it
 # would rather compare each row of one side with each of the other.
+#
+# An UPDATE's own table cannot be in a lateral. There the condition is `id = ANY(ARRAY[one.id])`: it can be neither
+# hashed nor merged, so that the key's index is the only way; unless another condition leads to an index as well, such
+# as `state = 'active'` to that of the active ones. `state || ''` does not. Of a key's columns, only the first is
+# written like this: PostgreSQL 16 may not look for the second in the index otherwise.
 _JOBS_OF_CHUNKS = """
     unnest(%s::text[], %s::bigint[], %s::bigint[]) AS chunk(trigger_id, start, stop)
     CROSS JOIN LATERAL (
@@ -74,7 +79,7 @@ _WAITING = f"""
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
        event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain
 FROM {_JOBS_OF_CHUNKS}
-JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
     SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
 ) AS event ON true

@@ -84,10 +84,12 @@ def lock_customers_of(enrollment_ids: Sequence[str]) -> None:
         cursor.execute(_LOCK, [list(enrollment_ids)])
 
 
+# Rows are updated by key, as in deciding/waiting_jobs.py; `|| ''` keeps the index of the active ones out of it.
 _HOLD_BACK = """
 UPDATE journeys_enrollment enrollment SET error = failed.error, due_at = now() + {pause}
 FROM unnest(%s::text[], %s::int[], %s::text[]) AS failed(id, attempts, error)
-WHERE enrollment.id = failed.id AND enrollment.attempts = failed.attempts AND enrollment.state = 'active'
+WHERE enrollment.id = ANY(ARRAY[failed.id]) AND enrollment.attempts = failed.attempts
+  AND enrollment.state || '' = 'active'
 """.replace("{pause}", pause_after("enrollment.attempts"))
 
 
@@ -133,7 +135,8 @@ def put_off(failure: FailedAttempt) -> None:
 _PUT_BACK = """
 UPDATE journeys_enrollment enrollment SET attempts = enrollment.attempts - 1, due_at = now() + make_interval(secs => %s)
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
-WHERE enrollment.id = claimed.id AND enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+WHERE enrollment.id = ANY(ARRAY[claimed.id]) AND enrollment.attempts = claimed.attempts
+  AND enrollment.state || '' = 'active'
 """
 
 

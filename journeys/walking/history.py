@@ -102,11 +102,12 @@ def _profile_changes(entries: Iterable[_Entry]) -> list[ProfileChange]:
     ]
 
 
+# Rows are updated by key, as in deciding/waiting_jobs.py.
 _END_WAITING = """
 UPDATE journeys_steprun run
 SET state = ended.state, detail = ended.detail, ended_at = now()
 FROM unnest(%s::text[], %s::int[], %s::text[], %s::text[]) AS ended(enrollment_id, ordinal, state, detail)
-WHERE run.enrollment_id = ended.enrollment_id AND run.ordinal = ended.ordinal
+WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
 """
 
 
@@ -182,6 +183,7 @@ def _insert_deliveries(requests: Sequence[tuple[_Entry, WebhookRequest]]) -> Non
         )
 
 
+# Rows are updated by key, as in deciding/waiting_jobs.py.
 _MOVE = """
 UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
@@ -190,7 +192,7 @@ UPDATE journeys_enrollment enrollment SET
     ended_at = CASE WHEN stop.state <> 'active' THEN now() END
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[])
   AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began)
-WHERE enrollment.id = stop.id
+WHERE enrollment.id = ANY(ARRAY[stop.id])
 """
 
 

@@ -44,12 +44,16 @@ SELECT pg_advisory_xact_lock(key) FROM (
 ) AS keys
 """
 
+# Rows are deleted and updated by key, as in deciding/waiting_jobs.py.
 _CLOSE = """
-DELETE FROM journeys_webhookhost WHERE (workspace_id, host) IN (
-    SELECT circuit.workspace_id, circuit.host
-    FROM unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
-    JOIN journeys_webhookhost circuit USING (workspace_id, host) FOR UPDATE OF circuit SKIP LOCKED
-)
+DELETE FROM journeys_webhookhost WHERE id = ANY(ARRAY(
+    SELECT circuit.id FROM unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
+    CROSS JOIN LATERAL (
+        SELECT id FROM journeys_webhookhost known
+        WHERE known.workspace_id = healthy.workspace_id AND known.host = healthy.host
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS circuit
+))
 """
 
 _COUNT = """
@@ -78,7 +82,7 @@ ON CONFLICT (workspace_id, host) DO UPDATE SET (failures, failing_since, open_un
 _OPEN_ANEW = """
 UPDATE journeys_webhookhost circuit SET open_until = now() + %s * interval '1 second'
 FROM unnest(%s::text[], %s::text[]) AS probed(workspace_id, host)
-WHERE circuit.workspace_id = probed.workspace_id AND circuit.host = probed.host
+WHERE circuit.workspace_id = ANY(ARRAY[probed.workspace_id]) AND circuit.host = probed.host
 """
 
 

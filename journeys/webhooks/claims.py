@@ -64,25 +64,29 @@ hosts AS (
 )
 """
 
+# Circuits and deliveries are looked up and updated by key, as in deciding/waiting_jobs.py.
 _CLAIM = f"""
 WITH RECURSIVE {WAITING_HOSTS}, known AS (
     SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)
 ), probes AS MATERIALIZED (
-    SELECT id, workspace_id, host FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+    SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 ), chosen AS MATERIALIZED (
-    SELECT hosts.workspace_id, hosts.host, probes.id AS probe_id,
-           CASE WHEN probes.id IS NULL THEN coalesce(room, %(room)s) ELSE 1 END AS room,
+    SELECT hosts.workspace_id, hosts.host, probe.id AS probe_id,
+           CASE WHEN probe.id IS NULL THEN coalesce(room, %(room)s) ELSE 1 END AS room,
            ceil(%(free)s / count(*) OVER ()::numeric) AS share
     FROM hosts
     LEFT JOIN known USING (host)
-    LEFT JOIN probes USING (workspace_id, host)
-    LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+    LEFT JOIN LATERAL (
+        SELECT id, open_until FROM journeys_webhookhost failing
+        WHERE failing.workspace_id = hosts.workspace_id AND failing.host = hosts.host LIMIT 1
+    ) AS circuit ON true
+    CROSS JOIN LATERAL (SELECT CASE WHEN circuit.id IN (SELECT id FROM probes) THEN circuit.id END AS id) AS probe
     CROSS JOIN LATERAL (
         SELECT due_at FROM journeys_webhookdelivery
         WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
         ORDER BY due_at LIMIT 1
     ) AS first
-    WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probes.id IS NOT NULL)
+    WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
     ORDER BY coalesce(requests, 0), first.due_at LIMIT %(free)s
 ), due AS MATERIALIZED (
     SELECT delivery.id, chosen.host, chosen.room, chosen.probe_id,
@@ -99,10 +103,10 @@ WITH RECURSIVE {WAITING_HOSTS}, known AS (
     WHERE place_at_host <= room ORDER BY place, due_at LIMIT %(free)s
 ), probing AS (
     UPDATE journeys_webhookhost SET open_until = now() + %(lease)s * interval '1 second'
-    WHERE id IN (SELECT probe_id FROM taken)
+    WHERE id = ANY(ARRAY(SELECT probe_id FROM taken))
 )
 UPDATE journeys_webhookdelivery delivery SET due_at = now() + %(lease)s * interval '1 second'
-FROM taken WHERE taken.id = delivery.id
+FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
 RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host, delivery.method,
     delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
     taken.probe_id IS NOT NULL AS probe,

@@ -123,7 +123,7 @@ WITH known AS MATERIALIZED (
         state = CASE WHEN waited THEN known.state ELSE delivery.state END,
         result = CASE WHEN waited THEN known.reason ELSE delivery.result END,
         due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
-    FROM known WHERE delivery.id = known.id
+    FROM known WHERE delivery.id = ANY(ARRAY[known.id])
 ), moved AS (
     UPDATE journeys_enrollment SET due_at = now()
     WHERE id = ANY(ARRAY(
