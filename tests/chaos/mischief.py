@@ -26,7 +26,7 @@ POISON = (
     Course(key="poison_memory", rule="once", steps=[_SHORT]),
 )
 _STEPS: Mapping[str, str] = {
-    "poison_step": '[{"id": "short", "type": "no_such_type"}]',
+    "poison_step": '[{"id": "short", "type": "delay", "for": "a while"}]',
     "poison_exit": '[{"id": "short", "type": "exits_child"}]',
     "poison_memory": '[{"id": "short", "type": "eats_memory"}]',
 }
@@ -96,7 +96,7 @@ def _is_expected(key: str, status: str, reason: str, state: str, exit_reason: st
         case "poison_row":
             return status == "failed" and reason.startswith(_GIVEN_UP) and "poisoned" in reason
         case "poison_step":
-            return given_up and "no_such_type" in exit_reason
+            return given_up and "InvalidSteps: steps[0].for" in exit_reason
         case "poison_memory":
             return given_up and "MemoryError" in exit_reason
         case "poison_exit":
