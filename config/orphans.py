@@ -15,13 +15,16 @@ def end_when_orphaned() -> None:
     The web server's processes would otherwise outlive a server that was killed, and share its port with the next one:
     half of the calls would still be answered by the old code, with the old settings.
     """
-    parent = parent_process()
+    parent, before = parent_process(), signal.getsignal(signal.SIGTERM)
     if parent is not None and parent.pid is not None:
-        Thread(target=_outlive_nobody, args=[parent.pid], name="orphans", daemon=True).start()
+        Thread(target=_outlive_nobody, args=[parent.pid, before], name="orphans", daemon=True).start()
 
 
-def _outlive_nobody(parent: int) -> None:
-    while True:
+def _outlive_nobody(parent: int, before: object) -> None:
+    """Asks once: the web server's processes never end if they are asked again while they finish what is in flight.
+
+    So it waits until the signal has the handler of a process that serves, and no longer the one from `before`.
+    """
+    while os.getppid() == parent or signal.getsignal(signal.SIGTERM) == before:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-        if os.getppid() != parent:  # asks again and again: a process that is still starting does not listen
-            os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGTERM)

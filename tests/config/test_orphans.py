@@ -5,7 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import closing, suppress
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -32,21 +35,56 @@ def is_served(port: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("killed", ["while it serves", "while it starts"])
-def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path) -> None:
-    """Or half of the next server's calls would be answered by the old code, with the old settings."""
-    port, path = free_port(), f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    with (tmp_path / "web.log").open("wb") as log:
+@contextmanager
+def serving(command: str, *, folder: Path, **other: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """The web server, in a process group of its own; what is left of it at the end is killed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with (folder / "web.log").open("wb") as log:
         web = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {commands(ROOT / 'Procfile')['web']}"], cwd=ROOT, stdout=log, stderr=log,
-            env={**environment(), "PATH": path, "PORT": str(port)}, start_new_session=True,
+            ["/bin/sh", "-c", f"exec {command}"], cwd=ROOT, stdout=log, stderr=log,
+            env={**environment(), "PATH": path, **other}, start_new_session=True,
         )  # fmt: skip
     try:
-        wait_until(lambda: somebody_listens(port) if killed == "while it starts" else is_served(port))
-        web.kill()
-        web.wait()
-        wait_until(lambda: not somebody_listens(port))
+        yield web
     finally:
         with suppress(ProcessLookupError):
             os.killpg(web.pid, signal.SIGKILL)
         web.wait()
+
+
+@pytest.mark.parametrize("killed", ["while it serves", "while it starts"])
+def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path) -> None:
+    """Or half of the next server's calls would be answered by the old code, with the old settings."""
+    port = free_port()
+    with serving(commands(ROOT / "Procfile")["web"], folder=tmp_path, PORT=str(port)) as web:
+        wait_until(lambda: somebody_listens(port) if killed == "while it starts" else is_served(port))
+        web.kill()
+        web.wait()
+        wait_until(lambda: not somebody_listens(port))
+
+
+SLOW = """
+import time
+from config.orphans import end_when_orphaned
+
+end_when_orphaned()
+
+def application(environ, start_response):
+    time.sleep(0.0 if environ["PATH_INFO"] == "/livez" else 3.0)
+    start_response("200 OK", [("Content-Length", "4")])
+    return [b"done"]
+"""
+
+
+def test_what_was_in_flight_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    port, paths = free_port(), f"{tmp_path}{os.pathsep}{ROOT}"
+    command = f"python -m granian --interface wsgi --port {port} --blocking-threads 2 --http 1 slow:application"
+    with serving(command, folder=tmp_path, PYTHONPATH=paths) as web, ThreadPoolExecutor() as threads:
+        wait_until(lambda: is_served(port))
+        answer = threads.submit(lambda: urlopen(f"http://127.0.0.1:{port}/", timeout=20).read())
+        time.sleep(0.5)
+        web.kill()
+        web.wait()
+        assert answer.result(20) == b"done"
+        wait_until(lambda: not somebody_listens(port))
