@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import redis
 
 from config import embedded, servers
 from config.processes import commands, listening_workers, workers
+from tests.receiver import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _PROCFILE = ROOT / "Procfile"
@@ -114,7 +114,7 @@ def running_service() -> Iterator[Service]:
         os.environ |= {"EMBEDDED_DATA": str(scratch / "data"), "EMBEDDED_GRACE": "1"}
         stack.callback(shutil.rmtree, servers.postgresql().sockets)
         stack.callback(embedded.stop_unless_used, within=20.0)
-        port, floor_port = _free_port(), _free_port()
+        port, floor_port = free_port(), free_port()
         database_url, redis_url = embedded.database_url(), embedded.redis_url()
         environment = _environment(database_url, redis_url)
         _manage(environment, "migrate", "--verbosity", "0")
@@ -198,13 +198,6 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _answers(port: int) -> bool:

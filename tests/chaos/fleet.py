@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config import processes
-from tests.chaos.servers import children_of, free_port, wait_until
+from tests.chaos.servers import children_of, wait_until
+from tests.receiver import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES = ("worker", "bulk", "walk", "webhooks")

@@ -6,7 +6,6 @@ They are the programs that a checkout brings along, in a scratch folder and on p
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ import redis
 
 from config import servers
 from config.servers import Server
+from tests.receiver import free_port
 
 PATIENCE = 60.0  # seconds
 
@@ -151,13 +151,6 @@ def _said_to(log: BinaryIO) -> Iterator[None]:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def free_port() -> int:
-    """A port of loopback on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = PATIENCE) -> None:

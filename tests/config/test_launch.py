@@ -19,6 +19,7 @@ from config import servers
 from config.first_screen import Address
 from config.launch import LaunchError, _address, _free_port_above, _refuse_a_busy_port
 from config.servers import ROOT
+from tests.receiver import free_port
 
 pytestmark = pytest.mark.mostly_waits
 
@@ -35,13 +36,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sockets = servers.redis().sockets
     yield tmp_path
     shutil.rmtree(sockets)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_behind(
