@@ -52,9 +52,17 @@ def decide_jobs(relation: Fragment) -> DecidedJobs:
 
     The number of statements does not grow with that of a journey's jobs.
     """
-    jobs = read_jobs(relation)
-    journeys = entered_journeys(job.journey_id for job in jobs)
+    jobs, journeys = _read(relation)
     return _decide_all(jobs, journeys, failing=failing_conditions(relation=relation, jobs=jobs, journeys=journeys))
+
+
+def _read(relation: Fragment) -> tuple[list[WaitingJob], dict[str, EnteredJourney]]:
+    """The jobs and their journeys: read again if a journey has come to allow more entries than were counted."""
+    while True:
+        jobs = read_jobs(relation)
+        journeys = entered_journeys(job.journey_id for job in jobs)
+        if all(journeys[job.journey_id].rules.max_entries <= job.counted_to for job in jobs):
+            return jobs, journeys
 
 
 def _decide_all(

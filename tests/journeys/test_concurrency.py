@@ -1,7 +1,7 @@
 """Many workers, identical and overlapping triggers, redelivered messages: never one entry more than the rules allow."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import pytest
@@ -9,14 +9,22 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.deciding import entry_decisions
 from journeys.deciding.chunks import claim_chunk, claim_next_chunks
 from journeys.deciding.lanes import serve_lane
 from journeys.deciding.settling import settle
+from journeys.deciding.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, done_with_customers_locked_in_order, made_to_wait
+from tests.simultaneous import (
+    PATIENCE_SECONDS,
+    all_at_once,
+    done_with_customers_locked_in_order,
+    elsewhere,
+    made_to_wait,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,6 +119,26 @@ def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
         deciding = made_to_wait(lambda: settle(claim_chunk(trigger_id=second, start=0)))
     assert deciding.result(PATIENCE_SECONDS).decided == 1
     assert EnrollmentJob.objects.get(trigger_id=second).result == "already_enrolled"
+
+
+def test_a_limit_that_is_raised_during_a_decision_counts_all_entries(
+    server: ServerClient, acme: Workspace, people: list[Customer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many are counted as a journey allows; the rules are read a moment later."""
+    journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
+    for _ in range(3):
+        data(trigger(server, journey, {"external_id": NAMES[0]}))
+        serve_until_empty()
+
+    def once_it_allows_three(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
+        elsewhere(lambda: Journey.objects.update(max_entries_per_customer=3))
+        return entered_journeys(journey_ids)
+
+    monkeypatch.setattr(entry_decisions, "entered_journeys", once_it_allows_three)
+    data(trigger(server, journey, {"external_id": NAMES[0]}))
+    serve_until_empty()
+    assert EnrollmentJob.objects.latest("id").result == "max_entries_reached"
+    assert entries(journey) == {NAMES[0]: 3}
 
 
 def test_who_decides_for_many_locks_them_in_the_order_of_their_ids(
