@@ -3,12 +3,13 @@
 If their profiles are too large to be held in memory together, a few items are applied at a time.
 
 1. The customers that the items can refer to are locked in id order, so that overlapping calls wait for each other
-   instead of deadlocking.
+   instead of deadlocking. A batch reads them once more when it holds them, and then waits for nobody: one who has got
+   an identifier in between may come before those that it holds.
 2. The items are applied in memory, in their order; an item that is refused changes nothing and stops no other.
 3. Changed customers are written with one statement, once identifiers given up are cleared, and new ones with another,
    in a fixed order.
 4. Identifiers that no customer has cannot be locked. If another call takes one first, its unique index refuses ours,
-   and the whole call is repeated; it then finds the customer that the other call created.
+   and the whole call is repeated; it then finds the customer that the other call created or changed.
 """
 
 import json
@@ -94,7 +95,7 @@ def upsert_customers(
         return [
             UpsertedItem(outcome.customer.id, outcome.created) if isinstance(outcome, Upserted) else outcome
             for some in _parts(workspace_id, items)
-            for outcome in _apply(workspace_id, some, now)
+            for outcome in _apply(workspace_id, some, now, wait=False)
         ]
 
     return _undisturbed(apply_all)
@@ -120,8 +121,11 @@ def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterat
     return (items[start : start + at_once] for start in range(0, len(items), at_once))
 
 
-def _apply(workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime) -> list[Upserted | Refusal]:
-    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, _accepted(items)), now=now)
+def _apply(
+    workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime, *, wait: bool = True
+) -> list[Upserted | Refusal]:
+    """`wait`: waits for customers whom others have locked, instead of leaving them out."""
+    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, _accepted(items), wait=wait), now=now)
     outcomes = [_outcome(roster, item) for item in items]
     _write(workspace_id, roster, now)
     return outcomes
@@ -131,13 +135,14 @@ def _accepted(items: Sequence[CustomerData | Refusal]) -> list[CustomerData]:
     return [item for item in items if isinstance(item, CustomerData)]
 
 
-def _locked(workspace_id: str, items: Sequence[CustomerData]) -> QuerySet[Customer]:
+def _locked(workspace_id: str, items: Sequence[CustomerData], *, wait: bool = True) -> QuerySet[Customer]:
     """Every customer who has one of the identifiers sent, with the row locked."""
     values: dict[str, set[str]] = {}
     for item in items:
         for field, value in item.sent().items():
             values.setdefault(field, set()).add(value)
-    return having_any(workspace_id=workspace_id, identifiers=values).select_for_update(no_key=True)
+    known = having_any(workspace_id=workspace_id, identifiers=values)
+    return known.select_for_update(no_key=True, skip_locked=not wait)
 
 
 def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:

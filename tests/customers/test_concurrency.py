@@ -1,18 +1,20 @@
 """Calls about the same people at the same time: nobody is made twice, nothing is lost, nobody is locked out."""
 
 import random
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
 
+from customers import upsert
 from customers.models import Customer, Segment, SegmentMembership
 from engage.models import Workspace
 from tests.calls import customers_path, data
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, SegmentFactory
-from tests.simultaneous import all_at_once, made_to_wait
+from tests.simultaneous import all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,6 +98,34 @@ def test_a_batch_that_is_locked_out_is_done_again(acme: Workspace, server: Serve
             Customer.objects.all().delete()
     assert (batch.result()["updated"], batch.result()["failed"]) == (2, 0)
     assert [customer.external_id for customer in Customer.objects.order_by("external_id")] == ["ada", "bob"]
+
+
+def test_a_batch_does_not_wait_for_whom_it_comes_to_mean_while_it_holds_others(
+    acme: Workspace, server: ServerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ada gets the external id of an item after the batch has locked bob; whoever locks both begins with ada."""
+    ada = CustomerFactory.create(workspace=acme, external_id=None, email="ada@acme.example")
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    assert ada.id < bob.id
+    segment = SegmentFactory.create(workspace=acme)
+    body = {"add": ["ada", "bob"]}
+    changes: list[Future[Answer]] = []
+
+    def after_ada_has_got_it(*args: Any, **options: Any) -> Any:
+        if not changes:
+            elsewhere(lambda: Customer.objects.filter(id=ada.id).update(external_id="ada"))
+            path = customers_path(acme, "segments", segment.id, "members")
+            changes.append(made_to_wait(lambda: ServerClient(server.key).post(path, body)))
+        return apply(*args, **options)
+
+    apply = upsert._apply
+    monkeypatch.setattr(upsert, "_apply", after_ada_has_got_it)
+    before = _deadlocks()
+    customers = [{"external_id": name, "attributes": {"seats": 3}} for name in ("bob", "ada")]
+    assert elsewhere(lambda: _batch(server, acme, customers))["updated"] == 2
+    assert data(changes[0].result(), status=200)["added"] == 2
+    assert _deadlocks() == before
+    assert Customer.objects.filter(attributes={"seats": 3}).count() == 2
 
 
 def test_of_several_who_want_the_same_email_one_gets_it(acme: Workspace, server: ServerClient) -> None:
