@@ -15,16 +15,23 @@ from engage.documents import Part
 from engage.models import Workspace
 from journeys.seeding.reading import InvalidSeed, refuse_twins, text_for
 
+# Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
+# an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
 _BY_EXTERNAL_ID = """
     SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND external_id = ANY(%s)
+    ORDER BY id FOR KEY SHARE
 """
-_TAKE_OUT = """
-    DELETE FROM customers_segmentmembership AS membership
+_LEAVING = """
+    customers_segmentmembership AS membership
     WHERE segment_id = ANY(%(named)s) AND NOT EXISTS (
         SELECT FROM unnest(%(segments)s::text[], %(customers)s::text[]) AS wanted (segment_id, customer_id)
         WHERE wanted.segment_id = membership.segment_id AND wanted.customer_id = membership.customer_id
     )
 """
+_LOCK_LEAVING = """
+    SELECT FROM customers_customer WHERE id = ANY(ARRAY(SELECT customer_id FROM {leaving})) ORDER BY id FOR KEY SHARE
+""".replace("{leaving}", _LEAVING)
+_TAKE_OUT = "DELETE FROM {leaving}".replace("{leaving}", _LEAVING)
 _PUT_IN = """
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
     SELECT %(workspace)s, * FROM unnest(%(segments)s::text[], %(customers)s::text[])
@@ -116,6 +123,7 @@ def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], c
         "customers": [customer_id for _, customer_id in wanted],
     }
     with connection.cursor() as cursor:
+        cursor.execute(_LOCK_LEAVING, values)
         cursor.execute(_TAKE_OUT, values)
         cursor.execute(_PUT_IN, values)
 

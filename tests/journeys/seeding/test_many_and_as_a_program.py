@@ -197,6 +197,36 @@ def test_a_segment_is_locked_before_its_customers(seed: Seed) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_member_who_is_erased_meanwhile_is_missed_with_a_clear_word(seed: Seed) -> None:
+    seed(described(customers=[{"external_id": "ada"}], segments=[{"key": "vip"}]))
+    with transaction.atomic():
+        Customer.objects.all().delete()
+        seeding = made_to_wait(lambda: seed(described(segments=[{"key": "vip", "members": ["ada"]}])))
+    with pytest.raises(CommandError, match=r"segments\[0\]\.members\[0\] is no customer of the workspace"):
+        seeding.result(PATIENCE_SECONDS)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("members", [[[], []], [[], ["ada"]]], ids=["taken out of both", "out of one"])
+def test_a_member_is_locked_before_their_memberships(seed: Seed, members: list[list[str]]) -> None:
+    """As by an erasure, which then deletes the memberships: in another order the two could wait for each other."""
+
+    def segments(first: list[str], second: list[str]) -> list[dict[str, Any]]:
+        return [{"key": "first", "members": first}, {"key": "second", "members": second}]
+
+    seed(described(customers=[{"external_id": "ada"}, {"external_id": "bob"}], segments=segments(["ada"], ["ada"])))
+    with transaction.atomic():
+        Customer.objects.select_for_update().get(external_id="ada")
+        seeding = made_to_wait(lambda: seed(described(segments=segments(*members))))
+        Customer.objects.filter(external_id="ada").delete()
+    if any(members):
+        with pytest.raises(CommandError, match="is no customer of the workspace"):
+            seeding.result(PATIENCE_SECONDS)
+    else:
+        assert seeding.result(PATIENCE_SECONDS)["segments"].keys() == {"first", "second"}
+
+
+@pytest.mark.django_db(transaction=True)
 def test_keys_and_apps_that_are_not_named_are_left_to_others(seed: Seed) -> None:
     seed(described(apiKeys=[{"name": "server"}], apps=[{"name": "web"}]))
     with transaction.atomic():
