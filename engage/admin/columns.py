@@ -117,9 +117,11 @@ class Linked(_Column):
         if key is None:
             return None
         try:
-            return link(getattr(record, self.field))
+            linked = getattr(record, self.field)
         except ObjectDoesNotExist:
-            return format_html('{} <span class="text-subtle">(gone)</span>', key)
+            linked = None
+        # None also where the field may be empty, and its record was deleted after this one was read.
+        return link(linked) if linked else format_html('{} <span class="text-subtle">(gone)</span>', key)
 
 
 class BareId(_Column):

@@ -3,6 +3,9 @@
 Another user may change the record while a page is open. So the page sends what it showed in hidden inputs, one per
 field: a value that differs from these was edited. A comparison with the stored record would also find what others have
 written since.
+
+A record is locked from its check until it is saved. One that does not exist yet cannot be: if another user makes it
+first, the form is checked again.
 """
 
 from collections.abc import Mapping
@@ -10,9 +13,15 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db import IntegrityError, connection
 from django.forms import BooleanField, Field, HiddenInput, ModelMultipleChoiceField, SplitDateTimeField, Widget
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
+from psycopg.errors import UniqueViolation
+
+
+class TakenMeanwhile(Exception):
+    """Another user has saved a record that goes by the same name, after the form was checked."""
 
 
 class EditedFields(admin.ModelAdmin[Any]):
@@ -22,6 +31,24 @@ class EditedFields(admin.ModelAdmin[Any]):
     """
 
     stamps: ClassVar[tuple[str, ...]] = ()
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
+        """Begins anew if another user was first: the form then finds that record, and refuses its own."""
+        try:
+            return super().changeform_view(*args, **kwargs)
+        except (IntegrityError, TakenMeanwhile) as error:
+            if isinstance(error, IntegrityError) and not isinstance(error.__cause__, UniqueViolation):
+                raise
+            return super().changeform_view(*args, **kwargs)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """Locks the record if it is about to be saved (in a transaction): it is saved as it was checked, or is gone."""
+        found = super().get_object(request, object_id, from_field)
+        is_posted = request.method == "POST" and connection.in_atomic_block
+        if found is None or not (is_posted and self.has_change_permission(request, found)):
+            return found
+        list(self.model.objects.select_for_update(no_key=True).filter(pk=found.pk).values_list("pk"))
+        return super().get_object(request, object_id, from_field)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
         form: Any = super().get_form(request, obj, change, **kwargs)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db import connection
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -11,6 +10,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from engage.admin.columns import json_block
+from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from journeys.admin.journey_form import JourneyForm
@@ -60,14 +60,10 @@ class JourneyAdmin(RecordAdmin):
             kwargs["min_value"] = 1  # Django's is 0, which the model refuses afterwards
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Locks the journey if it is about to be saved (in a transaction), so that it is saved as it was checked."""
-        if request.method == "POST" and connection.in_atomic_block:
-            list(Journey.objects.select_for_update(no_key=True).filter(pk=object_id).values_list("pk"))
-        return super().get_object(request, object_id, from_field)
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         saved = save_journey(workspace=obj.workspace, key=obj.key, now=timezone.now(), **form.changes())
+        if not change and saved.outcome != "created":
+            raise TakenMeanwhile
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
 
 

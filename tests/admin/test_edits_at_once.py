@@ -1,5 +1,6 @@
 """Two members of staff have the same page open: what the one did not edit is as the other left it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
@@ -11,6 +12,7 @@ from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
+from customers.models import Segment
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.authoring import save_journey
@@ -216,3 +218,44 @@ def test_an_edit_that_waited_for_another_is_checked_against_it(acme: Workspace) 
     answer = waiting.result(PATIENCE_SECONDS)
     assert answer.status_code == 200
     assert "Leave this empty where the trigger type is API" in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_edit_that_waited_for_a_deletion_finds_the_record_gone(acme: Workspace) -> None:
+    staff = Client(raise_request_exception=False)
+    staff.force_login(User.objects.create_superuser("root"))
+    segment = SegmentFactory.create(workspace=acme)
+    form = form_of(staff, segment)
+    with transaction.atomic():
+        Segment.objects.filter(pk=segment.pk).delete()
+        waiting = made_to_wait(lambda: staff.post(page_url(segment), {**form, "name": "Another name"}, follow=True))
+    answer = waiting.result(PATIENCE_SECONDS)
+    assert answer.redirect_chain == [("/admin/", 302)]
+    assert "Perhaps it was deleted?" in answer.content.decode()
+
+
+def _make_a_segment(workspace: Workspace) -> Model:
+    return SegmentFactory.create(workspace=workspace, key="vip", name="Ours")
+
+
+def _make_a_journey(workspace: Workspace) -> Model:
+    return save_journey(workspace=workspace, key="vip", name="Ours", now=timezone.now()).journey
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("make", [_make_a_segment, _make_a_journey])
+def test_of_two_who_make_the_same_at_once_the_second_is_told(
+    acme: Workspace, make: Callable[[Workspace], Model]
+) -> None:
+    staff = Client(raise_request_exception=False)
+    staff.force_login(User.objects.create_superuser("root"))
+    with transaction.atomic():
+        made = make(acme)
+        url = page_url(made).replace(f"{made.pk}/change", "add")
+        form = {**_read(staff.get(url)), "workspace": acme.pk, "key": "vip", "name": "Theirs"}
+        waiting = made_to_wait(lambda: staff.post(url, form))
+    answer = waiting.result(PATIENCE_SECONDS)
+    assert answer.status_code == 200
+    assert "with this Workspace and Key already exists" in answer.content.decode()
+    made.refresh_from_db()
+    assert (str(made), type(made)._default_manager.count()) == ("Ours", 1)

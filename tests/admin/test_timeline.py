@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import prefetch_related_objects
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -20,7 +21,7 @@ from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.admin import enrollments
+from journeys.admin import enrollments, timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from journeys.steps.exit import LONGEST_REASON
 from tests.admin.staff import staff_with
@@ -396,3 +397,19 @@ def test_the_longest_histories_show_their_latest_steps(staff: Client, server: Se
     assert "3 earlier steps are not shown." in page
     assert "step-202<" in page
     assert "step-2<" not in page
+
+
+def test_an_event_that_is_deleted_while_its_page_is_made_is_shown_by_its_id(
+    staff: Client, server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enrollment = walked(server, acme, [TELL, DAY])
+    event = Event.objects.get()
+
+    def delete_first(*args: Any) -> None:
+        Event.objects.all().delete()
+        prefetch_related_objects(*args)
+
+    monkeypatch.setattr(timeline, "prefetch_related_objects", delete_first)
+    page = page_of(staff, enrollment)
+    assert f"{event.pk} " in page
+    assert page_url(event) not in page
