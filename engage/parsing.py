@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import IO, Any
 
+from rest_framework import exceptions
 from rest_framework.parsers import BaseParser
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
@@ -23,6 +24,8 @@ class StrictJsonParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
+        if "*" in (media_type or "").partition(";")[0]:  # REST framework takes it for every type
+            raise exceptions.UnsupportedMediaType(str(media_type))
         context = parser_context or {}
         packed = _is_packed(context)
         limit = getattr(context.get("view"), "max_body_bytes", MAX_BODY_BYTES)
