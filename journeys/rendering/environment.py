@@ -1,5 +1,7 @@
 """The dialect of Liquid: which tags there are, how they write, and what they cost."""
 
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TextIO
 from urllib.parse import quote
 
@@ -21,7 +23,7 @@ from liquid.builtin.tags import (
     unless_tag,
 )
 from liquid.tag import Tag
-from liquid.token import Token
+from liquid.token import TOKEN_EXPRESSION, Token
 
 from journeys.rendering.context import Context
 from journeys.rendering.filters import FILTERS
@@ -93,10 +95,36 @@ _TAGS: tuple[type[Tag], ...] = (
 )
 
 
+# The words that Liquid uses between the parts of an expression. To the library they are no names, not even after a dot.
+_WORDS = (
+    "and|as|blank|cols|contains|continue|else|empty|false|for|if|in|limit|nil|not|null|offset|or|required|reversed|"
+    "true|with"
+)
+_WORD_AS_NAME = re.compile(
+    r"""(?P<quote>["']).*?(?P=quote)"""  # texts and the comments of `liquid` are found first, and left as they are
+    r"|^\s*#[^\n]*"
+    rf"|(?<!\.)\.\s*(?P<word>{_WORDS})(?![\w?-])",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def _with_words_as_names(token: Token) -> Token:
+    """Writes `payload.limit` as `payload["limit"]`."""
+    if token.kind != TOKEN_EXPRESSION:
+        return token
+    return token._replace(
+        value=_WORD_AS_NAME.sub(lambda found: f'["{found["word"]}"]' if found["word"] else found.group(), token.value)
+    )
+
+
 class TextEnvironment(Environment):
     """The dialect for texts."""
 
     writing: ClassVar[tuple[type[Tag], ...]] = (_OutputTag, _EchoTag, capture_tag.CaptureTag)
+
+    def tokenizer(self) -> Callable[[str], Iterator[Token]]:
+        tokens_of = super().tokenizer()
+        return lambda source: map(_with_words_as_names, tokens_of(source))
 
     def setup_tags_and_filters(self, *, extra: bool = False) -> None:  # only these
         for tag in (*_TAGS, *self.writing):

@@ -63,6 +63,30 @@ def test_a_template_renders(text: str, result: str) -> None:
     assert rendered(text) == result
 
 
+# The words that Liquid itself uses between the names and values of an expression.
+WORDS = [
+    "and", "as", "blank", "cols", "contains", "continue", "else", "empty", "false", "for", "if", "in", "limit", "nil",
+    "not", "null", "offset", "or", "required", "reversed", "true", "with",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ api.payload.WORD.x }}", "V"),
+        ("{% if api . payload . WORD.WORD contains 'W' %}{{ api.payload.WORD.WORD | join }}{% endif %}", "W"),
+        ("{% for x in api.payload.WORD.WORD limit: 1 %}{{ x }}{% endfor %}", "W"),
+        ("{% liquid assign y = api.payload.WORD\n echo y.x %}", "V"),
+        ("{{ api.payload.WORD-er }}{{ api.payload.WORDer }}{{ api.payload.WORD? }}", "123"),
+        ("{{ 'a.WORD' }}{% liquid # don't\n echo \"b.WORD\" %}c.WORD", "a.WORDb.WORDc.WORD"),
+    ],
+)
+def test_a_word_of_liquid_s_own_is_a_name_like_any_other_after_a_dot(word: str, text: str, result: str) -> None:
+    payload = {word: {"x": "V", word: ["W"]}, f"{word}-er": 1, f"{word}er": 2, f"{word}?": 3}
+    assert rendered(text.replace("WORD", word), api={"payload": payload}) == result.replace("WORD", word)
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
