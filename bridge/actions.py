@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge.form_values import with_form
-from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -44,7 +44,7 @@ def action_type(text: str) -> Interaction.Kind:
     return Interaction.Kind(text)
 
 
-def perform_action(*, app: App, call: Call, action: Action, now: datetime) -> RecordedInteraction:
+def perform_action(*, app: App, call: BridgeCall, action: Action, now: datetime) -> RecordedInteraction:
     """Carries out the button's action and records it.
 
     `link` is only recorded, because the SDK opens the link. Raises InvalidRequest for attributes that cannot be

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from bridge.form_values import mapped
-from bridge.interactions import Call, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.models import Interaction
 from customers.models import Event
 from engage.errors import Refusal
@@ -45,7 +45,7 @@ def submit_type(text: str) -> SubmitType:
         raise InvalidSubmitAction(f"submitAction.type must be one of {', '.join(SubmitType)}.") from None
 
 
-def capture_form(*, app: App, call: Call, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
+def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
     """Carries out and records the submit action; without one, every form field becomes a profile attribute.
 
     Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large, and

@@ -22,7 +22,7 @@ from journeys.reactions import record_and_react, unnoticed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class BridgeCall:
     """What every bridge call has: its message, its customer's identifiers, the form's values and the client address."""
 
     message_id: str
@@ -62,7 +62,7 @@ class RecordedInteraction:
 def record_interaction(
     *,
     app: App,
-    call: Call,
+    call: BridgeCall,
     kind: Interaction.Kind,
     event: MessageEvent | None = None,
     attributes: NewAttributes | None = None,
@@ -84,7 +84,7 @@ def record_interaction(
 
 def _record_step_by_step(
     app: App,
-    call: Call,
+    call: BridgeCall,
     kind: Interaction.Kind,
     event: MessageEvent | None,
     attributes: NewAttributes | None,
@@ -109,7 +109,7 @@ def _record_step_by_step(
 
 
 def _record_at_once(
-    app: App, call: Call, kind: Interaction.Kind, event: MessageEvent | None, *, now: datetime
+    app: App, call: BridgeCall, kind: Interaction.Kind, event: MessageEvent | None, *, now: datetime
 ) -> RecordedInteraction | None:
     """If nothing else needs to be done, finds the customer and records the call in one statement.
 
@@ -148,7 +148,7 @@ SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
 
 
 def _insert(
-    interaction: RecordedInteraction, app: App, call: Call, customer: Fragment, *, also: Fragment | None = None
+    interaction: RecordedInteraction, app: App, call: BridgeCall, customer: Fragment, *, also: Fragment | None = None
 ) -> bool:
     """Records the interaction for the customer that the fragment selects. Returns False if it selects none.
 
@@ -167,7 +167,7 @@ def _insert(
         return bool(cursor.rowcount)
 
 
-def _record(event: MessageEvent, customer: Customer, *, app: App, call: Call, now: datetime) -> str:
+def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCall, now: datetime) -> str:
     """Records the event with what it leads to, and returns its id. Workers are woken after the commit."""
     recorded = NewEvent(
         workspace_id=customer.workspace_id,

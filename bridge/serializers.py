@@ -6,7 +6,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bridge.actions import Action, action_type
 from bridge.capture import SubmitAction, SubmitType, submit_type
-from bridge.interactions import Call
+from bridge.interactions import BridgeCall
 from bridge.models import Interaction
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.identifier_rules import DESCRIPTIONS
@@ -127,7 +127,7 @@ def _require(parent: str, field: str) -> Never:
     raise ValidationError({parent: {field: [ErrorDetail("is required.", code="required")]}})
 
 
-def read_action(body: Any, *, address: str) -> tuple[Call, Action]:
+def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:
     """The call from this address, and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
     values = ActionBody.read(body)
     data = values["actionData"]
@@ -139,7 +139,7 @@ def read_action(body: Any, *, address: str) -> tuple[Call, Action]:
     )
 
 
-def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]:
+def read_capture(body: Any, *, address: str) -> tuple[BridgeCall, SubmitAction | None]:
     """The call from this address, and its submit action, or None if that has no type.
 
     Raises MissingParameter, InvalidSubmitAction or InvalidRequest.
@@ -156,8 +156,8 @@ def read_capture(body: Any, *, address: str) -> tuple[Call, SubmitAction | None]
     )
 
 
-def _call(values: dict[str, Any], address: str) -> Call:
-    return Call(
+def _call(values: dict[str, Any], address: str) -> BridgeCall:
+    return BridgeCall(
         message_id=values["messageId"],
         known_by=identifiers_of(values),
         form_data=values.get("formData", {}),

@@ -20,7 +20,10 @@ from config import servers
 from config.locks import FileLock
 from config.servers import ROOT, EmbeddedServerError, Server
 
-START = 60.0  # seconds; creating the cluster takes one, replaying its log after a crash may take longer
+START_SECONDS = 60.0  # creating the cluster takes one second, replaying its log after a crash may take longer
+POLL_SECONDS = 0.02
+ANSWER_SECONDS = 2  # how long a server is waited for when it is asked whether it is up
+LOG_LINES_SHOWN = 15
 _in_use: dict[str, tuple[Server, FileLock]] = {}
 
 
@@ -35,12 +38,12 @@ def redis_url() -> str:
 
 
 def stop_unless_used(*, within: float) -> None:
-    """Release the servers and wait until they and their keepers are gone, unless other processes still use them."""
+    """Releases the servers and waits until they and their keepers are gone, unless other processes still use them."""
     stopping = [server for server, lock in _in_use.values() if _give_up(server, lock)]
     _in_use.clear()
     deadline = time.monotonic() + within
     while any(_is_kept(server) or _is_left(server) for server in stopping) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        time.sleep(POLL_SECONDS)
 
 
 def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
@@ -53,14 +56,14 @@ def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
 
 
 def _wait_for(server: Server, answers: Callable[[str], bool]) -> None:
-    """Wait until the server answers, starting a keeper if there is none."""
-    deadline = time.monotonic() + START
+    """Waits until the server answers, starting a keeper if there is none."""
+    deadline = time.monotonic() + START_SECONDS
     started = False
     while time.monotonic() < deadline:
         if _is_kept(server):
             if answers(server.url):
                 return
-            time.sleep(0.02)
+            time.sleep(POLL_SECONDS)
         elif started:
             raise EmbeddedServerError(f"{server.name} did not start. The end of {server.log}:\n{_end_of_log(server)}")
         else:
@@ -80,7 +83,7 @@ def _is_left(server: Server) -> bool:
 
 
 def _start_keeper(server: Server) -> bool:
-    """Take the keeper's lock and hand it to a new keeper; False if another process was first."""
+    """Takes the keeper's lock and hands it to a new keeper; False if another process was first."""
     with closing(FileLock.at(server.keeper)) as lock, open(server.log, "ab", opener=_for_us_alone) as log:
         if not lock.try_exclusive():
             return False
@@ -110,7 +113,7 @@ def _give_up(server: Server, lock: FileLock) -> bool:
 
 def _postgresql_answers(url: str) -> bool:
     try:
-        psycopg.connect(url, connect_timeout=2).close()
+        psycopg.connect(url, connect_timeout=ANSWER_SECONDS).close()
     except psycopg.OperationalError:
         return False
     return True
@@ -118,11 +121,11 @@ def _postgresql_answers(url: str) -> bool:
 
 def _redis_answers(url: str) -> bool:
     try:
-        with redis.Redis.from_url(url, socket_timeout=2) as client:
+        with redis.Redis.from_url(url, socket_timeout=ANSWER_SECONDS) as client:
             return bool(client.ping())
     except redis.RedisError:
         return False
 
 
 def _end_of_log(server: Server) -> str:
-    return "\n".join(server.log.read_text(errors="replace").splitlines()[-15:])
+    return "\n".join(server.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])

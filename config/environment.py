@@ -1,16 +1,12 @@
 """The environment variables: each is parsed and validated, or refused by name at start.
 
-An invalid value raises ImproperlyConfigured; the message does not repeat a value that may hold a password.
+An invalid value raises ImproperlyConfigured; the message does not repeat a secret.
 """
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from collections.abc import Sequence
 
-import psycopg
-import redis
 from django.core.checks.security.base import (
     SECRET_KEY_INSECURE_PREFIX,
     SECRET_KEY_MIN_LENGTH,
@@ -18,26 +14,14 @@ from django.core.checks.security.base import (
 )
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import split_domain_port
-from environ import Env
-from psycopg.conninfo import make_conninfo
 
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.rates import parse_rate
 
-_FLAGS = {
+# How yes and no may be written.
+FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
-}
-# What of Django's settings a database's URL may give. Its options could also set others, such as AUTOCOMMIT.
-_DJANGO_SETTINGS = frozenset({"ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS"})
-# Options allowed after the ? of a database's URL, besides those that libpq knows.
-_DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
-_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-# Options allowed after the ? of a Redis URL: those that our client and the broker's have in common.
-_REDIS_OPTIONS = {
-    "redis": frozenset[str](),
-    "rediss": frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs"}),
-    "unix": frozenset({"db"}),
 }
 
 
@@ -63,13 +47,15 @@ def items_of(value: str) -> list[str]:
 
 
 def flag(name: str, *, default: bool) -> bool:
+    """true or false, also as on, yes or 1; in any case of letters. Raises ImproperlyConfigured."""
     value = text(name, default=str(default)).strip().lower()
-    if value not in _FLAGS:
+    if value not in FLAGS:
         raise ImproperlyConfigured(f"{name} must be true or false, not {value!r}.")
-    return _FLAGS[value]
+    return FLAGS[value]
 
 
 def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = None) -> int:
+    """A whole number within the bounds, which are included. Raises ImproperlyConfigured."""
     value = text(name, default=str(default)).strip()
     bounds = f"at least {at_least}" if at_most is None else f"at least {at_least} and at most {at_most}"
     if (
@@ -87,6 +73,7 @@ def days(name: str, *, default: int) -> int:
 
 
 def seconds(name: str, *, default: float) -> float:
+    """Seconds with or without a fraction, from 0 on. Raises ImproperlyConfigured."""
     value = text(name, default=str(default)).strip()
     if not re.fullmatch(r"\d{1,9}(\.\d+)?", value, re.ASCII):
         raise ImproperlyConfigured(f"{name} must be a number of seconds such as 0.5, not {value[:40]!r}.")
@@ -111,6 +98,7 @@ def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
 
 
 def rate(name: str, *, default: str) -> str:
+    """A rate such as "100/m", as it stands. Raises ImproperlyConfigured."""
     value = text(name, default=default)
     try:
         parse_rate(value)
@@ -143,75 +131,8 @@ def allowed_hosts() -> list[str]:
     return hosts
 
 
-def postgresql(url: str) -> dict[str, Any]:
-    """Django's settings for the database. The URL holds a password, so no message repeats it."""
-    try:
-        database: dict[str, Any] = Env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
-    except ValueError:
-        database = {}
-    if not database.get("NAME") and "service" not in database.get("OPTIONS", {}):
-        raise ImproperlyConfigured(
-            "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
-            "what has a meaning in a URL is written as in %40 for @."
-        )
-    if not (database.keys() <= _DJANGO_SETTINGS and _are_options_of_postgresql(database.get("OPTIONS", {}))):
-        raise ImproperlyConfigured(
-            "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
-            f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
-        )
-    options = database.get("OPTIONS", {})
-    if (word := options.get("server_side_binding")) is not None:
-        options = {**options, "server_side_binding": _FLAGS[str(word).lower()]}  # Django takes only True for yes
-    # The host may be a socket's folder, written as %2Frun%2Fpostgresql; libpq expects it there, decoded.
-    return {**database, "HOST": unquote(database.get("HOST", "")), "OPTIONS": options}
-
-
-def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
-    """Whether they are known and mean something: most are checked only on connecting, or with the first statements."""
-    try:
-        make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
-        int(options.get("connect_timeout", 0))
-        int(options.get("prepare_threshold", 0))
-    except (psycopg.ProgrammingError, ValueError):
-        return False
-    binding = str(options.get("server_side_binding", True)).lower()
-    return binding in _FLAGS and options.get("sslmode", "prefer") in _SSL_MODES
-
-
-def redis_url(url: str) -> str:
-    """The URL, if our client and the broker's read it alike. It may hold a password, so no message repeats it."""
-    try:
-        redis.ConnectionPool.from_url(url).close()
-        parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
-    except ValueError:
-        parts, options = urlsplit(""), {}
-    if (
-        parts.scheme not in _REDIS_OPTIONS
-        or (parts.scheme != "unix" and not re.fullmatch(r"(/[0-9]*)?", parts.path))
-        or not options.keys() <= _REDIS_OPTIONS[parts.scheme]
-        or parts.fragment
-        or ";" in url  # separates servers for the broker
-        or options.get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}
-    ):
-        raise ImproperlyConfigured(
-            "REDIS_URL must be the URL of a Redis database such as redis://:password@host:6379/0, rediss://host/0 or "
-            "unix:///path/to/socket?db=0. With rediss, ssl_ca_certs, ssl_certfile, ssl_keyfile and ssl_cert_reqs may "
-            "follow; there are no other options. What has a meaning in a URL, and ;, is written as in %40 for @."
-        )
-    return url
-
-
-def broker_url(url: str) -> str:
-    """The Redis URL in the broker's form; by default the broker would not check a `rediss` server's certificate."""
-    if url.startswith("unix://"):
-        return url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
-    if url.startswith("rediss://") and "ssl_cert_reqs=" not in urlsplit(url).query:
-        return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
-    return url
-
-
 def origins(name: str) -> list[str]:
+    """The comma-separated origins, as browsers send them; none by default. Raises ImproperlyConfigured."""
     origins = [tidy_origin(item) for item in items_of(text(name))]
     if not all(is_origin(origin) for origin in origins):
         raise ImproperlyConfigured(

@@ -28,6 +28,7 @@ class Metric:
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
+    """The metrics in the text format, each with its help and its type."""
     return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
 
 

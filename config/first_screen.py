@@ -11,7 +11,7 @@ from typing import Any
 from config.demo import ADMIN, Demo
 from config.tour import TOUR
 
-PATIENCE = 20.0  # seconds for a first job
+PATIENCE_SECONDS = 20.0  # for a first job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +41,15 @@ class TriggerFailed(Exception):
 
 
 def try_trigger(*, address: Address, demo: Demo) -> TriedTrigger:
-    """Send one trigger as any server would, and follow its job. Raises TriggerFailed."""
+    """Sends one trigger as any server would, and follows its job. Raises TriggerFailed."""
     started = time.monotonic()
     accepted = _call(address, demo, "POST", _trigger_path(demo), {"external_id": "ada"})
     accepted_after = time.monotonic() - started
     path, pause = _job_path(demo, accepted["jobId"]), 0.01
     job = _call(address, demo, "GET", path)
     while job["status"] == "queued":
-        if time.monotonic() - started > PATIENCE:
-            raise TriggerFailed(f"No worker decided the job {accepted['jobId']} within {PATIENCE:.0f} s.")
+        if time.monotonic() - started > PATIENCE_SECONDS:
+            raise TriggerFailed(f"No worker decided the job {accepted['jobId']} within {PATIENCE_SECONDS:.0f} s.")
         time.sleep(pause)
         pause = min(pause * 2, 1)  # the key's rate limit counts these calls too
         job = _call(address, demo, "GET", path)
@@ -83,11 +83,11 @@ def first_screen(*, address: Address, demo: Demo) -> str:
 """
 
 
-def _proof(address: Address, demo: Demo, verdict: TriedTrigger) -> str:
+def _proof(address: Address, demo: Demo, tried: TriedTrigger) -> str:
     workspace = demo["workspace"]
     as_server = {"Authorization": f"Bearer {workspace['apiKeys']['server']}"}
     as_app = {"X-App-Id": workspace["apps"]["web"]}
-    trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, verdict.job_id)
+    trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, tried.job_id)
     action = f"{address.url}/api/v1/sdk/bridge/action"
     one = {"external_id": "ada", "payload": {"coupon": "WELCOME10"}}
     tour = {"external_id": "grace", "payload": {"coupon": "TOUR20"}}
@@ -95,8 +95,8 @@ def _proof(address: Address, demo: Demo, verdict: TriedTrigger) -> str:
     many = {"segment_ids": [workspace["segments"]["vip"]], "exclude_external_ids": ["ada"]}
     click = {"messageId": "welcome-message", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
     return f"""\
-  A trigger was sent just now: accepted after {verdict.accepted_ms:.0f} ms, decided by a worker \
-after {verdict.decided_ms:.0f} ms: {verdict.result}.
+  A trigger was sent just now: accepted after {tried.accepted_ms:.0f} ms, decided by a worker \
+after {tried.decided_ms:.0f} ms: {tried.result}.
 
   To paste into another terminal:
 
@@ -140,7 +140,7 @@ def _curl(url: str, headers: Mapping[str, str], body: Mapping[str, object] | Non
 def _call(
     address: Address, demo: Demo, method: str, path: str, body: Mapping[str, object] | None = None
 ) -> Mapping[str, Any]:
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=PATIENCE_SECONDS)
     headers = {"Authorization": f"Bearer {demo['workspace']['apiKeys']['server']}", "Content-Type": "application/json"}
     try:
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)

@@ -22,10 +22,10 @@ from config import servers
 from config.locks import FileLock
 from config.servers import Server
 
-TICK = 0.25  # seconds
-SHORT_LIFE = 5.0  # seconds
+TICK_SECONDS = 0.25
+SHORT_LIFE_SECONDS = 5.0
 SHORT_LIVES = 3  # in a row: a server that dies so often would die again
-STOPPING = 30.0  # seconds to stop in an orderly way
+STOPPING_SECONDS = 30.0  # to stop in an orderly way
 SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
 
 
@@ -36,7 +36,7 @@ class Keeper:
         self.users = FileLock.at(server.users)
         self.running = FileLock.at(server.running)
         self.process: subprocess.Popen[bytes] | None = None  # None also if the previous keeper started it
-        self.started = -SHORT_LIFE
+        self.started = -SHORT_LIFE_SECONDS
         self.short_lives = 0
         self.grace = grace
 
@@ -45,7 +45,7 @@ class Keeper:
         last_use = time.monotonic()
         while True:
             self._ensure_running()
-            time.sleep(TICK)
+            time.sleep(TICK_SECONDS)
             if not self._is_in_place():
                 break
             if not self.users.try_exclusive():
@@ -58,7 +58,7 @@ class Keeper:
         self.lock.close()  # before the users' lock, which is released on exit
 
     def hurry(self) -> None:
-        """Stop as soon as no process uses the server."""
+        """Stops as soon as no process uses the server."""
         self.grace = 0
 
     def _is_in_place(self) -> bool:
@@ -68,7 +68,7 @@ class Keeper:
     def _ensure_running(self) -> None:
         if not self.running.try_exclusive():
             return
-        self.short_lives = self.short_lives + 1 if time.monotonic() - self.started < SHORT_LIFE else 0
+        self.short_lives = self.short_lives + 1 if time.monotonic() - self.started < SHORT_LIFE_SECONDS else 0
         if self.short_lives == SHORT_LIVES:
             raise SystemExit(f"{self.server.name} ends right after its start")
         self._reap()
@@ -91,12 +91,12 @@ class Keeper:
         for request in (self.server.stop_signal, signal.SIGKILL):
             with suppress(ProcessLookupError):  # it is gone, but its children are still ending
                 os.kill(self.running.holder(), request)
-            if self._ends(within=STOPPING):
+            if self._ends(within=STOPPING_SECONDS):
                 break
         self._reap()
 
     def _reap(self) -> None:
-        """Leave no zombie: in a container there may be no other process to reap it."""
+        """Leaves no zombie: in a container there may be no other process to reap it."""
         if self.process is not None:
             self.process.wait()
 
@@ -117,7 +117,7 @@ def main(name: str, lock_fd: str, grace: str) -> None:
 
 
 def _detach(lock: FileLock) -> None:
-    """Continue as an orphaned process in its own session, which no terminal's Ctrl-C reaches."""
+    """Continues as an orphaned process in its own session, which no terminal's Ctrl-C reaches."""
     pid = os.fork()
     if pid:
         lock.note_holder(pid)

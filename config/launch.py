@@ -23,8 +23,8 @@ from config.locks import FileLock
 from config.processes import ProcessEnded, Processes, listening_workers, workers
 from config.servers import ROOT, EmbeddedServerError, data_folder, grace, launcher_lock
 
-START = 120.0  # seconds until the web server and the workers must be up, even on a busy machine
-STOP = 10.0  # seconds for the processes, and again for the servers
+START_SECONDS = 120.0  # until the web server and the workers must be up, even on a busy machine
+STOP_SECONDS = 10.0  # for the processes, and again for the servers
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROCFILE = ROOT / "Procfile"
 NO_ADVICE = "ignore:You're running the worker with superuser"  # Celery's; in a container, running as root is deliberate
@@ -56,7 +56,7 @@ def main() -> int:
         return 1
     finally:
         _ignore_signals()
-        embedded.stop_unless_used(within=STOP)
+        embedded.stop_unless_used(within=STOP_SECONDS)
 
 
 def _launch(*, host: str, port: str) -> NoReturn:
@@ -83,7 +83,7 @@ def _launch(*, host: str, port: str) -> NoReturn:
     finally:
         _ignore_signals()
         _say("Stopping ...")
-        processes.stop(within=STOP)
+        processes.stop(within=STOP_SECONDS)
 
 
 def _refuse_production() -> None:
@@ -173,16 +173,16 @@ def _environment(host: str, port: str) -> dict[str, str]:
 
 
 def _wait_until(condition: Callable[[], bool], processes: Processes, *, what: str) -> None:
-    deadline = time.monotonic() + START
+    deadline = time.monotonic() + START_SECONDS
     while not condition():
         processes.check()
         if time.monotonic() > deadline:
-            raise LaunchError(f"Gave up on {what} after {START:.0f} s.")
+            raise LaunchError(f"Gave up on {what} after {START_SECONDS:.0f} s.")
         time.sleep(0.1)
 
 
 def _is_ready(address: Address) -> bool:
-    connection = HTTPConnection(address.host, address.port, timeout=2)
+    connection = HTTPConnection(address.host, address.port, timeout=embedded.ANSWER_SECONDS)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == HTTPStatus.OK
@@ -195,7 +195,7 @@ def _is_ready(address: Address) -> bool:
 def _workers_wait(redis_url: str) -> bool:
     """Whether all workers listen to their queues: only then is the time of a trigger meaningful."""
     try:
-        with redis.Redis.from_url(redis_url, socket_timeout=2) as client:
+        with redis.Redis.from_url(redis_url, socket_timeout=embedded.ANSWER_SECONDS) as client:
             return listening_workers(client) >= workers(PROCFILE)
     except redis.RedisError:
         return True  # this Redis does not report its clients

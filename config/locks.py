@@ -19,15 +19,15 @@ class FileLock:
         return cls(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def share(self) -> None:
-        """Take it shared, waiting while another process holds it exclusively."""
+        """Takes it shared, waiting while another process holds it exclusively."""
         fcntl.flock(self.fd, fcntl.LOCK_SH)
 
     def try_share(self) -> bool:
-        """Take it shared unless another process holds it exclusively."""
+        """Takes it shared unless another process holds it exclusively."""
         return self._try(fcntl.LOCK_SH)
 
     def try_exclusive(self) -> bool:
-        """Take it exclusively unless another process holds it."""
+        """Takes it exclusively unless another process holds it."""
         return self._try(fcntl.LOCK_EX)
 
     def _try(self, kind: int) -> bool:
@@ -41,11 +41,11 @@ class FileLock:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close this handle; the lock lasts while a child that inherited it lives."""
+        """Closes this handle; the lock lasts while a child that inherited it lives."""
         os.close(self.fd)
 
     def note_holder(self, pid: int) -> None:
-        """Record the pid of the process that is about to hold it, so that others can signal it."""
+        """Records the pid of the process that is about to hold it, so that others can signal it."""
         self.note(str(pid))
 
     def holder(self) -> int:
@@ -53,7 +53,7 @@ class FileLock:
         return int(self.noted())
 
     def note(self, text: str) -> None:
-        """Record what others should know about the holder.
+        """Records what others should know about the holder.
 
         This is one write of a fixed length: a concurrent reader sees either the previous note or this one.
         """

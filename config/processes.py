@@ -74,7 +74,7 @@ class Processes:
                 raise ProcessEnded(f"{name} ended (exit code {process.returncode}); what it said stands above.")
 
     def stop(self, *, within: float) -> None:
-        """Terminate all, wait `within` seconds at most, then kill what is left."""
+        """Terminates all, waits `within` seconds at most, then kills what is left."""
         deadline = time.monotonic() + within
         for process in self._running.values():
             process.terminate()

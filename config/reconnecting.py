@@ -5,8 +5,8 @@ from typing import Any
 
 from celery import bootsteps
 
-_SOON = 5.0  # seconds, not counting the pause before
-_LONGEST = 10.0
+_SOON_SECONDS = 5.0  # not counting the pause before
+_LONGEST_PAUSE_SECONDS = 10.0
 
 
 class PauseBeforeConnecting(bootsteps.StartStopStep):
@@ -26,6 +26,6 @@ class PauseBeforeConnecting(bootsteps.StartStopStep):
         if parent.blueprint.state != bootsteps.RUN:  # type: ignore[attr-defined] # not in the stubs
             return
         lasted = time.monotonic() - self._began
-        self._pause = 0.0 if lasted > _SOON else min(max(1.0, 2 * self._pause), _LONGEST)
+        self._pause = 0.0 if lasted > _SOON_SECONDS else min(max(1.0, 2 * self._pause), _LONGEST_PAUSE_SECONDS)
         time.sleep(self._pause)
         self._began = time.monotonic()

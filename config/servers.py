@@ -81,6 +81,7 @@ class Server:
 
 
 def postgresql() -> Server:
+    """The checkout's PostgreSQL. Raises EmbeddedServerError if its programs are not installed."""
     folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "postgresql"
     settings = {**POSTGRESQL_SETTINGS, "unix_socket_directories": str(sockets)}
@@ -97,6 +98,7 @@ def postgresql() -> Server:
 
 
 def redis() -> Server:
+    """The checkout's Redis. Raises EmbeddedServerError if there is no redis-server."""
     folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "redis"
     settings = {**REDIS_SETTINGS, "dir": str(data), "unixsocket": str(sockets / "redis.sock")}
@@ -197,7 +199,7 @@ def _package(name: str) -> Path | None:
 
 
 def _prepare_postgresql(server: Server) -> None:
-    """Create the cluster the first time; later, remove what a power cut left behind.
+    """Creates the cluster the first time; later, removes what a power cut left behind.
 
     PostgreSQL considers a pid file valid if any process now has that pid, which is likely after a container restart.
     The lock on the data has already shown that no PostgreSQL uses them.

@@ -14,7 +14,7 @@ import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
-from config import development, embedded, environment, openapi
+from config import development, embedded, environment, openapi, server_urls
 from config.servers import ROOT, data_folder
 
 django_stubs_ext.monkeypatch()
@@ -38,7 +38,7 @@ CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 # PostgreSQL: the source of truth -------------------------------------------------------------------------------------
 
 _database_url = environment.required("DATABASE_URL") if PRODUCTION else environment.text("DATABASE_URL")
-DATABASES: dict[str, dict[str, Any]] = {"default": environment.postgresql(_database_url or embedded.database_url())}
+DATABASES: dict[str, dict[str, Any]] = {"default": server_urls.postgresql(_database_url or embedded.database_url())}
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
     "CONN_HEALTH_CHECKS": True,  # costs nothing with this engine
@@ -57,7 +57,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
 
 _redis_url = environment.required("REDIS_URL") if PRODUCTION else environment.text("REDIS_URL")
-REDIS_URL = environment.redis_url(_redis_url or embedded.redis_url())
+REDIS_URL = server_urls.redis_url(_redis_url or embedded.redis_url())
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
     # Nothing is cached: only the admin's search would be, and staff search for people.
@@ -261,7 +261,7 @@ LOGGING_CONFIG = None  # structlog is set up in engage.request_log
 
 # Celery --------------------------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = environment.broker_url(REDIS_URL)
+CELERY_BROKER_URL = server_urls.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,

@@ -68,7 +68,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
         if not audience.exclude_external_ids:
             return members
         return compose("{} WHERE {}", members, _not_excluded(workspace_id, audience.exclude_external_ids))
-    meant = _meant(workspace_id=workspace_id, audience=audience, segments=segments)
+    meant = _in_audience(workspace_id=workspace_id, audience=audience, segments=segments)
     return compose("SELECT customer.id FROM customers_customer customer WHERE {}", meant)
 
 
@@ -92,7 +92,7 @@ def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segmen
     """The customers that the call names by external id but does not address: never more than the ids it holds."""
     excluded: list[NamedCustomer] = []
     if audience.exclude_external_ids:
-        before = _meant(
+        before = _in_audience(
             workspace_id=workspace_id, audience=replace(audience, exclude_external_ids=()), segments=segments
         )
         excluded = _named(before, _known_as(audience.exclude_external_ids))
@@ -105,7 +105,7 @@ def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segmen
     return LeftOut(unknown=unknown, excluded=excluded, not_in_segments=outside)
 
 
-def _meant(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
+def _in_audience(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
     """An SQL expression: is the customer in the row `customer` part of the audience?"""
     conditions = [Fragment("customer.workspace_id = %s", [workspace_id])]
     if audience.external_ids is not None:

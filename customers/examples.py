@@ -1,6 +1,6 @@
 """Example requests and answers about customers, for the OpenAPI document."""
 
-from customers.answers import BatchData, CustomerRecord, ErasedData, ItemDone, ItemFailed, MembersData
+from customers.answers import BatchData, CustomerRecord, ErasedData, ItemDone, MembersData, item_failed
 from customers.roster import IdentifierConflict
 
 ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
@@ -43,13 +43,7 @@ BATCH = BatchData(
     failed=1,
     results=[
         ItemDone(status="created", customerId=ADA),
-        ItemFailed(
-            status="failed",
-            error=CONFLICT.error,
-            code=CONFLICT.code,
-            message=CONFLICT.message,
-            details=CONFLICT.details,
-        ),
+        item_failed(CONFLICT),
     ],
 )
 ERASED = ErasedData(customerId=ADA, deleted=True)

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from customers.identifier_rules import SPELLINGS
 from customers.models import Customer
 from engage.errors import Refusal
-from engage.object_ids import is_object_id
+from engage.object_ids import row_with_id
 
 # A customer's field to its name in the API; in the order in which a server's call trusts them.
 IDENTIFIER_NAMES: Final = {"id": "customerId", **SPELLINGS}
@@ -29,8 +29,7 @@ class CustomerNotFound(Refusal):
 
 def customer_by_id(*, workspace_id: str, customer_id: str) -> Customer:
     """The customer with this id. Raises CustomerNotFound, also if the customer belongs to another workspace."""
-    in_workspace = Customer.objects.filter(workspace_id=workspace_id)
-    found = in_workspace.filter(id=customer_id).first() if is_object_id(customer_id) else None
+    found = row_with_id(Customer.objects.filter(workspace_id=workspace_id), customer_id)
     if found is None:
         raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
     return found

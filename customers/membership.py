@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from customers.models import Customer, Segment, SegmentMembership
 from engage.errors import InvalidRequest, Refusal
-from engage.object_ids import is_object_id
+from engage.object_ids import row_with_id
 
 _ADD = """
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
@@ -59,7 +59,7 @@ def change_members(
 def _lock_segment(workspace_id: str, segment_id: str) -> None:
     """Keeps the segment from being deleted before its members are in, and serializes changes to one segment."""
     in_workspace = Segment.objects.filter(workspace_id=workspace_id)
-    if not (is_object_id(segment_id) and in_workspace.select_for_update(no_key=True).filter(id=segment_id).first()):
+    if row_with_id(in_workspace.select_for_update(no_key=True), segment_id) is None:
         raise SegmentNotFound
 
 

@@ -12,7 +12,7 @@ from customers.models import Customer
 from engage.compact_json import same_json
 from engage.errors import MissingParameter, Refusal
 
-_TRUST = list(IDENTIFIER_NAMES)
+_MOST_TRUSTED_FIRST = list(IDENTIFIER_NAMES)
 
 
 class IdentifierConflict(Refusal):
@@ -34,7 +34,7 @@ class CustomerData:
     def sent(self) -> dict[str, str]:
         """A customer's field to the value sent, the most trusted first."""
         values = self.known_by.present() | ({"id": self.customer_id} if self.customer_id else {})
-        return {field: values[field] for field in _TRUST if field in values}
+        return {field: values[field] for field in _MOST_TRUSTED_FIRST if field in values}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Roster:
         # Ids of stored customers that gave up an identifier, which another item may have taken since.
         self.renamed: set[str] = set()
         for customer in stored:
-            for field in _TRUST:
+            for field in _MOST_TRUSTED_FIRST:
                 if value := getattr(customer, field):
                     self._by_identifier[field, value] = customer
 
@@ -72,7 +72,7 @@ class Roster:
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
-        attributes = _merged(customer.attributes, data.attributes)
+        attributes = _changed_attributes(customer.attributes, data.attributes)
         if attributes is not None:
             check_attributes_size(attributes)
         self._write(customer, data.sent(), attributes, created=created)
@@ -117,7 +117,7 @@ class Roster:
             self.changed[customer.id] = customer
 
 
-def _merged(stored: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any] | None:
+def _changed_attributes(stored: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any] | None:
     """The attributes with the sent ones merged in; None if that changes nothing."""
     changes = {name: value for name, value in sent.items() if not same_json(value, stored.get(name))}
     if not changes:
@@ -141,7 +141,7 @@ def _require_trust(customer: Customer, sent: Mapping[str, str], trusted: str) ->
     more likely a second account, and a phone or a user id with a new e-mail a second person: treating it as a change
     would hand one person's profile to another. A caller that intends the change sends the customerId.
     """
-    for field in _TRUST[: _TRUST.index(trusted)]:
+    for field in _MOST_TRUSTED_FIRST[: _MOST_TRUSTED_FIRST.index(trusted)]:
         if field in sent and getattr(customer, field) is not None:
             name, through = IDENTIFIER_NAMES[field], IDENTIFIER_NAMES[trusted]
             raise IdentifierConflict(

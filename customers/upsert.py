@@ -35,7 +35,7 @@ _ATTEMPTS = 20
 # Profiles that exceed this many bytes together, as text, are read for a few items at a time: in memory, each takes ten
 # times its size. (In PostgreSQL's storage they may be compressed to a twentieth.)
 _LARGE_BYTES = 2048 * KIB
-_FEW = 20
+_ITEMS_AT_A_TIME = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
 _IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field. Rows are found by id only, as in profile.py.
@@ -117,7 +117,7 @@ def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterat
     """All items, with their customers locked; a few at a time if the profiles together are too large for memory."""
     locked = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE)
     profile_bytes = sum(list(locked.values_list("size", flat=True)))  # reading them takes the locks
-    at_once = max(1, len(items)) if profile_bytes <= _LARGE_BYTES else _FEW
+    at_once = max(1, len(items)) if profile_bytes <= _LARGE_BYTES else _ITEMS_AT_A_TIME
     return (items[start : start + at_once] for start in range(0, len(items), at_once))
 
 

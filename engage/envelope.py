@@ -63,15 +63,18 @@ class Failure(TypedDict):
 
 
 def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> Response:
+    """The answer to a call that was done; `data` is in the interface's spelling."""
     body: Success[Mapping[str, Any]] = {"success": True, "message": message, "data": data}
     return Response(body, status=status)
 
 
 def failure(refusal: Refusal) -> Response:
+    """The answer to a call that was refused, for use in DRF's views."""
     return Response(failure_body(refusal), status=refusal.status, headers=refusal.headers)
 
 
 def failure_body(refusal: Refusal) -> Failure:
+    """The refusal in the envelope, with the id of the request being served."""
     body: Failure = {
         "success": False,
         "error": refusal.error,

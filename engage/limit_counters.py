@@ -16,8 +16,8 @@ from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_
 log = structlog.get_logger(__name__)
 _MOST_KNOWN = 10_000
 _SAME_OUTAGE_SECONDS = 30.0
-# A thread counts in advance _AHEAD of what it has counted beyond the first _EXACT of a window.
-_AHEAD, _EXACT = 1 / 50, 100
+_COUNTED_EXACTLY = 100  # by a thread in a window, before it counts in advance
+_SHARE_AHEAD = 1 / 50  # of what it has counted beyond these
 
 
 class CountingAlone:
@@ -119,7 +119,7 @@ class CounterCache(BaseCache):
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
         """Adds to Redis what `delta` needs beyond `ahead`, and a share in advance. Raises REDIS_FAILURES."""
-        more = delta - counter.ahead + max(0, int((counter.mine - _EXACT) * _AHEAD))
+        more = delta - counter.ahead + max(0, int((counter.mine - _COUNTED_EXACTLY) * _SHARE_AHEAD))
         counter.counted_to = int(self._redis.incr(name, more))
         counter.ahead += more
         if counter.counted_to == more and counter.seconds:  # Redis had lost the counter, and with it its expiry

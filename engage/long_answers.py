@@ -8,7 +8,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 
 from engage.sizes import KIB
 
-_WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
+_LONGEST_WHOLE = 4 * 1024 * KIB  # characters, which are bytes: what is written is ASCII
 
 
 class WholeAnswer(HttpResponse):
@@ -34,7 +34,7 @@ def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str,
     for piece in pieces:
         begun.append(piece)
         size += len(piece)
-        if size > _WHOLE:
+        if size > _LONGEST_WHOLE:
             answer = StreamedAnswer(chain(begun, pieces), status=status, content_type="application/json")
             break
     else:

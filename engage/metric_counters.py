@@ -37,7 +37,7 @@ _SEPARATOR = "\t"
 _SEND = "send"
 _SECONDS_BETWEEN = 2.0
 _LAST_TRIES = 2
-_PATIENCE = 1.0  # seconds; only readers of the counts wait for it
+_PATIENCE_SECONDS = 1.0  # only readers of the counts wait for it
 
 
 class MetricCounters:
@@ -111,7 +111,7 @@ def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
 
 
 def _client() -> "redis.Redis":
-    return redis_client(timeout=_PATIENCE, decode_responses=True)
+    return redis_client(timeout=_PATIENCE_SECONDS, decode_responses=True)
 
 
 def all_counts() -> dict[Name, int]:

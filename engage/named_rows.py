@@ -1,4 +1,4 @@
-"""Rows of a statement by the names of their columns, for statements with more columns than one can count."""
+"""Rows of a statement by the names of their columns."""
 
 from typing import Any
 

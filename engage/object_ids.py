@@ -5,7 +5,7 @@ import re
 import secrets
 import threading
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -16,6 +16,7 @@ OBJECT_ID_LENGTH = 24
 _PATTERN = re.compile(r"[0-9a-f]{24}")
 ObjectId = Annotated[str, Keywords(pattern="^[0-9a-f]{24}$")]  # the type of an id in an answer
 _COUNTER_LIMIT = 1 << 24
+_Row = TypeVar("_Row", bound=models.Model)
 
 
 class _Sequence:
@@ -48,6 +49,11 @@ def new_object_id() -> str:
 def is_object_id(text: str) -> bool:
     """Whether the text has the form of an id (24 lower-case hex characters)."""
     return _PATTERN.fullmatch(text) is not None
+
+
+def row_with_id(rows: models.QuerySet[_Row], text: str) -> _Row | None:
+    """The row with this id, or None. A text that does not have the form of an id costs no query."""
+    return rows.filter(pk=text).first() if is_object_id(text) else None
 
 
 class ObjectIdField(models.CharField[str, str]):

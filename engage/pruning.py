@@ -19,7 +19,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 PAGE = 5_000
-_WAIT = "100ms"
+_LOCK_TIMEOUT = "100ms"
 log = structlog.get_logger(__name__)
 
 
@@ -111,7 +111,7 @@ def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tup
     edge = f"{int(before.timestamp()):08x}"  # how the ids of that second begin
     parameters = {"edge": edge, "before": before, **{f"after_{place}": key for place, key in enumerate(after)}}
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{_WAIT}'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
     return (0, None) if row is None else (row[0], tuple(row[1:]))

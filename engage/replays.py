@@ -24,8 +24,8 @@ class ReplayingView(Protocol):
     @property
     def caller(self) -> Caller: ...
 
-    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of one of this view's earlier long answers, from its facts."""
+    def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of one of this view's earlier long answers, from its facts; for views that give such answers."""
         ...
 
 
@@ -75,7 +75,7 @@ def _kept(answer: HttpResponseBase) -> KeptAnswer:
 def _replayed(view: ReplayingView, kept: KeptAnswer) -> HttpResponseBase:
     answer: HttpResponseBase
     if kept.facts is not None:
-        answer = long_answer(view.tell_again(kept.facts), facts=kept.facts, status=kept.status)
+        answer = long_answer(view.replay(kept.facts), facts=kept.facts, status=kept.status)
     else:
         answer = Response(json.loads(kept.body or "null"), status=kept.status)
     for name, value in kept.headers.items():

@@ -1,6 +1,5 @@
 """The base of all API views: authentication of the caller, rate limits and their headers."""
 
-from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -48,10 +47,6 @@ class _LimitedView(ApiView):
 
     @property
     def caller(self) -> Caller:
-        raise NotImplementedError
-
-    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """The body of one of this view's earlier long answers, from its facts."""
         raise NotImplementedError
 
     def count(self, request: Request) -> Usage:

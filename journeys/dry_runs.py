@@ -12,7 +12,7 @@ from typing import Any
 from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
 from customers.models import Customer
-from engage.object_ids import is_object_id
+from engage.object_ids import row_with_id
 from journeys.deciding.entry_decisions import decide_jobs
 from journeys.deciding.waiting_jobs import supposed_jobs
 from journeys.entry_rules import Decision
@@ -44,7 +44,7 @@ class DryRun:
     rehearsal: Rehearsal | None = None
 
 
-def try_one(
+def dry_run_one(
     *,
     workspace_id: str,
     journey_id: str,
@@ -70,7 +70,7 @@ def try_one(
     )
 
 
-def try_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
+def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
     """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
     journey = _journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
@@ -129,8 +129,7 @@ def rehearse_journey(
 
 
 def _journey(workspace_id: str, journey_id: str) -> Journey:
-    own = Journey.objects.filter(workspace_id=workspace_id, active=True)
-    found = own.filter(id=journey_id).first() if is_object_id(journey_id) else None
+    found = row_with_id(Journey.objects.filter(workspace_id=workspace_id, active=True), journey_id)
     if found is None:
         raise JourneyNotFound(journey_id)
     require_api_trigger(found.trigger_type, journey_id)

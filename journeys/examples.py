@@ -1,5 +1,6 @@
 """Requests and answers of the trigger and its look-ups, as the OpenAPI document shows them."""
 
+from customers.examples import ADA, BOB
 from journeys.answers import (
     BULK_NOTE,
     EXCLUDED_NOTE,
@@ -24,7 +25,6 @@ from journeys.job_ids import job_id
 
 JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
 TRIGGER = "6a0b1c2de4b0a1d2c3e4f503"
-ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
 QUEUED_AT = "2026-11-20T19:08:00.123Z"
 ADAS_JOB, BOBS_JOB = (job_id(journey_id=JOURNEY, customer_id=who, queued_ms=1795201680123) for who in (ADA, BOB))
 

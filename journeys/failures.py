@@ -5,14 +5,14 @@ import psycopg
 from engage.storable_json import storable
 
 MAX_ATTEMPTS = 5
-_LONGEST = 300
+_LONGEST_RECORD = 300  # characters
 
 
 def for_the_record(error: Exception) -> str:
     """The error's type and message. The detail of a database error is left out: it quotes rows."""
     cause = error.__cause__
     message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else str(error)
-    return storable(f"{type(error).__name__}: {message}"[:_LONGEST])
+    return storable(f"{type(error).__name__}: {message}"[:_LONGEST_RECORD])
 
 
 def pause_after(attempts: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engage.errors import Refusal
-from engage.object_ids import is_object_id
+from engage.object_ids import row_with_id
 from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from journeys.progress import count_jobs
@@ -91,8 +91,7 @@ def job_state(*, workspace_id: str, job_id: str) -> JobState:
 
 def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
     """The trigger's jobs, counted now. Raises TriggerNotFound."""
-    own = Trigger.objects.filter(workspace_id=workspace_id)
-    trigger = own.filter(id=trigger_id).first() if is_object_id(trigger_id) else None
+    trigger = row_with_id(Trigger.objects.filter(workspace_id=workspace_id), trigger_id)
     if trigger is None:
         raise TriggerNotFound(trigger_id)
     counted = count_jobs(trigger)

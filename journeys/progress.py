@@ -11,8 +11,8 @@ from django.db.models import Count, QuerySet, Sum
 
 from journeys.models import EnrollmentJob, Trigger, TriggerProgress
 
-# In customers, at least; the jobs of fewer are counted in milliseconds.
-LARGE = 10_000
+# How many customers it has at least. The jobs of a smaller one are counted in milliseconds.
+LARGE_TRIGGER = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)

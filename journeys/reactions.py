@@ -38,7 +38,7 @@ class Reaction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inside:
+class _ActiveEnrollment:
     """An enrollment that events may end or move."""
 
     id: str
@@ -72,7 +72,7 @@ def record_and_react(
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
         return Reaction()
-    inside = [one for one in _insiders(reacting) if one.id not in except_for]
+    inside = [one for one in _active_enrollments(reacting) if one.id not in except_for]
     effects = _effects(reacting, inside)
     exit_enrollments(list(effects.exits.values()))
     moves = {
@@ -82,15 +82,15 @@ def record_and_react(
     return Reaction(queued=queue_entries(reacting, may_queue=may_start), somebody_walks=bool(moves))
 
 
-_INSIDERS = """
+_ACTIVE_ENROLLMENTS = """
 SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state = 'active'
   AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
 """
-# The predicate of _INSIDERS for one customer and one name; in a function (migrations/0011_notice_after_the_lock.py),
-# because it must see what was committed before the row was locked.
+# The predicate of _ACTIVE_ENROLLMENTS for one customer and one name; in a function
+# (migrations/0011_notice_after_the_lock.py), because it must see what was committed before the row was locked.
 _NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
 
 
@@ -102,11 +102,11 @@ def unnoticed(event_name: str) -> Fragment:
     return compose("{} AND {}", starts_nothing(event_name), Fragment(_NOT_INSIDE, [event_name]))
 
 
-def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
+def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
     """The active enrollments of the events' customers that may react to events of these names."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _INSIDERS,
+            _ACTIVE_ENROLLMENTS,
             {
                 "customers": list({event.customer_id for event in events}),
                 "names": list({event.name for event in events}),
@@ -115,7 +115,7 @@ def _insiders(events: Sequence[NewEvent]) -> list[_Inside]:
         rows = named_rows(cursor)
     courses = courses_of({row["revision_id"] for row in rows})
     return [
-        _Inside(
+        _ActiveEnrollment(
             id=row["id"],
             customer_id=row["customer_id"],
             course=course,
@@ -136,8 +136,8 @@ def _course(revision_id: int, courses: Courses) -> Course | None:
         return None
 
 
-def _effects(events: Sequence[NewEvent], inside: Sequence[_Inside]) -> _Effects:
-    by_customer: dict[str, list[_Inside]] = {}
+def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) -> _Effects:
+    by_customer: dict[str, list[_ActiveEnrollment]] = {}
     for one in inside:
         by_customer.setdefault(one.customer_id, []).append(one)
     effects = _Effects()
@@ -147,7 +147,7 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_Inside]) -> _Effects:
     return effects
 
 
-def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
+def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
     reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
     if reason is not None:
@@ -156,7 +156,7 @@ def _notice(inside: _Inside, event: NewEvent, effects: _Effects) -> None:
         effects.moves.setdefault(inside.id, event)
 
 
-def _is_awaited(event: NewEvent, inside: _Inside) -> bool:
+def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
     step = inside.course.steps.get(inside.step_id)
     return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
 

@@ -12,6 +12,7 @@ from journeys import answers, examples
 from journeys.cancellation import JobAlreadyDecided
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
 from journeys.job_states import JobNotFound, TriggerNotFound
+from journeys.progress import LARGE_TRIGGER
 from journeys.serializers import BULK, DRY_RUN, NOBODY_NAMED, SINGLE, TriggerBody
 from journeys.trigger import InvalidJourneyType, JourneyNotFound, Recipient
 
@@ -157,7 +158,7 @@ describe_trigger_state = ServerCall(
     tag=_TAG,
     summary="Get a trigger",
     description="Returns the number of a trigger's jobs by status and by result. If the trigger queued fewer than "
-    "10,000 customers, jobs pruned because of their age are no longer counted.",
+    f"{LARGE_TRIGGER:,} customers, jobs pruned because of their age are no longer counted.",
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` returned by the trigger call.")],
     answers=[
         Answer(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -17,7 +18,7 @@ from engage.views import LookupView, ServerView
 from journeys import answers, schema
 from journeys.cancellation import cancel_job
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
-from journeys.dry_runs import try_many, try_one
+from journeys.dry_runs import dry_run_many, dry_run_one
 from journeys.job_states import JobNotFound, TriggerNotFound, job_state, trigger_state
 from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
@@ -25,15 +26,22 @@ from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
 
-def _is_rehearsed(request: Request) -> bool:
-    """Whether this is a dry run: it may be repeated at will, and must not use up the key of the call it rehearses."""
+def _is_dry_run(request: Request) -> bool:
+    """Whether it queues nothing: it may be repeated at will, and must not use up the key of the call it rehearses."""
     return read_dry_run(request.query_params)
 
 
-def _wants_little(request: Request) -> bool:
+def _prefers_minimal(request: Request) -> bool:
     """Whether `Prefer: return=minimal` was sent; of several preferences for `return` the first counts (RFC 7240)."""
     preferred = _RETURN.search(request.headers.get("Prefer", ""))
     return preferred is not None and preferred.group(1).lower() == "minimal"
+
+
+def _minimal(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> Response:
+    """The answer to a call that prefers a minimal one."""
+    answer = success(message, data, status=status)
+    answer["Preference-Applied"] = "return=minimal"
+    return answer
 
 
 class TriggerView(ServerView):
@@ -42,16 +50,16 @@ class TriggerView(ServerView):
     policy = "trigger"
 
     @schema.describe_trigger
-    @once_per_key(unless=_is_rehearsed)
+    @once_per_key(unless=_is_dry_run)
     def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
-        is_dry = read_dry_run(request.query_params)
+        is_dry_run = _is_dry_run(request)
         self.require_own(workspace_id, otherwise=JourneyNotFound(journey_id))
         match call.target:
-            case Recipient() as recipient if is_dry:
-                return self._try_one(journey_id, recipient, call)
-            case Audience() as audience if is_dry:
-                return self._try_many(journey_id, audience, call)
+            case Recipient() as recipient if is_dry_run:
+                return self._dry_run_one(journey_id, recipient, call)
+            case Audience() as audience if is_dry_run:
+                return self._dry_run_many(journey_id, audience, call)
             case Recipient() as recipient:
                 return self._one(journey_id, recipient, call)
             case Audience() as audience:
@@ -67,29 +75,27 @@ class TriggerView(ServerView):
         )
         if isinstance(outcome, Excluded):
             return success(answers.EXCLUDED_MESSAGE, answers.excluded_data(outcome))
-        return success(answers.SINGLE_MESSAGE, answers.single_data(outcome), status=202)
+        return success(answers.SINGLE_MESSAGE, answers.single_data(outcome), status=HTTPStatus.ACCEPTED)
 
     def _many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
         queued = trigger_many(
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
-        if _wants_little(self.request):
-            answer = success(answers.BULK_MESSAGE, answers.bulk_data(queued), status=202)
-            answer["Preference-Applied"] = "return=minimal"
-            return answer
+        if _prefers_minimal(self.request):
+            return _minimal(answers.BULK_MESSAGE, answers.bulk_data(queued), status=HTTPStatus.ACCEPTED)
         facts = {
             "journey_id": queued.trigger.journey_id,
             "trigger_id": queued.trigger.id,
             "customers": queued.trigger.customers,
             "queued_ms": queued.trigger.queued_ms,
         }
-        return long_answer(answers.bulk_pieces(queued), facts=facts, status=202)
+        return long_answer(answers.bulk_pieces(queued), facts=facts, status=HTTPStatus.ACCEPTED)
 
-    def tell_again(self, facts: Mapping[str, Any]) -> Iterator[str]:
+    def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         return answers.bulk_pieces(queued_before(**facts))
 
-    def _try_one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
-        run = try_one(
+    def _dry_run_one(self, journey_id: str, recipient: Recipient, call: TriggerCall) -> Response:
+        run = dry_run_one(
             workspace_id=self.api_key.workspace_id,
             journey_id=journey_id,
             recipient=recipient,
@@ -99,14 +105,12 @@ class TriggerView(ServerView):
         )
         return success(DRY_RUN_MESSAGE, dry_run_data(run, listed=True))
 
-    def _try_many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
-        run = try_many(
+    def _dry_run_many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
+        run = dry_run_many(
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
-        if _wants_little(self.request):
-            answer = success(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
-            answer["Preference-Applied"] = "return=minimal"
-            return answer
+        if _prefers_minimal(self.request):
+            return _minimal(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
         return long_answer(dry_run_pieces(run))
 
 

@@ -6,10 +6,12 @@ after a commit with `robust`, and not through a `functools.partial`: it has no `
 callback raises.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+import redis
 import structlog
 from celery import current_app
 from kombu.exceptions import OperationalError
@@ -52,19 +54,16 @@ def _wake_single_lane(first: _FirstOfBurst) -> None:
     The worker clears the mark before it looks for the last time, and the job was committed before this checks the
     mark: either the worker sees the job, or this publishes.
     """
-    try:
-        if redis_availability.is_expected() and _redis().set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS):
-            _publish(
-                ENROLL,
-                task_id=first.job_id,
-                queue="single",
-                request_id=first.request_id,
-                lane="single",
-                trigger_id=first.trigger_id,
-                start=0,
-            )
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+    if _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS)):
+        _publish(
+            ENROLL,
+            task_id=first.job_id,
+            queue="single",
+            request_id=first.request_id,
+            lane="single",
+            trigger_id=first.trigger_id,
+            start=0,
+        )
 
 
 _single_lane = BackgroundCall(_wake_single_lane, rest_seconds=_BETWEEN_LOOKS_SECONDS)
@@ -77,20 +76,12 @@ def wake_now() -> None:
 
 def stay_at_single_lane() -> None:
     """Marks that a worker serves the single lane and will look again within less than half a second."""
-    try:
-        if redis_availability.is_expected():
-            _redis().set(_SINGLE_PENDING, b"1", px=_PENDING_MS)
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+    _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", px=_PENDING_MS))
 
 
 def leave_single_lane() -> None:
     """Clears the mark before a worker looks at the single lane for the last time: later jobs need their own message."""
-    try:
-        if redis_availability.is_expected():
-            _redis().delete(_SINGLE_PENDING)
-    except REDIS_FAILURES as error:
-        redis_availability.note_failure(purpose="wake-ups", error=error)
+    _ask_redis(lambda client: client.delete(_SINGLE_PENDING))
 
 
 def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> None:
@@ -124,13 +115,20 @@ def _wake_lane_once(lane: str, first_job: str) -> None:
     _publish(ENROLL, task_id=first_job, queue=lane, lane=lane, trigger_id=None, start=None)
 
 
-def _messages_that_wait(queue: str) -> int:
-    """The length of the queue; 0 while Redis is away, which publishing will find out too."""
+def _ask_redis(command: Callable[[redis.Redis], Any]) -> Any:
+    """Redis's answer to the command; None while Redis is away."""
+    if not redis_availability.is_expected():
+        return None
     try:
-        return int(_redis().llen(queue)) if redis_availability.is_expected() else 0
+        return command(_redis())
     except REDIS_FAILURES as error:
         redis_availability.note_failure(purpose="wake-ups", error=error)
-        return 0
+        return None
+
+
+def _messages_that_wait(queue: str) -> int:
+    """The length of the queue; 0 while Redis is away, which publishing will find out too."""
+    return int(_ask_redis(lambda client: client.llen(queue)) or 0)
 
 
 def wake_for_reaction(reaction: Reaction) -> None:

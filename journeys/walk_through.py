@@ -12,7 +12,7 @@ from customers.audience import NamedCustomer
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.errors import Refusal
-from engage.object_ids import is_object_id
+from engage.object_ids import is_object_id, row_with_id
 from journeys.dry_runs import Tried, rehearse_journey, try_customers
 from journeys.models import Journey
 from journeys.steps.context import Occurrence
@@ -40,17 +40,17 @@ class AmbiguousJourney(Refusal):
 class WalkThrough:
     """What would happen.
 
-    `unheard` says why the event would not start the journey; None if it would, or if the journey needs none.
+    `why_not_started` says why the event would not start the journey; None if it would, or if the journey needs none.
     """
 
     journey: Journey
-    unheard: str | None
+    why_not_started: str | None
     tried: Tried
     rehearsal: Rehearsal
 
     @property
     def enters(self) -> bool:
-        return self.unheard is None and self.tried.decision.enrolls
+        return self.why_not_started is None and self.tried.decision.enrolls
 
 
 def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime) -> WalkThrough:
@@ -67,13 +67,13 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
     )
     return WalkThrough(
         journey=journey,
-        unheard=_unheard(journey, event) if event else None,
+        why_not_started=_why_not_started(journey, event) if event else None,
         tried=tried,
         rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now, event=event),
     )
 
 
-def _unheard(journey: Journey, event: Occurrence) -> str | None:
+def _why_not_started(journey: Journey, event: Occurrence) -> str | None:
     pattern = stored_pattern(name=journey.event_name, where=journey.event_where)
     if pattern.matches(name=event.name, properties=event.properties):
         return None
@@ -101,8 +101,7 @@ def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
 def customer_known_as(*, workspace_id: str, name: str) -> Customer:
     """The workspace's customer with this id, else with this external id. Raises CustomerNotFound."""
     own = Customer.objects.filter(workspace_id=workspace_id)
-    found = own.filter(id=name).first() if is_object_id(name) else None
-    found = found or own.filter(external_id=name).first()
+    found = row_with_id(own, name) or own.filter(external_id=name).first()
     if found is None:
         raise CustomerNotFound(named=f"customerId or external_id, {name[:255]!r}")
     return found

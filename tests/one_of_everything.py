@@ -1,11 +1,85 @@
-"""A row of every kind in a workspace, all connected."""
+"""Rows of every kind in a workspace, all connected."""
+
+from itertools import count
+from typing import Any
 
 from django.utils import timezone
 
-from engage.models import IdempotencyRecord, Workspace
-from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookHost
-from tests.admin.records import populate
-from tests.factories import ApiKeyFactory, AppFactory
+from bridge.models import Interaction
+from customers.models import Customer, Event
+from engage.models import App, IdempotencyRecord, Workspace
+from journeys.models import (
+    Chunk,
+    Enrollment,
+    EnrollmentJob,
+    Journey,
+    JourneyRevision,
+    StepRun,
+    Trigger,
+    TriggerProgress,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookHost,
+    WebhookSecret,
+)
+from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+
+
+def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Customer]:
+    """So many customers, each with one of everything, and more of what staff make."""
+    customers = CustomerFactory.create_batch(rows, workspace=workspace)
+    entered = JourneyFactory.create_batch(journeys, workspace=workspace)
+    apps_ = AppFactory.create_batch(rows, workspace=workspace)
+    ApiKeyFactory.create_batch(rows, workspace=workspace)
+    SegmentFactory.create_batch(rows - 1, workspace=workspace)
+    SegmentFactory.create(workspace=workspace, members=customers)
+    if not WebhookSecret.objects.filter(workspace=workspace).exists():
+        WebhookSecret.objects.create(workspace=workspace, secret="whsec_")
+    for _ in range(rows):
+        WebhookSecret.objects.create(workspace=workspace, secret="whsec_", retires_at=timezone.now())
+    for number, customer in enumerate(customers):
+        live_through(customer, journey=entered[number % journeys], app=apps_[number])
+    return customers
+
+
+def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollment:
+    """The customer clicks in the app, which makes an event, which triggers the journey, which enrolls them."""
+    now, workspace = timezone.now(), customer.workspace
+    event = Event.objects.create(workspace=workspace, customer=customer, name="paid", source="api", occurred_at=now)
+    Interaction.objects.create(
+        workspace=workspace, app=app, customer=customer, event=event, message_id="m-1", kind=Interaction.Kind.LINK
+    )
+    trigger = Trigger.objects.create(
+        workspace=workspace, journey=journey, form="single", event=event, customers=1, queued_at=now, request_id="r"
+    )
+    TriggerProgress.objects.create(workspace=workspace, trigger=trigger, status="decided", result="enrolled", jobs=1)
+    Chunk.objects.create(workspace=workspace, trigger=trigger, start=0, stop=1, lane="single", turn_at=now, due_at=now)
+    return Enrollment.objects.create(
+        workspace=workspace,
+        journey=journey,
+        customer=customer,
+        revision=JourneyRevision.objects.get(journey=journey),
+        job=queue_job(trigger, customer),
+        state=Enrollment.State.COMPLETED,
+        entered_at=now,
+    )
+
+
+_numbers = count()
+
+
+def queue_job(trigger: Trigger, customer: Customer, **fields: Any) -> EnrollmentJob:
+    """One more job of the trigger."""
+    number = next(_numbers)
+    return EnrollmentJob.objects.create(
+        workspace_id=trigger.workspace_id,
+        journey_id=trigger.journey_id,
+        customer=customer,
+        trigger=trigger,
+        ordinal=number,
+        queued_ms=1_700_000_000_000 + number,
+        **fields,
+    )
 
 
 def one_of_everything(workspace: Workspace) -> Enrollment:

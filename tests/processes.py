@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,12 +60,3 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 def pool_children(process: subprocess.Popen[bytes]) -> list[int]:
     """The process ids of a worker's children, which run its tasks."""
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-
-
-def wait_until(holds: Callable[[], bool], *, seconds: float = PATIENCE_SECONDS) -> None:
-    """Waits until the condition holds, or fails."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"It did not come to hold within {seconds} seconds.")
-        time.sleep(0.05)

@@ -8,7 +8,7 @@ from customers.models import Customer
 from engage.admin.columns import may_view
 from engage.models import Workspace
 
-_MOST = 500  # the same external id may exist in every workspace
+_MOST_FOUND = 500  # the same external id may exist in every workspace
 
 
 def by_customer(request: HttpRequest) -> str:
@@ -35,7 +35,7 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
         Q(user_id=text),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
-    return list(found[:_MOST])
+    return list(found[:_MOST_FOUND])
 
 
 def of_customers_known_as(text: str, request: HttpRequest) -> Q:

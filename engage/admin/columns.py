@@ -181,9 +181,9 @@ class Id(_Column):
         return format_html('<code class="engage-copy">{}</code>', getattr(record, self.field))
 
 
-def shown(model: type[Model], name: str, colours: Colours, *, request: HttpRequest) -> Any:
+def column_of(model: type[Model], name: str, *, request: HttpRequest, colours: Colours | None = None) -> Any:
     """The admin column for the field: a `_Column` if its kind has one, else its name."""
-    if name in colours:
+    if colours and name in colours:
         return Badge(name, tuple(colours[name].items()))
     try:
         field = model._meta.get_field(name)

@@ -9,7 +9,7 @@ from engage.admin.columns import may_view, page_url
 from engage.admin.records import RecordAdmin
 from engage.models import Workspace
 
-_OF_EACH = 5
+_RESULTS_OF_A_KIND = 5
 
 
 def find_anywhere(request: HttpRequest, _lowered: str) -> list[SearchResult]:
@@ -39,5 +39,5 @@ def _found(model_admin: RecordAdmin, request: HttpRequest, text: str) -> list[Se
             link=page_url(record),
             icon="data_object",
         )
-        for record in records[:_OF_EACH]
+        for record in records[:_RESULTS_OF_A_KIND]
     ]

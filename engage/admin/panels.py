@@ -14,7 +14,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.utils import display_for_field, display_for_value
 
-from engage.admin.columns import link, linked_fields, list_url, may_view, shown
+from engage.admin.columns import column_of, link, linked_fields, list_url, may_view
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def tables_for(record: Model, *, request: HttpRequest) -> list[Table]:
 
 def _table(panel: Panel, record: Any, *, request: HttpRequest) -> Table:
     model_admin: Any = admin.site.get_model_admin(panel.model)
-    columns = [shown(panel.model, name, model_admin.colours, request=request) for name in panel.columns]
+    columns = [column_of(panel.model, name, request=request, colours=model_admin.colours) for name in panel.columns]
     belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
     if panel.by != "workspace":  # the first column of some indexes
         belonging = belonging.filter(workspace=record.workspace_id)

@@ -25,7 +25,7 @@ from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from engage.admin.columns import Colours, Id, linked_fields, may_view, shown
+from engage.admin.columns import Colours, Id, column_of, linked_fields, may_view
 from engage.admin.edits import EditedFields
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
 from engage.admin.panels import tables_for
@@ -83,7 +83,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return super().delete_view(request, *args, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return [shown(self.model, name, self.colours, request=request) for name in super().get_list_display(request)]
+        return [self._column(name, request) for name in super().get_list_display(request)]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Staff who may not view a filter's choices enter an id instead, because the choices would reveal names."""
@@ -176,7 +176,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
             return False
 
     def _on_page(self, name: str, request: HttpRequest) -> Any:
-        return Id(name) if name == "id" else shown(self.model, name, self.colours, request=request)
+        return Id(name) if name == "id" else self._column(name, request)
+
+    def _column(self, name: str, request: HttpRequest) -> Any:
+        return column_of(self.model, name, request=request, colours=self.colours)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         record = context["original"]

@@ -26,6 +26,7 @@ class Answer:
 
 
 def successes(answers: Iterable[Answer]) -> Responses:
+    """The responses for these answers, by status; their statuses must differ."""
     return {
         answer.status: OpenApiResponse(
             Success[answer.data],  # type: ignore[name-defined]

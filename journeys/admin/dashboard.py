@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from engage.admin.columns import count_up_to, link, linked_fields, list_url, may_view, shown
+from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view
 from journeys.admin.results import counted_results
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
 from journeys.progress import count_by_result
@@ -81,7 +81,7 @@ def due_enrollments(*, now: datetime) -> Figure:
 
 def latest_triggers(request: HttpRequest) -> dict[str, Any]:
     """The latest triggers of all workspaces, as the template's table takes them."""
-    journey = shown(Trigger, "journey", {}, request=request)
+    journey = column_of(Trigger, "journey", request=request)
     triggers = Trigger.objects.order_by("-pk").prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
     return {
         "headers": ["Trigger", "Journey", "Form", "Customers", "Queued at"],

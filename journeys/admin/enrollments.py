@@ -22,7 +22,7 @@ from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
-from journeys.webhooks.again import send_again
+from journeys.webhooks.resending import send_again
 
 _Change = Callable[[HttpRequest, Enrollment], str]
 

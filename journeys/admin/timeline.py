@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from unfold.utils import display_for_value
 
-from engage.admin.columns import badge, linked_fields, shown
+from engage.admin.columns import badge, column_of, linked_fields
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.states import RecordedStep, history_page
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
@@ -47,7 +47,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     steps = history_page(enrollment, after=enrollment.steps_begun - STEPS_SHOWN - 1, limit=STEPS_SHOWN).steps
     may = request.user.has_perm
     staff = _Staff(
-        event=shown(StepRun, "event", {}, request=request),
+        event=column_of(StepRun, "event", request=request),
         sees_requests=may("journeys.view_webhookdelivery"),
         sends_again=may("journeys.change_webhookdelivery"),
     )

@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from engage.metric_counters import DECISIONS, metric_counters
+from engage.named_rows import named_rows
 from journeys.failures import PUT_OFF, pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.job_ids import job_id
@@ -87,10 +88,7 @@ def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
 def _claim(statement: str, parameters: dict[str, Any]) -> list[ClaimedChunk]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return [
-            ClaimedChunk(id=row[0], trigger_id=row[1], start=row[2], stop=row[3], attempts=row[4])
-            for row in cursor.fetchall()
-        ]
+        return [ClaimedChunk(**row) for row in named_rows(cursor)]
 
 
 def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
@@ -204,6 +202,4 @@ def due_chunks(*, most: int, seconds: float = 0.0, lanes: Sequence[Chunk.Lane] =
     """At most `most` chunks of each lane that have been due for `seconds`, lane by lane, earliest turn first."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE, {"lanes": [lane.value for lane in lanes], "seconds": seconds, "most": most})
-        return [
-            DueChunk(lane=row[0], journey_id=row[1], customer_id=row[2], queued_ms=row[3]) for row in cursor.fetchall()
-        ]
+        return [DueChunk(**row) for row in named_rows(cursor)]

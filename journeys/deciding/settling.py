@@ -24,7 +24,7 @@ from journeys.forgetting import forget_payloads_of_erased
 from journeys.models import Enrollment
 
 log = structlog.get_logger(__name__)
-_LINES, _TRIGGERS_IN_A_LINE = 5, 50
+_MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def _log_decisions(outcome: DecidedJobs) -> None:
         }
         for (trigger_id, request_id, workspace_id), number in jobs.items()
     ]
-    if len(told) <= _LINES:
+    if len(told) <= _MOST_LINES:
         for one in told:
             log.info("jobs_decided", **one)
         return

@@ -1,5 +1,6 @@
 """Requests and answers about enrollments, as the OpenAPI document shows them."""
 
+from customers.examples import ADA
 from engage.paging import written_cursor
 from journeys.enrollments.answers import (
     AttemptData,
@@ -11,7 +12,7 @@ from journeys.enrollments.answers import (
     TriggeredEnrollmentData,
     WebhookData,
 )
-from journeys.examples import ADA, ADAS_JOB, JOURNEY, QUEUED_AT, TRIGGER
+from journeys.examples import ADAS_JOB, JOURNEY, QUEUED_AT, TRIGGER
 from journeys.job_ids import job_id
 
 ENROLLMENT = "6a0b1c2fe4b0a1d2c3e4f504"

@@ -57,14 +57,10 @@ def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentStat
         enrollment_id=OuterRef("id"), ordinal=OuterRef("steps_begun") - 1, state=WebhookDelivery.State.WAITING
     )
     own = Enrollment.objects.filter(workspace_id=workspace_id).select_related("journey", "revision", "job")
-    enrollment = (
-        own.defer("revision__steps", "revision__exit_on", "journey__entry_conditions")
-        .annotate(goes_on_at=Coalesce("due_at", Subquery(sending.values("due_at"))))
-        .filter(id=enrollment_id)
-        .first()
-        if is_object_id(enrollment_id)
-        else None
+    read = own.defer("revision__steps", "revision__exit_on", "journey__entry_conditions").annotate(
+        goes_on_at=Coalesce("due_at", Subquery(sending.values("due_at")))
     )
+    enrollment = read.filter(id=enrollment_id).first() if is_object_id(enrollment_id) else None
     if enrollment is None:
         raise EnrollmentNotFound(enrollment_id)
     is_active = enrollment.state == Enrollment.State.ACTIVE

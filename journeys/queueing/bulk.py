@@ -9,8 +9,8 @@ from psycopg.types.json import Jsonb
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from journeys.deciding.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
-from journeys.progress import LARGE
-from journeys.queueing.inserts import QueuedTrigger, past_taken_ids
+from journeys.progress import LARGE_TRIGGER
+from journeys.queueing.inserts import QueuedTrigger, execute_past_taken_ids
 
 _PAGE_SIZE = 10_000
 
@@ -64,12 +64,12 @@ def queue_jobs(
     customer, the millisecond moves past it.
     """
     trigger_id = new_object_id()
-    customers, queued_ms, first_page = past_taken_ids(
+    customers, queued_ms, first_page = execute_past_taken_ids(
         _QUEUE.replace("{audience}", audience.sql),
         lambda least_ms: [
             least_ms, *audience.params,
             workspace_id, journey_id, trigger_id,
-            trigger_id, workspace_id, journey_id, Jsonb(payload), request_id, LARGE,
+            trigger_id, workspace_id, journey_id, Jsonb(payload), request_id, LARGE_TRIGGER,
             workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
             _PAGE_SIZE,
         ],

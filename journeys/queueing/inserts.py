@@ -40,7 +40,7 @@ jobs AS (
 """
 
 
-def past_taken_ids(
+def execute_past_taken_ids(
     statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
 ) -> tuple[Any, ...]:
     """Executes the statement that queues the audience and returns its one row.

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.queueing.inserts import QUEUE_EACH, QueuedTrigger, past_taken_ids
+from journeys.queueing.inserts import QUEUE_EACH, QueuedTrigger, execute_past_taken_ids
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
 
@@ -60,7 +60,7 @@ def queue_one(
         [workspace_id, value],
     )
     trigger_id = new_object_id()
-    trigger_type, customer_id, queued_ms = past_taken_ids(
+    trigger_type, customer_id, queued_ms = execute_past_taken_ids(
         _QUEUE.replace("{customer}", customer.sql),
         lambda least_ms: [
             least_ms, workspace_id, journey_id, *customer.params, trigger_id, Jsonb(payload), request_id,

@@ -10,7 +10,7 @@
 """
 
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
-from journeys.rendering.missing import Rendering
+from journeys.rendering.rendering import Rendering
 from journeys.rendering.template import Template, is_template, parse_template, parse_url_template
 
 __all__ = [

@@ -11,7 +11,8 @@ from liquid.utils import ReadOnlyChainMap
 
 from engage.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
-from journeys.rendering.missing import Missing, Rendering
+from journeys.rendering.missing import Missing
+from journeys.rendering.rendering import Rendering
 from journeys.rendering.values import MAX_SIZE
 
 MAX_OUTPUT = 64 * KIB

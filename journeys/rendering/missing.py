@@ -1,57 +1,11 @@
-"""The rendering of one step: its scope, its time limit, and the variables that had no value."""
+"""A variable that has no value."""
 
-from collections.abc import Callable, ItemsView, Mapping
-from functools import cached_property
-from time import thread_time
+from collections.abc import ItemsView
 from typing import Any
 
 from liquid import Undefined
 
-from engage.storable_json import storable
-from journeys.rendering.failures import RenderingFailed
-
-MAX_NOTED = 100
-_MAX_SECONDS = 0.1
-_LOOKED_AT_EVERY = 8
-_LONGEST_NAME = 200
-
-
-class Rendering:
-    """The scope that the templates of one step are rendered with, and the names that had no value in it.
-
-    The scope is created when the first template asks for it. All templates of the step share 100 ms of CPU time,
-    because the cost of a single part cannot be known in advance (of comparing two large values, for example).
-    """
-
-    def __init__(self, make_scope: Callable[[], Mapping[str, object]]) -> None:
-        self._make_scope = make_scope
-        self._missing: dict[str, None] = {}
-        self._ticks = 0
-        self._deadline = 0.0
-
-    @cached_property
-    def scope(self) -> Mapping[str, object]:
-        return self._make_scope()
-
-    def note(self, name: str) -> None:
-        """Notes a name without a value, shortened and made storable; only the first MAX_NOTED are kept."""
-        if len(self._missing) < MAX_NOTED:
-            self._missing[storable(name[:_LONGEST_NAME])] = None
-
-    def tick(self) -> None:
-        """Must be called for each part of the work; checks the clock now and then. Raises RenderingFailed."""
-        self._ticks += 1
-        if self._ticks % _LOOKED_AT_EVERY:
-            return
-        now = thread_time()
-        self._deadline = self._deadline or now + _MAX_SECONDS
-        if now > self._deadline:
-            raise RenderingFailed("it takes too long.")
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The noted names, each once, in the order in which they were first used."""
-        return tuple(self._missing)
+from journeys.rendering.rendering import Rendering
 
 
 class Missing(Undefined):

@@ -17,8 +17,8 @@ from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
 from journeys.rendering.filters import FILTERS, UNSUITABLE
-from journeys.rendering.missing import Rendering
 from journeys.rendering.ranges import bound_range
+from journeys.rendering.rendering import Rendering
 
 MAX_LENGTH = 16 * 1024
 _LONGEST_TAG = 2000

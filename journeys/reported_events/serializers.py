@@ -15,7 +15,7 @@ from journeys.reported_events.recording import ReportedEvent
 MAX_EVENTS = 1000
 IN_THE_FUTURE = "occurredAt is more than 5 minutes in the future."
 # How far the clocks of two machines may differ.
-_AHEAD = timedelta(minutes=5)
+_CLOCK_DIFFERENCE = timedelta(minutes=5)
 _OLDEST = timedelta(days=3653)
 _WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
 
@@ -97,7 +97,7 @@ def _moment(text: str, now: datetime) -> datetime:
     moment = parse_instant(text) if _WITH_OFFSET.fullmatch(text) else None
     if moment is None:
         raise InvalidRequest("occurredAt must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
-    if moment > now + _AHEAD:
+    if moment > now + _CLOCK_DIFFERENCE:
         raise InvalidRequest(IN_THE_FUTURE)
     if moment < now - _OLDEST:
         raise InvalidRequest("occurredAt is more than ten years ago.")

@@ -1,5 +1,7 @@
 """The report of events, for servers."""
 
+from http import HTTPStatus
+
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,6 +25,6 @@ class EventsView(WorkspaceView):
         report = read_report(request.data, now=timezone.now())
         if isinstance(report, ReportedEvent):
             recorded = record_reported_event(workspace_id=workspace_id, event=report)
-            return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=202)
+            return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=HTTPStatus.ACCEPTED)
         outcomes = record_reported_events(workspace_id=workspace_id, events=report)
-        return success(*answers.events_answer(outcomes), status=202)
+        return success(*answers.events_answer(outcomes), status=HTTPStatus.ACCEPTED)

@@ -150,7 +150,7 @@ def _refuse_shared_identifiers(
         if (value := getattr(other, column)) is not None
     }
     for one, target in zip(customers, targets, strict=True):
-        for column in (one.column, *SPELLINGS):
+        for column in (one.column, *SPELLINGS):  # first the one that identifies it, so that a refusal names that
             value = getattr(target, column)
             holder = one.place if value is None else holders.setdefault((column, value), one.place)
             if holder != one.place:

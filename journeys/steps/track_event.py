@@ -41,10 +41,10 @@ class TrackEvent:
         try:
             tracked = self._tracked(context, rendering)
         except StepFailed as failed:
-            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = step_record(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
-        return StepResult(step_record=left, then=GoTo(step_id=self.next))
+            record = step_record(self, "done", _in_words(tracked), missing=rendering.missing, tracked=tracked)
+        return StepResult(step_record=record, then=GoTo(step_id=self.next))
 
     def _tracked(self, context: StepContext, rendering: Rendering) -> TrackedEvent:
         properties = self.properties.render(rendering)

@@ -39,10 +39,10 @@ class UpdateProfile:
             writes = self.attributes.render(rendering)
             context.customer = replace(context.customer, attributes=_written(context.customer.attributes, writes))
         except StepFailed as failed:
-            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
         else:
-            left = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
-        return StepResult(step_record=left, then=GoTo(step_id=self.next))
+            record = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
+        return StepResult(step_record=record, then=GoTo(step_id=self.next))
 
 
 def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,8 +61,8 @@ class Webhook:
         try:
             request = self._request(rendering)
         except StepFailed as failed:
-            left = step_record(self, "failed", failed.detail, missing=rendering.missing)
-            return StepResult(step_record=left, then=self._after_failure(failed.detail))
+            record = step_record(self, "failed", failed.detail, missing=rendering.missing)
+            return StepResult(step_record=record, then=self._after_failure(failed.detail))
         detail = f"Sends {self.method} to {self.url.authority}."
         return StepResult(
             step_record=step_record(self, "waiting", detail, missing=rendering.missing, request=request),
@@ -72,9 +72,9 @@ class Webhook:
     def resume(self, context: StepContext, arrival: Resumption) -> StepResult:
         if not isinstance(arrival, Answered):
             raise ValueError("A webhook is over with its final result.")  # noqa: TRY004  # the type itself is valid
-        left = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
+        record = step_record(self, "done" if arrival.ok else "failed", arrival.reason, resumed=True)
         then = GoTo(step_id=self.next) if arrival.ok else self._after_failure(arrival.reason)
-        return StepResult(step_record=left, then=then)
+        return StepResult(step_record=record, then=then)
 
     def _request(self, rendering: Rendering) -> WebhookRequest:
         return WebhookRequest(

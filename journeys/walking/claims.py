@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models.functions import Now
 
+from engage.named_rows import named_rows
 from journeys.failures import PUT_OFF, pause_after
 from journeys.models import Enrollment
 
@@ -63,7 +64,7 @@ def _claim(whose: str, *, most: int) -> list[ClaimedEnrollment]:
     """Each condition is part of the statement's text, so that its partial index serves it."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM.replace("{whose}", whose), {"most": most})
-        return [ClaimedEnrollment(id=row[0], attempts=row[1]) for row in cursor.fetchall()]
+        return [ClaimedEnrollment(**row) for row in named_rows(cursor)]
 
 
 def is_anybody_due() -> bool:

@@ -26,7 +26,7 @@ class Walked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _HistoryEntry:
     """One step record with its place in the enrollment's history, and the event that it recorded."""
 
     standing: Standing
@@ -59,13 +59,13 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
 
 
-def _entries(walked: Walked) -> Iterable[_Entry]:
+def _entries(walked: Walked) -> Iterable[_HistoryEntry]:
     ordinal = walked.standing.steps_begun
     for step_record in walked.walk.step_records:
         if step_record.resumed:
-            yield _Entry(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
+            yield _HistoryEntry(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
             continue
-        yield _Entry(
+        yield _HistoryEntry(
             standing=walked.standing,
             ordinal=ordinal,
             step_record=step_record,
@@ -88,7 +88,7 @@ def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
     )
 
 
-def _profile_changes(entries: Iterable[_Entry]) -> list[ProfileChange]:
+def _profile_changes(entries: Iterable[_HistoryEntry]) -> list[ProfileChange]:
     """What each customer's walk wrote; later writes override earlier ones. A batch walks a customer once."""
     changes: dict[str, dict[str, Any]] = {}
     workspaces: dict[str, str] = {}
@@ -111,7 +111,7 @@ WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ende
 """
 
 
-def _end_waiting(entries: Iterable[_Entry]) -> None:
+def _end_waiting(entries: Iterable[_HistoryEntry]) -> None:
     if ended := list(entries):
         with connection.cursor() as cursor:
             cursor.execute(
@@ -135,7 +135,7 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[
 """
 
 
-def _insert_runs(entries: Sequence[_Entry]) -> None:
+def _insert_runs(entries: Sequence[_HistoryEntry]) -> None:
     if not entries:
         return
     with connection.cursor() as cursor:
@@ -164,7 +164,7 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[
 """
 
 
-def _insert_deliveries(requests: Sequence[tuple[_Entry, WebhookRequest]]) -> None:
+def _insert_deliveries(requests: Sequence[tuple[_HistoryEntry, WebhookRequest]]) -> None:
     if not requests:
         return
     with connection.cursor() as cursor:

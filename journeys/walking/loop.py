@@ -32,7 +32,8 @@ from journeys.walking.history import Walked, WrittenWalks, write_walks
 from journeys.walking.standings import Standing, read_standings
 
 log = structlog.get_logger(__name__)
-_LOOKS, _PAUSE_SECONDS = 10, 0.02
+# How often, and how far apart, a turn looks again for enrollments whose customer was locked.
+_MOST_LOOKS, _PAUSE_SECONDS = 10, 0.02
 # Steps that this version does not know may be known to the next one, whose process is about to replace this one.
 _SECONDS_UNTIL_REPLACED = 5.0
 _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
@@ -43,7 +44,7 @@ _BATCH_LENGTH = 4 * 1024 * KIB
 
 
 @dataclass(kw_only=True)
-class Round:
+class WalkerTurn:
     """The result of a walker's turn; `unfinished` if its time was up first."""
 
     moved: int = 0
@@ -57,57 +58,55 @@ class Round:
         self.somebody_sends |= written.somebody_sends
 
 
-def walk_due(*, seconds: float) -> Round:
+def walk_due(*, seconds: float) -> WalkerTurn:
     """Walks due enrollments, batch by batch, until none is due or the time is up.
 
     Enrollments whose customer is locked are skipped, and looked for again within this turn: the transaction that holds
     the lock may not know of the walker, and so sends no other wake-up.
     """
-    done, until, looks = Round(), time.monotonic() + seconds, _LOOKS
+    turn, until, looks = WalkerTurn(), time.monotonic() + seconds, _MOST_LOOKS
     while True:
-        if not _walk_some(done):
+        if not _walk_some(turn):
             if not looks or not is_anybody_due():
                 break
             looks -= 1
             time.sleep(_PAUSE_SECONDS)
         if time.monotonic() >= until:
-            done.unfinished = True
+            turn.unfinished = True
             break
-    if done.moved:
-        log.info("enrollments_walked", moved=done.moved)
-    return done
+    if turn.moved:
+        log.info("enrollments_walked", moved=turn.moved)
+    return turn
 
 
-def _walk_some(done: Round) -> bool:
+def _walk_some(turn: WalkerTurn) -> bool:
     """Walks a batch, then for a moment enrollments that were tried before, one by one; returns whether any were due.
 
     Each is claimed only when its turn comes, because a claim lasts for only a few seconds.
     """
     fresh = claim_fresh()
     if fresh:
-        _attempt(fresh, done)
+        _attempt(fresh, turn)
     until = time.monotonic() + _TRIED_SECONDS
     anybody = bool(fresh)
     while tried := claim_tried():
-        _attempt(tried, done)
+        _attempt(tried, turn)
         anybody = True
         if time.monotonic() >= until:
             break
     return anybody
 
 
-def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
+def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     """One attempt at claimed enrollments. A failure is recorded, and costs the others only time."""
     try:
         with transaction.atomic():
             lock_customers_of([one.id for one in claimed])
-            standings = read_standings(claimed)
-            walks, failures, unknown = _walk_all(standings)
-            written = write_walks(walks) if walks else WrittenWalks()
-            hold_back(failures)
-            put_back(unknown, seconds=_SECONDS_UNTIL_REPLACED)
-            seen = len(walks) + len(failures) + len(unknown)
-            put_back([standing.claimed for standing in standings[seen:]])
+            batch = _walk_all(read_standings(claimed))
+            written = write_walks(batch.walks) if batch.walks else WrittenWalks()
+            hold_back(batch.failures)
+            put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
+            put_back(batch.left)
     except Exception as error:
         if is_cut_off(error):
             raise
@@ -122,38 +121,45 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], done: Round) -> None:
             hold_back(failed)
             log.exception("walk_failed", enrollments=len(claimed))
     else:
-        done.add(written, moved=len(walks))
-        if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in walks):
+        turn.add(written, moved=len(batch.walks))
+        if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
             metric_counters.count(GIVEN_UP, by=given_up)
 
 
-def _walk_all(
-    standings: Sequence[Standing],
-) -> tuple[list[Walked], list[FailedAttempt], list[ClaimedEnrollment]]:
-    """Walks as many as there is time for, in their order: at least one.
+@dataclass(kw_only=True)
+class _Batch:
+    """What became of the enrollments of a batch; for those that are `left`, there was no time.
 
-    The last list holds those whose journey has a type of step that this version does not know.
+    The journeys of the `unknown` ones have a type of step that this version does not know.
     """
-    walks: list[Walked] = []
-    failures: list[FailedAttempt] = []
-    unknown: list[ClaimedEnrollment] = []
+
+    walks: list[Walked] = field(default_factory=list)
+    failures: list[FailedAttempt] = field(default_factory=list)
+    unknown: list[ClaimedEnrollment] = field(default_factory=list)
+    left: list[ClaimedEnrollment] = field(default_factory=list)
+
+
+def _walk_all(standings: Sequence[Standing]) -> _Batch:
+    """Walks as many as there is time for, in their order: at least one."""
+    batch = _Batch()
     courses = courses_of({standing.revision_id for standing in standings})
     until, length = time.thread_time() + _BATCH_SECONDS, 0
-    for standing in standings:
-        if (walks or failures or unknown) and (time.thread_time() > until or length > _BATCH_LENGTH):
+    for place, standing in enumerate(standings):
+        if place and (time.thread_time() > until or length > _BATCH_LENGTH):
+            batch.left = [other.claimed for other in standings[place:]]
             break
         try:
             walk = _walk(standing, courses)
-            walks.append(Walked(standing=standing, walk=walk))
+            batch.walks.append(Walked(standing=standing, walk=walk))
             length += sum(map(_length, walk.step_records))
         except UnknownStepType as error:
-            if not unknown:
+            if not batch.unknown:
                 log.warning("steps_unknown", enrollment_id=standing.claimed.id, error=error.message)
-            unknown.append(standing.claimed)
+            batch.unknown.append(standing.claimed)
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
-            failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
-    return walks, failures, unknown
+            batch.failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
+    return batch
 
 
 def _length(record: StepRecord) -> int:

@@ -27,7 +27,7 @@ LEASE_SECONDS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery to be sent now, as attempt `number`. `secrets` sign it, the current one first."""
 
     id: int
@@ -118,7 +118,7 @@ RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.o
 """
 
 
-def claim_due(room: Room) -> list[Claimed]:
+def claim_due(room: Room) -> list[ClaimedDelivery]:
     """Claims deliveries to send now, no more than there is room for."""
     known = list(room.of_known_hosts())
     with connection.cursor() as cursor:
@@ -138,8 +138,8 @@ def claim_due(room: Room) -> list[Claimed]:
     return [_claimed(row, secrets=tuple(row["secrets"] or [made[row["workspace_id"]]])) for row in rows]
 
 
-def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> Claimed:
-    return Claimed(
+def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> ClaimedDelivery:
+    return ClaimedDelivery(
         id=row["id"],
         workspace_id=row["workspace_id"],
         webhook_id=WebhookDelivery(enrollment_id=row["enrollment_id"], ordinal=row["ordinal"]).webhook_id,

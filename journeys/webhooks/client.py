@@ -24,9 +24,9 @@ from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_e
 from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome
 
-_RECORDED = 4 * KIB  # bytes of the answer that go into the history
-_ENDPOINTS = 3  # tried per host
-_EARLY_ANSWERS = 20  # interim answers skipped; each costs as much as an answer
+_RECORDED_BYTES = 4 * KIB  # of the answer, in the history
+_MOST_ENDPOINTS = 3  # tried per host
+_MOST_INTERIM_ANSWERS = 20  # skipped; each costs as much as an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,17 @@ class Limits:
         return 4 * self.answer + 256 * KIB
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Reply:
+    """What came back, as in Outcome; `body` is its first bytes."""
+
+    status: int | None = None
+    retry_after: str | None = None
+    body: bytes = b""
+    error: str = ""
+    refused: bool = False
+
+
 @cache
 def _verified() -> ssl.SSLContext:
     return ssl.create_default_context()
@@ -71,24 +82,22 @@ class Client:
         """Sends the request and returns its outcome, timed `at` this moment. Never raises for what the host does."""
         started = time.monotonic()
         try:
-            status, retry_after, answer, error = self._exchange(request)
-            refused = False
+            reply = self._exchange(request)
         except RefusedRequest as refusal:
-            status, retry_after, answer, error, refused = None, None, b"", str(refusal), True
+            reply = _Reply(error=str(refusal), refused=True)
         except (OSError, HTTPException, Unresolved) as failure:
-            status, retry_after, answer, error, refused = None, None, b"", self._in_words(failure), False
+            reply = _Reply(error=self._in_words(failure))
         return Outcome(
             at=at,
             milliseconds=round((time.monotonic() - started) * 1000),
-            status=status,
-            answer=_recordable(answer),
-            error=error,
-            retry_after=retry_after,
-            refused=refused,
+            status=reply.status,
+            answer=_recordable(reply.body),
+            error=reply.error,
+            retry_after=reply.retry_after,
+            refused=reply.refused,
         )
 
-    def _exchange(self, request: Request) -> tuple[int, str | None, bytes, str]:
-        """Status, Retry-After, the answer's first bytes, and why it broke off ("" if it did not)."""
+    def _exchange(self, request: Request) -> _Reply:
         target, deadline = parse_target(request.url), Deadline.after(self.limits.total)
         endpoints = allowed_endpoints(
             host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
@@ -99,12 +108,13 @@ class Client:
         ):
             timed = TimedSocket(ready, deadline=deadline, most=self.limits.raw)
             with closing(_converse(timed, target, request)) as response:
-                answer, error = self._read(response)
-                return response.status, response.getheader("Retry-After"), answer, error
+                body, error = self._read(response)
+                retry_after = response.getheader("Retry-After")
+                return _Reply(status=response.status, retry_after=retry_after, body=body, error=error)
 
     def _connect(self, endpoints: Sequence[Endpoint], deadline: Deadline) -> socket.socket:
         failure: Exception = _NotConnected()
-        for endpoint in endpoints[:_ENDPOINTS]:
+        for endpoint in endpoints[:_MOST_ENDPOINTS]:
             connected = socket.socket(endpoint.family, socket.SOCK_STREAM)
             try:
                 connected.settimeout(min(self.limits.connect, deadline.left()))
@@ -124,7 +134,7 @@ class Client:
         return (self.tls or _verified()).wrap_socket(plain, server_hostname=target.host)
 
     def _read(self, response: HTTPResponse) -> tuple[bytes, str]:
-        """The status has arrived and counts, whatever happens to the rest."""
+        """The body's first bytes, and why it broke off ("" if it did not): the status counts in either case."""
         answer = bytearray()
         try:
             while len(answer) < self.limits.answer:
@@ -166,7 +176,7 @@ class _FinalResponse(HTTPResponse):
         super().begin()
         passed_over = 0
         while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
-            if passed_over == _EARLY_ANSWERS:
+            if passed_over == _MOST_INTERIM_ANSWERS:
                 raise HTTPException("It announces answers without end.")
             passed_over += 1
             self.headers = None  # type: ignore[assignment]  # otherwise begin() considers it read
@@ -200,4 +210,4 @@ def _headers(target: Target, request: Request) -> dict[str, str]:
 
 
 def _recordable(answer: bytes) -> str:
-    return storable(answer[:_RECORDED].decode("utf-8", "replace"))
+    return storable(answer[:_RECORDED_BYTES].decode("utf-8", "replace"))

@@ -16,16 +16,16 @@ from typing import Any
 from django.db import connection, transaction
 
 from journeys.webhooks.circuits import Attempted, note_attempts
-from journeys.webhooks.claims import Claimed
+from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, is_transient
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class AttemptResult:
     """One attempt that has ended."""
 
-    claimed: Claimed
+    claimed: ClaimedDelivery
     outcome: Outcome
     verdict: DeliveryVerdict
 
@@ -54,15 +54,15 @@ class WrittenResults:
 
     next_states: Counter[NextState]
     somebody_walks: bool
-    held: Sequence[Result]
+    held: Sequence[AttemptResult]
 
 
-def write_results(results: Sequence[Result], *, wait: bool) -> WrittenResults:
+def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenResults:
     """Writes the results. `wait`: waits for customers' rows that others have locked, instead of holding their results.
 
     Of two results of one delivery the first counts: a sender that stalled may have claimed its own delivery again.
     """
-    first: dict[int, Result] = {}
+    first: dict[int, AttemptResult] = {}
     for result in results:
         first.setdefault(result.claimed.id, result)
     results = list(first.values())
@@ -152,7 +152,7 @@ class _Settled:
     moved: int
 
 
-def _settle(results: Sequence[Result]) -> _Settled:
+def _settle(results: Sequence[AttemptResult]) -> _Settled:
     outcomes = [result.outcome for result in results]
     verdicts = [result.verdict for result in results]
     columns: list[Any] = [

@@ -17,10 +17,10 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 
 from engage.metric_counters import WEBHOOKS, metric_counters
-from journeys.webhooks.claims import LEASE_SECONDS, Claimed, claim_due
+from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
@@ -62,8 +62,8 @@ class _Sender:
         self, pool: ThreadPoolExecutor, room: Room, client: Client, *, until: float, stopping: Callable[[], bool]
     ) -> None:
         self._pool, self._room, self._client, self._until, self._stopping = pool, room, client, until, stopping
-        self._finished: SimpleQueue[tuple[Result, float]] = SimpleQueue()
-        self._unwritten: list[Result] = []
+        self._finished: SimpleQueue[tuple[AttemptResult, float]] = SimpleQueue()
+        self._unwritten: list[AttemptResult] = []
         self._unwritten_since = 0.0
 
     def turns(self) -> Iterator[Sent]:
@@ -97,21 +97,23 @@ class _Sender:
             self._room.started(claimed.host)
             self._pool.submit(self._send, claimed)
 
-    def _send(self, claimed: Claimed) -> None:
+    def _send(self, claimed: ClaimedDelivery) -> None:
         """Runs in a thread of the pool."""
         started = time.monotonic()
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
             verdict = _judged(claimed, outcome)
         except Exception as error:  # whatever went wrong, the attempt must end
-            log.exception("webhook_error")
+            log.exception("webhook_error", webhook_id=claimed.webhook_id, workspace_id=claimed.workspace_id)
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
             verdict = _judged(claimed, outcome)
-        self._finished.put((Result(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started))
+        self._finished.put(
+            (AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started)
+        )
 
-    def _gather(self) -> list[Result]:
+    def _gather(self) -> list[AttemptResult]:
         """The results that have finished since. Waits a while for the first, then a moment for more."""
-        fresh: list[Result] = []
+        fresh: list[AttemptResult] = []
         until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
         while self._room.in_flight and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
             try:
@@ -145,11 +147,11 @@ class _Sender:
         return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
 
 
-def _judged(claimed: Claimed, outcome: Outcome) -> DeliveryVerdict:
+def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:
     return judge(outcome, number=claimed.number, once=claimed.again, chance=random.uniform(-1, 1))  # noqa: S311
 
 
-def _signed(claimed: Claimed, *, now: datetime) -> Request:
+def _signed(claimed: ClaimedDelivery, *, now: datetime) -> Request:
     body = None if claimed.body is None else claimed.body.encode()
     signed = signed_headers(
         webhook_id=claimed.webhook_id,

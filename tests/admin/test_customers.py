@@ -16,9 +16,10 @@ from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
-from tests.admin.records import cells, list_of, populate
+from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
 from tests.factories import CustomerFactory
+from tests.one_of_everything import populate
 
 
 def erase(client: Client, customer: Customer) -> int:

@@ -16,8 +16,9 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
-from tests.admin.records import MODELS, list_of, live_through, named, populate, queue_job
+from tests.admin.records import MODELS, list_of, named
 from tests.admin.staff import staff_with
+from tests.one_of_everything import live_through, populate, queue_job
 
 # What the page of a record does not show under the field's name, and why.
 NOT_SHOWN = {

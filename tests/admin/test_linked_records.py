@@ -15,8 +15,9 @@ from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
-from tests.admin.records import MODELS, cells, list_of, named, populate
+from tests.admin.records import MODELS, cells, list_of, named
 from tests.admin.staff import staff_with
+from tests.one_of_everything import populate
 
 NAMED: dict[type[Model], str] = {
     Workspace: "name",

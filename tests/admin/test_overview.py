@@ -12,8 +12,9 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
-from tests.admin.records import list_of, live_through, populate, queue_job
+from tests.admin.records import list_of
 from tests.admin.staff import staff_with
+from tests.one_of_everything import live_through, populate, queue_job
 from tests.plans import rows_gone_through
 
 

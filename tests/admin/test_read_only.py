@@ -12,9 +12,10 @@ from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.authoring import save_journey
 from journeys.models import Journey, Trigger
-from tests.admin.records import MODELS, READ_ONLY, list_of, named, populate
+from tests.admin.records import MODELS, READ_ONLY, list_of, named
 from tests.admin.staff import staff_with
 from tests.factories import JourneyFactory
+from tests.one_of_everything import populate
 from tests.tables import taken_back
 
 

@@ -17,9 +17,10 @@ from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
-from tests.admin.records import list_of, named, populate, queue_job
+from tests.admin.records import list_of, named
 from tests.admin.staff import staff_with
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
+from tests.one_of_everything import populate, queue_job
 
 
 @pytest.fixture

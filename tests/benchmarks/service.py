@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +20,12 @@ import redis
 from config import embedded, servers
 from config.processes import commands, listening_workers, workers
 from tests.receiver import free_port
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 _PROCFILE = ROOT / "Procfile"
 CUSTOMERS = 100_000
-PATIENCE = 120.0  # seconds
+PATIENCE_SECONDS = 120.0
 _SEED = {
     "workspace": {"key": "bench", "name": "Bench"},
     "apiKeys": [{"name": "server", "rateLimit": "10000000/m"}],
@@ -85,10 +85,10 @@ class Service:
         """The `data` of the trigger's answer."""
         return call(self.base + self.trigger_path, body, key=self.key)
 
-    def settle(self, *, within: float = PATIENCE) -> None:
+    def settle(self, *, seconds: float = PATIENCE_SECONDS) -> None:
         """Waits until nothing is queued."""
         empty = "SELECT NOT EXISTS (SELECT FROM journeys_chunk)"
-        wait_until(lambda: bool(self.one(empty)), what="the workers to finish", within=within)
+        wait_until(lambda: bool(self.one(empty)), what="the workers to finish", seconds=seconds)
 
     def one(self, statement: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """The first value that the statement gives."""
@@ -100,7 +100,7 @@ def call(url: str, body: Mapping[str, Any], *, key: str) -> dict[str, Any]:
     """The `data` of the answer to a server's POST."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         data: dict[str, Any] = json.load(response)["data"]
     return data
 
@@ -127,9 +127,11 @@ def running_service() -> Iterator[Service]:
         stack.callback(_stop, _start(commands(_PROCFILE)["web"], floor, log=scratch / "floor.log"))
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         for waiting in (port, floor_port):
-            wait_until(lambda to=waiting: _answers(to), what="the web server")  # type: ignore[misc]
+            wait_until(lambda to=waiting: _answers(to), what="the web server", seconds=PATIENCE_SECONDS)  # type: ignore[misc]
         with redis.Redis.from_url(redis_url) as client:
-            wait_until(lambda: listening_workers(client) >= workers(_PROCFILE), what="the workers")
+            wait_until(
+                lambda: listening_workers(client) >= workers(_PROCFILE), what="the workers", seconds=PATIENCE_SECONDS
+            )
         yield Service(
             base=f"http://127.0.0.1:{port}",
             floor=f"http://127.0.0.1:{floor_port}",
@@ -206,12 +208,3 @@ def _answers(port: int) -> bool:
             return True
     except OSError:
         return False
-
-
-def wait_until(condition: Callable[[], bool], *, what: str, within: float = PATIENCE) -> None:
-    """Waits until the condition holds; raises TimeoutError."""
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"Waited {within:.0f} s for {what}.")
-        time.sleep(0.02)

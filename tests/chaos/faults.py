@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import psycopg
 
-from tests.chaos.servers import wait_until
 from tests.chaos.service import Service
+from tests.waiting import wait_until
 
 Deed = Callable[[Service], None]
 

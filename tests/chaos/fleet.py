@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config import processes
-from tests.chaos.servers import children_of, wait_until
+from tests.chaos.servers import children_of
 from tests.receiver import free_port
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES = ("worker", "bulk", "walk", "webhooks")

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ import redis
 from config import servers
 from config.servers import Server
 from tests.receiver import free_port
+from tests.waiting import wait_until
 
 PATIENCE = 60.0  # seconds
 
@@ -151,12 +151,3 @@ def _said_to(log: BinaryIO) -> Iterator[None]:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = PATIENCE) -> None:
-    """Waits until the condition holds; raises TimeoutError."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"Waited {seconds:.0f} s for {what}.")
-        time.sleep(0.05)

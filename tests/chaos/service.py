@@ -21,9 +21,10 @@ from tests import receiver as receivers
 from tests.chaos.fleet import ROOT, TWO_OF_EACH, Fleet
 from tests.chaos.load import Load
 from tests.chaos.plan import TENANTS
-from tests.chaos.servers import OwnServer, own_postgresql, own_redis, wait_until
+from tests.chaos.servers import OwnServer, own_postgresql, own_redis
 from tests.chaos.tenants import MANY, Course, Tenant, seed
 from tests.receiver import Receiver
+from tests.waiting import wait_until
 
 
 @dataclass(frozen=True, kw_only=True)

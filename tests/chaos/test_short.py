@@ -17,11 +17,12 @@ from tests.chaos.fleet import Fleet
 from tests.chaos.load import Load
 from tests.chaos.plan import TENANTS
 from tests.chaos.scenarios import Scenario
-from tests.chaos.servers import own_postgresql, own_redis, wait_until
+from tests.chaos.servers import own_postgresql, own_redis
 from tests.chaos.service import Service, environment_of
 from tests.chaos.tenants import TRIGGERED, Tenant, seed
 from tests.chaos.trial import hold_trial, plan_trial
 from tests.processes import environment
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.mostly_waits
 

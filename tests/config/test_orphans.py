@@ -16,8 +16,9 @@ import pytest
 
 from config.processes import commands
 from config.servers import ROOT
-from tests.processes import environment, wait_until
+from tests.processes import environment
 from tests.receiver import free_port
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -17,7 +17,7 @@ from django.db import NotSupportedError, OperationalError, close_old_connections
 
 from config.postgresql.base import WatchedConnection, _this_thread
 from config.postgresql.silence import silence
-from tests.processes import wait_until
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -78,7 +78,7 @@ def test_a_batch_ends_where_its_items_one_after_the_other_end(
     monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
     monkeypatch.setattr("customers.upsert._LARGE_BYTES", large_bytes)  # -1: a few items at a time
-    monkeypatch.setattr("customers.upsert._FEW", 3)
+    monkeypatch.setattr("customers.upsert._ITEMS_AT_A_TIME", 3)
     batched, batched_ids = _populated(BEFORE)
     single, single_ids = _populated(BEFORE)
 

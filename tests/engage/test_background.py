@@ -11,7 +11,8 @@ import pytest
 import structlog
 
 from engage.background import BackgroundCall
-from tests.processes import ROOT, wait_until
+from tests.processes import ROOT
+from tests.waiting import wait_until
 
 _LONG = 60.0
 

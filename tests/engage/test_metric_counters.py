@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engage.metric_counters import BUCKETS, SUM, MetricCounters, all_counts
-from tests.processes import ROOT, environment, wait_until
+from tests.processes import ROOT, environment
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_what_redis_received_before_it_froze_is_not_sent_again(
     name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it thaws, it counts what it received."""
-    monkeypatch.setattr("engage.metric_counters._PATIENCE", 0.2)
+    monkeypatch.setattr("engage.metric_counters._PATIENCE_SECONDS", 0.2)
     metric_counters, there = MetricCounters(), settings.REDIS_URL
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         listening.settimeout(10)

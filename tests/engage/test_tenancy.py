@@ -11,8 +11,7 @@ from psycopg.errors import ForeignKeyViolation
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
-from tests.admin.records import populate
-from tests.one_of_everything import one_of_everything
+from tests.one_of_everything import one_of_everything, populate
 from tests.tables import taken_back
 
 TENANTS = [model for model in apps.get_models() if hasattr(model, "workspace_id")]

@@ -21,7 +21,7 @@ from journeys.walking.claims import FailedAttempt, claim_fresh, hold_back, put_b
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
@@ -106,7 +106,7 @@ def webhooks_are_answered() -> None:
         Outcome(at=timezone.now(), milliseconds=1, status=200),
         DeliveryVerdict(next_state=NextState.DELIVERED),
     )
-    results = [Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
+    results = [AttemptResult(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
     assert write_results(results, wait=False).next_states == {NextState.DELIVERED: CALL}
 
 

@@ -21,7 +21,7 @@ NUMBER = 1_000  # two chunks
 
 @pytest.fixture(autouse=True)
 def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LARGE", NUMBER)
+    monkeypatch.setattr(bulk, "LARGE_TRIGGER", NUMBER)
 
 
 @pytest.fixture

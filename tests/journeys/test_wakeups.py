@@ -21,7 +21,8 @@ from journeys.tasks import sweep
 from tests.calls import data, trigger
 from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
-from tests.processes import celery, environment, wait_until
+from tests.processes import celery, environment
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 

@@ -40,7 +40,7 @@ a wait for an event to last until its time-out.
         parser.add_argument(
             "--workspace", metavar="KEY", help="The workspace's key, where several have such a journey."
         )
-        parser.add_argument("--at", metavar="TIME", help="When the way begins (ISO 8601); else now.")
+        parser.add_argument("--at", metavar="TIME", help="When the walk begins (ISO 8601); now if it is left out.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,10 +49,10 @@ a wait for an event to last until its time-out.
             journey = journey_known_as(name=options["journey"], workspace_key=options["workspace"])
             customer = customer_known_as(workspace_id=journey.workspace_id, name=options["customer"])
             payload = read_payload(read_object(options["payload"])) if options["payload"] else {}
-            way = walk_through(journey=journey, customer=customer, payload=payload, now=now)
+            walk = walk_through(journey=journey, customer=customer, payload=payload, now=now)
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
-        self.stdout.write(_as_json(way) if options["json"] else "\n".join(_in_words(way)))
+        self.stdout.write(_as_json(walk) if options["json"] else "\n".join(_in_words(walk)))
 
 
 def _instant(text: str) -> datetime:
@@ -62,27 +62,27 @@ def _instant(text: str) -> datetime:
     raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
 
 
-def _as_json(way: WalkThrough) -> str:
+def _as_json(walk: WalkThrough) -> str:
     return json.dumps(
         {
-            "workspaceId": way.journey.workspace_id,
-            "journeyId": way.journey.id,
-            "revision": way.journey.revision,
-            "startsJourney": way.unheard is None,
-            "entry": tried_data(way.tried),
-            "rehearsal": rehearsal_data(way.rehearsal),
+            "workspaceId": walk.journey.workspace_id,
+            "journeyId": walk.journey.id,
+            "revision": walk.journey.revision,
+            "startsJourney": walk.why_not_started is None,
+            "entry": tried_data(walk.tried),
+            "rehearsal": rehearsal_data(walk.rehearsal),
         }
     )
 
 
-def _in_words(way: WalkThrough) -> Iterator[str]:
-    journey, tried = way.journey, way.tried
+def _in_words(walk: WalkThrough) -> Iterator[str]:
+    journey, tried = walk.journey, walk.tried
     known_as = f" ({tried.customer.external_id})" if tried.customer.external_id else ""
     yield f"Journey   {journey.key}, revision {journey.revision} ({journey.id})"
     yield f"Customer  {tried.customer.customer_id}{known_as}"
-    yield f"Entry     {way.unheard or f'{tried.decision.verdict}: {tried.decision.reason}'}"
-    rehearsal = rehearsal_data(way.rehearsal)
-    if not way.enters:
+    yield f"Entry     {walk.why_not_started or f'{tried.decision.verdict}: {tried.decision.reason}'}"
+    rehearsal = rehearsal_data(walk.rehearsal)
+    if not walk.enters:
         yield "\nThey would not enter. If they did:"
     yield ""
     for step in rehearsal["steps"]:

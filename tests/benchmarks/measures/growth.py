@@ -4,7 +4,7 @@ import time
 from statistics import median
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.measures.thousand import bare_drain
+from tests.benchmarks.measures.thousand import bare_drain, ids_of_call
 from tests.benchmarks.service import CUSTOMERS, Effort, Service
 
 _LEVELS = (10_000, 1_000_000, 10_000_000)
@@ -92,6 +92,6 @@ def _microseconds(service: Service) -> float:
     service.settle()
     started = time.perf_counter()
     for number in range(_CALLS):
-        service.trigger({"external_ids": [f"user-{(number * 1000 + n) % CUSTOMERS}" for n in range(1000)]})
+        service.trigger({"external_ids": ids_of_call(number)})
     service.settle()
     return (time.perf_counter() - started) / (_CALLS * 1000) * 1e6

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.service import Effort, Service, call, seed, wait_until
+from tests.benchmarks.service import Effort, Service, call, seed
+from tests.waiting import wait_until
 
 _SHORT, _SECONDS = 10_000, 5
 _LONG, _OVER = 100_000, 60
@@ -65,9 +66,9 @@ def _short(service: Service, seeded: dict[str, Any]) -> list[float]:
 def _long(service: Service, seeded: dict[str, Any]) -> list[float]:
     journey = seeded["journeys"]["long"]
     _trigger(service, seeded, "long", {"segment_ids": [seeded["segments"]["all"]]})
-    service.settle(within=600)
+    service.settle(seconds=600)
     begun = "SELECT NOT EXISTS (SELECT FROM journeys_enrollment WHERE state = 'active' AND due_at < now() + '1 hour')"
-    wait_until(lambda: bool(service.one(begun)), what="everybody to wait", within=600)
+    wait_until(lambda: bool(service.one(begun)), what="everybody to wait", seconds=600)
     service.connection.execute(_SPREAD, {"journey": journey, "over": _OVER})
     _arrive(service, journey)
     return _percentiles(service, journey, seconds=0)
@@ -79,9 +80,9 @@ def _trigger(service: Service, seeded: dict[str, Any], journey: str, body: dict[
 
 
 def _arrive(service: Service, journey: str) -> None:
-    service.settle(within=600)
+    service.settle(seconds=600)
     over = "SELECT NOT EXISTS (SELECT FROM journeys_enrollment WHERE journey_id = %(journey)s AND state = 'active')"
-    wait_until(lambda: bool(service.one(over, {"journey": journey})), what="everybody to arrive", within=600)
+    wait_until(lambda: bool(service.one(over, {"journey": journey})), what="everybody to arrive", seconds=600)
 
 
 def _percentiles(service: Service, journey: str, *, seconds: float) -> list[float]:

@@ -32,7 +32,7 @@ def measure(service: Service, effort: Effort) -> list[Figure]:
         received = sum(len(piece) for piece in iter(lambda: answer.read(1 << 20), b""))
     answered = time.perf_counter() - started
     grown = memory_mib(service.pids["web"]) - before
-    service.settle(within=10 * _SECONDS)
+    service.settle(seconds=10 * _SECONDS)
     took = time.perf_counter() - started
     bound = _SECONDS * effort.crowd / 1_000_000
     return [

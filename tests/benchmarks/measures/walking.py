@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.service import Effort, Service, call, seed, wait_until
+from tests.benchmarks.service import Effort, Service, call, seed
+from tests.waiting import wait_until
 
 _PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 _EVERYBODY = {"field": "customer.external_id", "op": "exists"}
@@ -80,9 +81,9 @@ def _fill(service: Service, seeded: dict[str, Any], journey: str) -> None:
         {"segment_ids": [seeded["segments"]["all"]]},
         key=seeded["apiKeys"]["server"],
     )
-    service.settle(within=600)
+    service.settle(seconds=600)
     ahead = "SELECT NOT EXISTS (SELECT FROM journeys_enrollment WHERE state = 'active' AND due_at < now() + '1 hour')"
-    wait_until(lambda: bool(service.one(ahead)), what="everybody to wait", within=600)
+    wait_until(lambda: bool(service.one(ahead)), what="everybody to wait", seconds=600)
     service.connection.execute("ANALYZE journeys_enrollment")  # at the worst moment: it says that nobody is due
 
 
@@ -93,7 +94,7 @@ def _walk(service: Service, journey: str) -> float:
         "UPDATE journeys_enrollment SET due_at = now() WHERE journey_id = %s AND state = 'active'", [journey]
     )
     over = "SELECT NOT EXISTS (SELECT FROM journeys_enrollment WHERE journey_id = %(journey)s AND state = 'active')"
-    wait_until(lambda: bool(service.one(over, {"journey": journey})), what="everybody to arrive", within=600)
+    wait_until(lambda: bool(service.one(over, {"journey": journey})), what="everybody to arrive", seconds=600)
     return time.perf_counter() - started
 
 

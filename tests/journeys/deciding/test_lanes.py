@@ -262,9 +262,8 @@ def test_who_leaves_the_single_lane_wakes_somebody_for_a_backlog(
     """Of jobs that were tried before, and are tried one by one now, or of more than a turn takes at once."""
     monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 0.0)
     jobs = [data(trigger(server, journey, {"external_id": f"user-{n}"}))["jobId"] for n in range(4)]
-    monkeypatch.setattr(
-        "journeys.deciding.chunks.CHUNK_SIZE", 1
-    )  # not before the first call, which may load who takes it along
+    # Not before the first call, which may load modules that take the constant along.
+    monkeypatch.setattr("journeys.deciding.chunks.CHUNK_SIZE", 1)
     Chunk.objects.update(attempts=attempts, due_at="2020-01-01T00:00Z")
     task_ids(queue, "single")
     queue.delete("single")

@@ -16,8 +16,9 @@ from journeys.walking.claims import claim_fresh
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory, crowd
-from tests.processes import SCHEDULER, WORKER, celery, kill_group, wait_until
+from tests.processes import SCHEDULER, WORKER, celery, kill_group
 from tests.simultaneous import all_at_once
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -13,9 +13,9 @@ from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery
 from journeys.webhook_targets import parse_target
 from journeys.webhooks.addresses import is_public
-from journeys.webhooks.again import send_again
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.resending import send_again
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.receiver import Receiver, running
 

@@ -13,7 +13,7 @@ from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
@@ -205,7 +205,7 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     Customer.objects.filter(id=enrollment.customer_id).delete()
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
-    written = write_results([Result(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
+    written = write_results([AttemptResult(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
     assert written.next_states.total() == len(written.held) == 0
     assert not WebhookHost.objects.exists()
     assert len(claim_due(Room(32))) == 2

@@ -10,7 +10,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.backlog import backlog
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.webhooks.again import DeliveryNotFailed, send_again
+from journeys.webhooks.resending import DeliveryNotFailed, send_again
 from tests.journeys.webhooks.standing import make_due, send, send_elsewhere, standing, standing_still
 from tests.receiver import Receiver
 from tests.simultaneous import made_to_wait

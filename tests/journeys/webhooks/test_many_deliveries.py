@@ -19,15 +19,15 @@ from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery, Webhook
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.results import Result, write_results
+from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
-from tests.processes import wait_until
 from tests.receiver import Receiver, running
 from tests.simultaneous import all_at_once, done_with_customers_locked_in_order
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)
@@ -150,7 +150,7 @@ def test_who_writes_many_results_locks_their_customers_in_the_order_of_their_ids
     standing(acme, "http://one.example/", number=8)
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
-    results = [Result(claimed=claimed, outcome=outcome, verdict=verdict) for claimed in claim_due(Room(32))]
+    results = [AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict) for claimed in claim_due(Room(32))]
     written = done_with_customers_locked_in_order(lambda: write_results(results, wait=True))
     assert written.next_states.total() == 8
 
@@ -183,7 +183,7 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
     assert claimed[0].id == claimed[2].id
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
-    first, other, second = (Result(claimed=one, outcome=outcome, verdict=verdict) for one in claimed)
+    first, other, second = (AttemptResult(claimed=one, outcome=outcome, verdict=verdict) for one in claimed)
     second = replace(
         second, outcome=replace(outcome, status=500), verdict=replace(verdict, next_state=NextState.FAILED)
     )
@@ -198,8 +198,8 @@ def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -
     well = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     ill = DeliveryVerdict(next_state=NextState.FAILED, reason="Answered 500.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
-    first = Result(claimed=claimed[0], outcome=outcome, verdict=well)
-    failed = [Result(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
+    first = AttemptResult(claimed=claimed[0], outcome=outcome, verdict=well)
+    failed = [AttemptResult(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
     write_results([first, *failed, first], wait=True)
     assert WebhookHost.objects.get().failures == 10
 
@@ -261,7 +261,7 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     assert (len(claimed), len(captured)) == (number, 1)
     next_states = [(200, NextState.DELIVERED), (500, NextState.RETRIED)]
     results = [
-        Result(
+        AttemptResult(
             claimed=one,
             outcome=Outcome(at=timezone.now(), milliseconds=1, status=status),
             verdict=DeliveryVerdict(next_state=next_state, reason="As told.", seconds=5.0),
