@@ -15,7 +15,6 @@ from django.db import connection
 from config import embedded
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_SECONDS = 30.0
 
 
 def environment() -> dict[str, str]:

@@ -20,7 +20,7 @@ from config.servers import Server
 from tests.receiver import free_port
 from tests.waiting import wait_until
 
-PATIENCE = 60.0  # seconds
+PATIENCE_SECONDS = 60.0
 
 
 class OwnServer:
@@ -45,7 +45,7 @@ class OwnServer:
         """Sends the signal to its first process, and waits for its end."""
         if self._process is not None:
             self._process.send_signal(number)
-            self._process.wait(PATIENCE)
+            self._process.wait(PATIENCE_SECONDS)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -73,7 +73,7 @@ class OwnServer:
             self.thaw()
             for pid in reversed(self._pids()):
                 _signal(pid, signal.SIGKILL)
-            self._process.wait(PATIENCE)
+            self._process.wait(PATIENCE_SECONDS)
         shutil.rmtree(self._server.sockets, ignore_errors=True)
 
     def _pids(self) -> list[int]:

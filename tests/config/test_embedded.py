@@ -92,7 +92,10 @@ def process_of(server: Server) -> int:
         return lock.holder()
 
 
-def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(folder: Path) -> None:
+def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "60")  # who asks that they stop need not wait for it
     with User("database_url", "redis_url") as user:
         urls = user.urls
         with psycopg.connect(urls["database_url"], autocommit=True) as database, redis_at(urls) as queue:
@@ -171,14 +174,30 @@ for _ in range(8):
 
 
 def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMBEDDED_GRACE", "2")
+    monkeypatch.setenv("EMBEDDED_GRACE", "1.5")
     server = servers.redis()
     with User("redis_url") as user:
         assert user.urls
+        time.sleep(1.5)  # it is not the time since the start that counts
+        ended = time.monotonic()
         user.end()
-    assert is_locked(server.running)
     assert eventually(lambda: not is_locked(server.running))
+    assert time.monotonic() - ended > 0.8
     assert eventually(lambda: not is_locked(server.keeper))
+
+
+def test_who_comes_a_little_after_the_last_user_finds_the_same_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "5")
+    seen = set()
+    for later in (0.0, 0.5):  # by then the keeper has seen that nobody uses it
+        time.sleep(later)
+        with User("redis_url") as user:
+            with redis_at(user.urls) as queue:
+                seen.add(queue.info("server")["run_id"])
+            user.end()
+    assert len(seen) == 1
 
 
 def test_a_killed_user_counts_no_longer(folder: Path) -> None:
@@ -269,11 +288,24 @@ def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
     with User("database_url") as user:
         urls = user.urls
         process = Path("/proc", str(process_of(servers.postgresql())))
-        folder.rename(folder.with_name("gone"))
-        assert eventually(lambda: not process.exists())
+        with closing(psycopg.connect(urls["database_url"])):  # nobody waits for who is connected
+            folder.rename(folder.with_name("gone"))
+            assert eventually(lambda: not process.exists())
     (folder / "postgresql.new" / "half-made").mkdir(parents=True)
     with User("database_url") as user:
         assert user.urls == urls
+
+
+@pytest.mark.parametrize("lost", ["keeper", "data"])
+def test_a_server_whose_files_were_deleted_makes_way_for_the_next(folder: Path, lost: str) -> None:
+    server = servers.redis()
+    with User("redis_url") as user:
+        urls = user.urls
+        process = Path("/proc", str(process_of(server)))
+        shutil.rmtree(server.sockets if lost == "keeper" else server.data)
+        assert eventually(lambda: not process.exists())
+        with User("redis_url") as other:
+            assert other.urls == urls
 
 
 def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
@@ -311,6 +343,14 @@ def test_a_grace_that_is_no_time_is_refused_by_its_name(grace: str, monkeypatch:
     monkeypatch.setenv("EMBEDDED_GRACE", grace)
     with pytest.raises(EmbeddedServerError, match=f"EMBEDDED_GRACE must be a number of seconds .* not '{grace}'"):
         servers.grace()
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 10.0)])
+def test_a_grace_may_be_none_and_is_ten_seconds_unless_said(
+    said: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", said)
+    assert servers.grace() == seconds
 
 
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,3 +211,14 @@ def test_who_only_asks_does_not_wait(own_database: None) -> None:
         first.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK])
         call_command("migrate", plan=True, stdout=(said := StringIO()))
     assert "Create model Workspace" in said.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_migration_does_to_large_tables_takes_no_lock_for_long_and_can_be_read_also_where_it_is_done() -> None:
+    call_command("sqlmigrate", "journeys", "0004", no_color=True, stdout=(said := StringIO()))
+    lines = said.getvalue().splitlines()
+    indexes = [line for line in lines if line.startswith("CREATE UNIQUE INDEX")]
+    assert [line.split()[3] for line in indexes] == ["CONCURRENTLY"] * 2
+    constraints = [line for line in lines if "ADD CONSTRAINT" in line]
+    assert [line.endswith("NOT VALID;") or "USING INDEX" in line for line in constraints] == [True] * 4
+    assert len([line for line in lines if "DROP CONSTRAINT" in line]) == 3

@@ -77,12 +77,26 @@ def application(environ, start_response):
 """
 
 
-def test_what_was_in_flight_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(SLOW)
-    port, paths = free_port(), f"{tmp_path}{os.pathsep}{ROOT}"
+@contextmanager
+def serving_slowly(port: int, *, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    (folder / "slow.py").write_text(SLOW)
     command = f"python -m granian --interface wsgi --port {port} --blocking-threads 2 --http 1 slow:application"
-    with serving(command, folder=tmp_path, PYTHONPATH=paths) as web, ThreadPoolExecutor() as threads:
+    with serving(command, folder=folder, PYTHONPATH=f"{folder}{os.pathsep}{ROOT}") as web:
         wait_until(lambda: is_served(port))
+        yield web
+
+
+def test_who_serves_goes_on_while_the_server_lives(tmp_path: Path) -> None:
+    with serving_slowly(free_port(), folder=tmp_path) as web:
+        children = Path(f"/proc/{web.pid}/task/{web.pid}/children")
+        at_first = children.read_text()
+        time.sleep(1.5)  # they look every second
+        assert children.read_text() == at_first != ""
+
+
+def test_what_was_in_flight_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+    port = free_port()
+    with serving_slowly(port, folder=tmp_path) as web, ThreadPoolExecutor() as threads:
         answer = threads.submit(lambda: urlopen(f"http://127.0.0.1:{port}/", timeout=20).read())
         time.sleep(0.5)
         web.kill()

@@ -33,11 +33,11 @@ from journeys.models import (
 )
 from journeys.retention import JOBS, STEP_RUNS, TRIGGERS
 from tests.calls import data, job_of, let_workers_decide, trigger
-from tests.clients import ServerClient
+from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.walking.stories import walked
 from tests.one_of_everything import one_of_everything
-from tests.simultaneous import all_at_once, made_to_wait
+from tests.simultaneous import all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db
 
@@ -305,6 +305,23 @@ def test_the_pruner_waits_for_nobody_and_finds_it_the_next_time(server: ServerCl
     assert (pruned.rows, pruned.pages_left) == (0, 1)
     assert time.monotonic() - started < 5
     assert prune(JOBS, before=later).rows == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_waits_for_no_call_that_is_done_anew_after_24_hours(server: ServerClient, acme: Workspace) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    journey = JourneyFactory.create(workspace=acme)
+
+    def sent(key: str) -> Answer:
+        return trigger(server, journey, {"external_id": "ada"}, headers={"Idempotency-Key": key})
+
+    data(sent("one"))
+    data(sent("another"))
+    IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    with transaction.atomic():
+        data(sent("one"))  # not committed yet
+        assert elsewhere(lambda: after(0)) == {"idempotency records": 1}
+    assert sent("one")["Idempotency-Replayed"] == "true"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from engage.models import Workspace
 from tests.calls import customers_path, data
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, SegmentFactory
-from tests.simultaneous import all_at_once, elsewhere, made_to_wait
+from tests.simultaneous import all_at_once, done_with_customers_locked_in_order, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,6 +162,25 @@ def test_a_segment_cannot_be_deleted_from_under_a_change(acme: Workspace, server
         with pytest.raises(OperationalError, match="could not obtain lock"), transaction.atomic():
             Segment.objects.select_for_update(nowait=True).get(id=segment.id)
     assert data(change.result(), status=200)["added"] == 1
+
+
+def test_a_change_of_members_locks_them_in_the_order_of_their_ids(acme: Workspace, server: ServerClient) -> None:
+    for letter, name in {"b": "bob", "c": "ada", "a": "eve"}.items():
+        CustomerFactory.create(workspace=acme, id=letter * 24, external_id=name)
+    segment = SegmentFactory.create(workspace=acme)
+    path = customers_path(acme, "segments", segment.id, "members")
+    answer = done_with_customers_locked_in_order(lambda: server.post(path, {"add": ["ada", "bob"], "remove": ["eve"]}))
+    assert data(answer, status=200)["added"] == 2
+
+
+def test_a_change_of_members_waits_for_nobody_whom_it_does_not_name(acme: Workspace, server: ServerClient) -> None:
+    ada, bob = (CustomerFactory.create(workspace=acme, external_id=name) for name in ("ada", "bob"))
+    segment = SegmentFactory.create(workspace=acme)
+    path = customers_path(acme, "segments", segment.id, "members")
+    with transaction.atomic():
+        Customer.objects.select_for_update().get(id=bob.id)
+        answer = elsewhere(lambda: server.post(path, {"add": [ada.external_id]}))
+    assert data(answer, status=200)["added"] == 1
 
 
 def test_a_person_can_be_erased_while_everybody_writes_to_them(acme: Workspace, server: ServerClient) -> None:

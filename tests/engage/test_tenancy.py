@@ -10,6 +10,7 @@ from psycopg.errors import ForeignKeyViolation
 
 from customers.models import Customer
 from engage.models import Workspace
+from engage.tenancy import WorkspaceForeignKey
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.one_of_everything import one_of_everything, populate
 from tests.tables import taken_back
@@ -94,6 +95,16 @@ def test_a_customer_never_moves_to_another_workspace(foreign: Workspace) -> None
     refused_by_the_database(
         "UPDATE customers_customer SET workspace_id = %s WHERE workspace_id <> %s", *[foreign.id] * 2
     )
+
+
+@pytest.mark.parametrize(
+    "change", [{"field": "job"}, {"table": "journeys_journey"}, {"on_delete": "CASCADE"}, {"within": ["journey"]}]
+)
+def test_a_link_that_is_described_otherwise_needs_a_migration(change: dict[str, Any]) -> None:
+    described: dict[str, Any] = {"field": "trigger", "table": "journeys_trigger", "on_delete": "RESTRICT"}
+    link = WorkspaceForeignKey(name="link", **described)
+    assert link == link.clone()
+    assert link != WorkspaceForeignKey(name="link", **(described | change))
 
 
 # A job has no foreign keys of its own: what they would do is done by triggers of the database ---------------------

@@ -15,7 +15,8 @@ from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
 from tests.calls import data, let_workers_walk, refused
 from tests.clients import ServerClient
-from tests.journeys.walking.stories import out_of_reach, walked
+from tests.factories import CustomerFactory, JourneyFactory
+from tests.journeys.walking.stories import enter, out_of_reach, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.receiver import running
 
@@ -113,6 +114,15 @@ def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
             ],
         },
     }
+
+
+def test_who_has_just_entered_has_ended_only_where_there_are_no_steps(server: ServerClient, acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    before, done = (
+        look_up(server, enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)) for steps in ([DAY], [])
+    )
+    assert (before["state"], before["stepId"], before["endedAt"]) == ("active", "day", None)
+    assert (done["state"], done["endedAt"]) == ("completed", done["enteredAt"])
 
 
 def test_an_exited_enrollment_tells_why_and_a_completed_one_has_no_reason(

@@ -295,7 +295,8 @@ def test_a_call_that_comes_while_the_first_is_served_is_told_to_come_back(
         data(trigger(server, journey, ADA, headers=KEY))
         (busy,) = all_at_once([lambda: trigger(server, journey, ADA, headers=KEY)])
         refused(busy, status=409, error="Request in progress")
-    assert trigger(server, journey, ADA, headers=KEY)["Idempotency-Replayed"] == "true"
+    (again,) = all_at_once([lambda: trigger(server, journey, ADA, headers=KEY)])  # as another web process serves it
+    assert again["Idempotency-Replayed"] == "true"
     assert Trigger.objects.count() == 2
 
 
@@ -308,6 +309,17 @@ def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
         assert call(sdk, path, {}, headers=KEY).status_code == 200
         (answer,) = all_at_once([lambda: call(rival_sdk, path, {}, headers=KEY)])
         assert (answer.status_code, "Idempotency-Replayed" in answer) == (200, False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_trigger_that_is_served_holds_up_no_colleague_with_the_same_key(
+    server: ServerClient, acme: Workspace, journey: Journey
+) -> None:
+    colleague = ServerClient(ApiKeyFactory.create(workspace=acme))
+    with transaction.atomic():  # not committed yet
+        data(trigger(server, journey, ADA, headers=KEY))
+        (answer,) = all_at_once([lambda: trigger(colleague, journey, {"external_id": "bob"}, headers=KEY)])
+        assert (answer.status_code, "Idempotency-Replayed" in answer) == (202, False)
 
 
 @both_calls

@@ -12,6 +12,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys import revisions, wakeups
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
+from journeys.tasks import walk
 from tests.bridge_calls import click, submit
 from tests.calls import customers_path, data, let_workers_walk, refused, trigger
 from tests.clients import SdkClient, ServerClient
@@ -68,7 +69,8 @@ def test_an_event_starts_moves_and_ends_wherever_it_comes_from(
     assert (event.source, event.chain) == (source, chain)
     let_workers_walk()
     started = Enrollment.objects.get(journey=begins)
-    assert (started.event_id, started.chain) == (event.id, chain)
+    waiting.refresh_from_db()
+    assert {(one.event_id, one.chain) for one in (started, waiting)} == {(event.id, chain)}
     ending.refresh_from_db()
     assert ending.state == "exited"
     assert history(waiting)[0] == ("wait", "done")
@@ -91,6 +93,22 @@ def test_workers_are_woken_for_what_an_event_starts_and_for_whom_it_moves(
     happens(server, sdk, ada)
     wakeups.wake_now()
     assert (queue.llen("single"), queue.llen("walk")) == (1, 1)
+
+
+def test_workers_are_woken_for_what_a_step_s_event_starts_whatever_is_walked_before_and_after(
+    acme: Workspace, server: ServerClient, ada: Customer, queue: redis.Redis
+) -> None:
+    """A customer's enrollments are walked in batches of their own; the second of the three tells."""
+    event_journey(acme)
+    tell = {"id": "tell", "type": "track_event", "eventName": "ordered"}
+    for steps in ([YEAR], [tell], [YEAR]):
+        enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)
+    wakeups.wake_now()
+    queue.flushdb()
+    walk()
+    wakeups.wake_now()
+    assert list(Enrollment.objects.order_by("id").values_list("state", flat=True)) == ["active", "completed", "active"]
+    assert queue.llen("single") == 1
 
 
 def test_another_tenant_s_journeys_and_customers_do_not_notice(
@@ -122,6 +140,21 @@ def test_a_chain_of_events_is_cut_after_twenty_links_and_the_history_says_so(
     details = list(StepRun.objects.order_by("enrollment__chain").values_list("detail", flat=True))
     assert set(details[:20]) == {"Recorded the event 'ordered'."}
     assert details[20] == "Recorded the event 'ordered', without effect: 20 events led to it one by another."
+
+
+def test_an_event_at_the_end_of_a_chain_has_no_effect_beside_others_that_have(
+    acme: Workspace, server: ServerClient, ada: Customer, waiting: Enrollment
+) -> None:
+    starts = event_journey(acme, steps=[YEAR])
+    bob = CustomerFactory.create(workspace=acme)
+    tell = {"id": "tell", "type": "track_event", "eventName": "ordered"}
+    teller = JourneyFactory.create(workspace=acme, steps=[tell])
+    for customer, chain in ((ada, 20), (bob, 0)):
+        Enrollment.objects.filter(id=enter(server, teller, customer).id).update(chain=chain)
+    let_workers_walk()  # both tell in one batch
+    assert list(Event.objects.order_by("chain").values_list("customer", "chain")) == [(bob.id, 1), (ada.id, 21)]
+    assert [enrollment.customer for enrollment in Enrollment.objects.filter(journey=starts)] == [bob]
+    assert history(waiting) == [("wait", "waiting")]
 
 
 def test_a_step_s_own_event_does_not_move_the_enrollment_that_recorded_it(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from structlog.testing import capture_logs
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -155,6 +156,14 @@ def test_an_exit_event_must_meet_where(server: ServerClient, ada: Customer) -> N
     assert enrollment.state == "exited"
 
 
+def test_of_many_events_the_first_that_ends_the_journey_is_the_reason(server: ServerClient, ada: Customer) -> None:
+    enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}, {"event": "cancelled"}, {"event": "left"}])
+    names = ("ordered", "left", "cancelled")
+    report_many(server, ada.workspace, [{"external_id": "ada", "eventName": name} for name in names])
+    enrollment.refresh_from_db()
+    assert enrollment.exit_reason == "The event 'left' ends the journey."
+
+
 def test_an_event_that_is_awaited_and_ends_the_journey_ends_it(server: ServerClient, ada: Customer) -> None:
     enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}], [WAIT, THANK])
     report_many(
@@ -165,6 +174,22 @@ def test_an_event_that_is_awaited_and_ends_the_journey_ends_it(server: ServerCli
     let_workers_walk()
     enrollment.refresh_from_db()
     assert (enrollment.state, history(enrollment)) == ("exited", [("wait", "interrupted")])
+
+
+def test_an_event_is_recorded_and_heard_though_its_customer_is_also_at_steps_of_the_next_version(
+    acme: Workspace, server: ServerClient, ada: Customer, waiting: Enrollment
+) -> None:
+    """While an upgrade replaces one process after the other."""
+    of_the_next = [{"id": "fly", "type": "fly"}]
+    journey = JourneyFactory.create(workspace=acme, steps=of_the_next, steps__exit_on=[{"event": "ordered"}])
+    unread = enter(server, journey, ada)
+    with capture_logs() as lines:
+        report(server, ada, total=7)
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["revision_unreadable"]
+    let_workers_walk()
+    assert history(waiting) == [("wait", "done"), ("thank", "done")]
+    unread.refresh_from_db()
+    assert unread.state == "active"
 
 
 def test_who_was_ended_by_an_event_may_be_entered_by_the_same_one(
