@@ -13,6 +13,7 @@ from liquid.expression import Expression
 
 from engage.sizes import KIB
 from engage.storable_json import unstorable
+from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
@@ -121,6 +122,7 @@ def _expressions(nodes: Sequence[Node]) -> Iterator[Expression]:
 
 
 def _check(expression: Expression) -> None:
+    widen_blanks(expression)
     if isinstance(expression, RangeLiteral):
         bound_range(expression)
     if isinstance(expression, FilteredExpression):

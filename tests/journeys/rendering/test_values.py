@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from liquid.builtin.expressions._tokenize import _keywords
 
 from tests.journeys.rendering.templates import failure_of, missing_in, rendered, rendered_url
 
@@ -28,6 +29,8 @@ from tests.journeys.rendering.templates import failure_of, missing_in, rendered,
         ("{{ customer.address }}", '{"city":"Zürich","lines":["x"]}'),
         ("{% if customer.seats > 5 and customer.pro %}big{% else %}small{% endif %}", "big"),
         ("{% unless customer.left %}here{% endunless %}", "here"),
+        ("{% if nil == blank and blank == blank and customer.first_name != blank %}all{% endif %}", "all"),
+        ("{% if customer.nothing == empty or customer.nobody == empty %}some{% else %}none{% endif %}", "none"),
         ("{% case customer.first_name %}{% when 'Ada' %}A{% else %}?{% endcase %}", "A"),
         ("{% for tag in customer.tags %}{{ forloop.index }}{{ tag }}{% endfor %}", "1a2b3a"),
         ("{% for tag in customer.tags %}{% if tag == 'b' %}{% break %}{% endif %}{{ tag }}{% endfor %}", "a"),
@@ -63,14 +66,7 @@ def test_a_template_renders(text: str, result: str) -> None:
     assert rendered(text) == result
 
 
-# The words that Liquid itself uses between the names and values of an expression.
-WORDS = [
-    "and", "as", "blank", "cols", "contains", "continue", "else", "empty", "false", "for", "if", "in", "limit", "nil",
-    "not", "null", "offset", "or", "required", "reversed", "true", "with",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", sorted(_keywords))  # also those of the library's next version
 @pytest.mark.parametrize(
     ("text", "result"),
     [
@@ -85,6 +81,34 @@ WORDS = [
 def test_a_word_of_liquid_s_own_is_a_name_like_any_other_after_a_dot(word: str, text: str, result: str) -> None:
     payload = {word: {"x": "V", word: ["W"]}, f"{word}-er": 1, f"{word}er": 2, f"{word}?": 3}
     assert rendered(text.replace("WORD", word), api={"payload": payload}) == result.replace("WORD", word)
+
+
+BLANK: list[Any] = [None, False, "", " \t\n", [], {}]
+FILLED: list[Any] = [True, 0, 0.0, "x", "nil", [None], {"a": None}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% if api.payload.x == blank %}blank{% else %}filled{% endif %}",
+        "{% if blank == api.payload.x and true %}blank{% else %}filled{% endif %}",
+        "{% if api.payload.x != blank %}filled{% else %}blank{% endif %}",
+        "{% unless blank != api.payload.x %}blank{% else %}filled{% endunless %}",
+        "{% case api.payload.x %}{% when 'a', blank %}blank{% else %}filled{% endcase %}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("payload", "result"),
+    [
+        *[({"x": value}, "blank") for value in BLANK],
+        *[({"x": value}, "filled") for value in FILLED],
+        ({}, "blank"),
+    ],
+)
+def test_blank_is_what_is_missing_or_holds_nothing_but_white_space(
+    text: str, payload: dict[str, Any], result: str
+) -> None:
+    assert rendered(text, api={"payload": payload}) == result
 
 
 @pytest.mark.parametrize(
