@@ -87,6 +87,7 @@ def _start_keeper(server: Server) -> bool:
     with closing(FileLock.at(server.keeper)) as lock, open(server.log, "ab", opener=_for_us_alone) as log:
         if not lock.try_exclusive():
             return False
+        lock.note("")  # until the new keeper has noted itself
         command = [sys.executable, "-m", "config.keeper", server.name, str(lock.fd), str(servers.grace())]
         # Failures are in the log; they show in the lock being free again.
         subprocess.run(
@@ -107,7 +108,10 @@ def _give_up(server: Server, lock: FileLock) -> bool:
             return False
     _start_keeper(server)  # only if the last one was killed: what it left behind must be stopped
     with closing(FileLock.at(server.keeper)) as keeper, suppress(ProcessLookupError):
-        os.kill(keeper.holder(), signal.SIGTERM)
+        while _is_kept(server) and not keeper.noted():
+            time.sleep(POLL_SECONDS)  # this process was interrupted when it had just started one
+        if keeper.noted():
+            os.kill(keeper.holder(), signal.SIGTERM)
     return True
 
 

@@ -257,6 +257,35 @@ keeper.main("redis", str(lock.fd), "0.5")
     assert not is_locked(server.running)
 
 
+def test_whoever_is_interrupted_the_moment_the_keeper_starts_can_stop_it_and_nobody_else(folder: Path) -> None:
+    """As by a Ctrl-C: it leaves a process behind that is about to become the keeper, and has not noted its number."""
+    interrupted = """
+import subprocess
+from config import embedded
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        subprocess.Popen = usual
+        raise KeyboardInterrupt
+
+usual, subprocess.Popen = subprocess.Popen, Interrupted
+try:
+    embedded.redis_url()
+except KeyboardInterrupt:
+    embedded.stop_unless_used(within=10)
+"""
+    server = servers.redis()
+    with subprocess.Popen(["sleep", "60"]) as bystander, closing(FileLock.at(server.keeper)) as last:
+        last.note_holder(bystander.pid)  # it has the number of the last keeper by now
+        answer = subprocess.run([sys.executable, "-c", interrupted], check=False, cwd=ROOT, capture_output=True)
+        assert bystander.poll() is None
+        bystander.kill()
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert not is_locked(server.keeper)
+    assert not is_locked(server.running)
+
+
 def test_who_stops_the_servers_has_seen_their_keeper_go(folder: Path) -> None:
     stop = """
 import time
