@@ -158,9 +158,7 @@ def test_a_bulk_call_wakes_a_task_per_chunk_named_after_its_first_job(
 def test_a_task_that_still_waits_does_for_one_of_the_next_call(
     server: ServerClient, journey: Journey, everybody: Segment, queue: "redis.Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "journeys.tasks._LANE_SECONDS", 60.0
-    )  # its turn does not end first, however busy the machine is
+    monkeypatch.setattr("journeys.tasks._LANE_SECONDS", 60.0)  # enough for all, however busy the machine is
     small = data(trigger(server, journey, {"external_ids": ["user-1"]}))
     large = data(trigger(server, journey, {"segment_ids": [everybody.id]}))
     assert task_ids(queue, "bulk") == [small["jobIds"][0], *large["jobIds"][500::500]]
