@@ -118,10 +118,9 @@ def main(name: str, lock_fd: str, grace: str) -> None:
 
 def _detach(lock: FileLock) -> None:
     """Continues as an orphaned process in its own session, which no terminal's Ctrl-C reaches."""
-    pid = os.fork()
-    lock.note_holder(pid or os.getpid())  # both do, because the first of them may be killed here
-    if pid:
+    if os.fork():
         os._exit(0)
+    lock.note_holder(os.getpid())  # not by the parent: a signal that comes before the fork has ended here is lost
     os.setsid()
 
 

@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
@@ -73,7 +74,8 @@ def _launch(*, host: str, port: str) -> NoReturn:
         raise LaunchError("The demo's notes have vanished.")
     processes = Processes()
     try:
-        processes.start(procfile=PROCFILE, environment=_environment(host, port), extra=RECEIVER)
+        with _stopping_put_off():
+            processes.start(procfile=PROCFILE, environment=_environment(host, port), extra=RECEIVER)
         _wait_until(lambda: _is_ready(address), processes, what="the web server")
         _wait_until(lambda: _workers_wait(redis_url), processes, what="the workers")
         _say(first_screen(address=address, demo=demo))
@@ -162,7 +164,16 @@ def _prepare_database() -> None:
     """Runs in a separate process, so that this one need not load Django."""
     _say("Preparing the database ...")
     command = [sys.executable, "manage.py", "prepare"]
-    if subprocess.run(command, check=False, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
+    preparing: subprocess.Popen[bytes] | None = None
+    try:
+        with _stopping_put_off():
+            preparing = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True)
+        code = preparing.wait()
+    finally:
+        if preparing is not None:
+            preparing.kill()  # unless it has ended
+            preparing.wait()
+    if code:
         raise LaunchError("The database could not be prepared; what there is to say stands above.")
 
 
@@ -204,6 +215,23 @@ def _workers_wait(redis_url: str) -> bool:
 def _raise_stopped(*_: object) -> NoReturn:
     _ignore_signals()
     raise Stopped
+
+
+@contextmanager
+def _stopping_put_off() -> Iterator[None]:
+    """Puts a stop off until the block has ended: in the middle of Popen it would leave a process that nobody knows."""
+    usual = {number: signal.getsignal(number) for number in ENDINGS}
+    asked: list[int] = []
+    for number, handler in usual.items():
+        if handler is _raise_stopped:
+            signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    if asked:
+        _raise_stopped()
 
 
 def _ignore_signals() -> None:
