@@ -1,8 +1,19 @@
-"""Staff: one who may do everything, and one who may only look."""
+"""Staff: one who may do everything, and one who may only look; and an enrollment for them to look at."""
+
+from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
+
+from engage.models import Workspace
+from journeys.models import Enrollment
+from tests.admin.enrollment_page import DAY
+from tests.calls import let_workers_walk
+from tests.clients import ServerClient
+from tests.journeys.walking.stories import walked
+from tests.journeys.webhooks.standing import send
+from tests.receiver import Receiver, running
 
 
 @pytest.fixture
@@ -20,3 +31,21 @@ def onlooker(db: None) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def failed(server: ServerClient, acme: Workspace, receiver: Receiver) -> Enrollment:
+    """An enrollment whose webhook was refused by the receiver, and that waits for a day now."""
+    headers = {"Authorization": "Bearer hush"}
+    call = {"id": "call", "type": "webhook", "url": receiver.url("/status/404"), "headers": headers, "body": {"a": 1}}
+    enrollment = walked(server, acme, [call, DAY])
+    send()
+    let_workers_walk()
+    enrollment.refresh_from_db()
+    return enrollment

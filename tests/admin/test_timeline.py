@@ -1,76 +1,30 @@
-"""The page of an enrollment: its history with the webhooks' attempts, and what staff may do about it."""
+"""The page of an enrollment: its history with the webhooks' attempts."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import redis
-from django.conf import settings
-from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import prefetch_related_objects
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from config.servers import ROOT
 from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from journeys import wakeups
-from journeys.admin import enrollments, timeline
+from journeys.admin import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
-from journeys.steps.exit import LONGEST_REASON
+from tests.admin.enrollment_page import DAY, page_of
 from tests.admin.staff import staff_with
-from tests.calls import let_workers_walk
 from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
-from tests.journeys.webhooks.standing import make_due, send
-from tests.receiver import Receiver, running
+from tests.journeys.webhooks.standing import send
+from tests.receiver import Receiver
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
 TELL = {"id": "tell", "type": "track_event", "eventName": "noted"}
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with running() as started:
-        yield started
-
-
-@pytest.fixture
-def failed(server: ServerClient, acme: Workspace, receiver: Receiver) -> Enrollment:
-    """An enrollment whose webhook was refused by the receiver, and that waits for a day now."""
-    headers = {"Authorization": "Bearer hush"}
-    call = {"id": "call", "type": "webhook", "url": receiver.url("/status/404"), "headers": headers, "body": {"a": 1}}
-    enrollment = walked(server, acme, [call, DAY])
-    send()
-    let_workers_walk()
-    enrollment.refresh_from_db()
-    return enrollment
-
-
-def page_of(staff: Client, enrollment: Enrollment) -> str:
-    return staff.get(page_url(enrollment)).content.decode()
-
-
-def action(enrollment: Enrollment, *steps: object) -> str:
-    return page_url(enrollment).replace("/change/", "/") + "".join(f"{step}/" for step in steps)
-
-
-def end(staff: Client, enrollment: Enrollment, reason: str) -> str:
-    """The page that answers."""
-    return staff.post(action(enrollment, "end"), {"reason": reason}, follow=True).content.decode()
-
-
-def send_again(staff: Client, delivery: WebhookDelivery) -> str:
-    """The page that answers."""
-    path = action(delivery.enrollment, "webhooks", delivery.pk, "send-again")
-    return staff.post(path, follow=True).content.decode()
 
 
 def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerClient, acme: Workspace) -> None:
@@ -178,117 +132,6 @@ def test_what_a_receiver_answers_is_text_and_nothing_else(staff: Client, failed:
     assert "<b>" not in page
 
 
-def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
-    staff: Client,
-    failed: Enrollment,
-    receiver: Receiver,
-    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
-) -> None:
-    (delivery,) = WebhookDelivery.objects.all()
-    WebhookDelivery.objects.update(url=receiver.url("/ok"))
-    queue = redis.Redis.from_url(settings.REDIS_URL)
-    queue.delete("webhooks")
-    with django_capture_on_commit_callbacks(execute=True):
-        assert "The webhook is sent again." in send_again(staff, delivery)
-    wakeups.wake_now()
-    assert queue.llen("webhooks") == 1
-    make_due()
-    send()
-    let_workers_walk()
-    delivery.refresh_from_db()
-    assert (delivery.state, delivery.attempts, delivery.again) == ("delivered", 2, True)
-    assert len(set(receiver.webhook_ids())) == 1
-    before = (failed.state, failed.step_id, failed.due_at, failed.steps_begun)
-    failed.refresh_from_db()
-    assert (failed.state, failed.step_id, failed.due_at, failed.steps_begun) == before
-    assert LogEntry.objects.get().change_message == "The webhook is sent again."
-    assert "Staff had it sent again." in page_of(staff, failed)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_was_sent_again_is_so_also_where_nobody_could_be_woken(
-    staff: Client, failed: Enrollment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise TypeError("a bug")
-
-    monkeypatch.setattr(enrollments, "wake_sender", fail)
-    (delivery,) = WebhookDelivery.objects.all()
-    assert "The webhook is sent again." in send_again(staff, delivery)
-    delivery.refresh_from_db()
-    assert (delivery.state, LogEntry.objects.count()) == ("waiting", 1)
-
-
-def test_a_webhook_that_has_not_failed_is_not_sent_again(staff: Client, failed: Enrollment) -> None:
-    (delivery,) = WebhookDelivery.objects.all()
-    send_again(staff, delivery)
-    assert "Only a webhook that has failed can be sent again" in send_again(staff, delivery)
-    assert LogEntry.objects.count() == 1
-
-
-def test_a_webhook_is_sent_again_from_the_page_of_its_own_enrollment_only(
-    staff: Client, failed: Enrollment, server: ServerClient, rival: Workspace, acme: Workspace
-) -> None:
-    other = walked(server, acme, [DAY])
-    path = action(other, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
-    assert staff.post(path).status_code == 404
-    assert WebhookDelivery.objects.get().state == "failed"
-
-
-def test_an_enrollment_is_ended_with_a_reason(staff: Client, failed: Enrollment) -> None:
-    page = end(staff, failed, " Asked to leave. ")
-    failed.refresh_from_db()
-    assert (failed.state, failed.exit_reason, failed.due_at) == ("exited", "Asked to leave.", None)
-    assert StepRun.objects.get(step_id="day").state == "interrupted"
-    assert "Ended: Asked to leave." in page
-    assert "End it now" not in page
-    entry = LogEntry.objects.get()
-    assert (entry.user, entry.object_id, entry.change_message) == (
-        User.objects.get(),
-        failed.id,
-        "Ended: Asked to leave.",
-    )
-
-
-def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, failed: Enrollment) -> None:
-    assert "Say why the enrollment is ended." in end(staff, failed, "  ")
-    failed.refresh_from_db()
-    assert failed.state == "active"
-    end(staff, failed, f"First.{'x' * 500}")
-    assert "The enrollment is exited already. First.x" in end(staff, failed, "Second.")
-    failed.refresh_from_db()
-    assert failed.exit_reason == f"First.{'x' * 494}"
-    assert LogEntry.objects.count() == 1
-
-
-def test_a_reason_that_cannot_be_stored_ends_nothing(staff: Client, failed: Enrollment) -> None:
-    answer = staff.post(action(failed, "end"), {"reason": "Because\0."})
-    assert answer.status_code == 400
-    assert "such as a NUL character." in answer.content.decode()
-    failed.refresh_from_db()
-    assert (failed.state, failed.exit_reason) == ("active", "")
-
-
-def test_the_browser_asks_for_the_reason_before_it_asks_to_confirm(staff: Client, failed: Enrollment) -> None:
-    (form,) = re.findall(r'<form[^>]*/end/".*?</form>', page_of(staff, failed), re.DOTALL)
-    assert re.search(r"<form[^>]* onsubmit=\"return confirm\(", form)
-    assert re.search(rf'<input[^>]* name="reason" required maxlength="{LONGEST_REASON}"', form)
-    assert "onclick" not in form
-
-
-def test_an_onlooker_sees_all_and_changes_nothing(onlooker: Client, failed: Enrollment) -> None:
-    page = page_of(onlooker, failed)
-    assert "As you wish." in page
-    assert "Send again" not in page
-    assert "End it now" not in page
-    delivery = WebhookDelivery.objects.get()
-    for path in (action(failed, "end"), action(failed, "webhooks", delivery.pk, "send-again")):
-        assert onlooker.post(path, {"reason": "Because."}).status_code == 403
-    failed.refresh_from_db()
-    assert failed.state == "active"
-    assert WebhookDelivery.objects.get().state == "failed"
-
-
 def test_who_may_not_see_webhooks_sees_the_steps_without_requests_and_answers(failed: Enrollment) -> None:
     page = page_of(staff_with("view_enrollment"), failed)
     assert WebhookDelivery.objects.get().result in page
@@ -304,46 +147,6 @@ def test_who_may_not_see_events_sees_the_ids_of_those_that_were_recorded(server:
     assert page_url(event) not in page
     assert str(event) not in page
     assert not [query for query in queries if 'FROM "customers_event"' in query["sql"]]
-
-
-def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
-    ending, again = action(failed, "end"), action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
-    sender, ender = staff_with("view_enrollment", "change_webhookdelivery"), staff_with("change_enrollment")
-    for client, path, own, other in (
-        (sender, ending, "Send again", "End it now"),
-        (ender, again, "End it now", "Send again"),
-        (staff_with("view_enrollment", "view_webhookdelivery"), ending, "Timeline", "End it now"),
-    ):
-        page = page_of(client, failed)
-        assert own in page
-        assert other not in page
-        assert client.post(path, {"reason": "Because."}).status_code == 403
-    assert staff_with("change_webhookdelivery").post(again).status_code == 403  # sees no enrollment
-    failed.refresh_from_db()
-    assert failed.state == "active"
-    assert WebhookDelivery.objects.get().state == "failed"
-    assert ender.post(ending, {"reason": "Because."}).status_code == 302
-    assert sender.post(again).status_code == 302
-    assert set(LogEntry.objects.values_list("change_message", flat=True)) == {
-        "Ended: Because.",
-        "The webhook is sent again.",
-    }
-
-
-def test_the_answer_leads_to_the_top_of_the_page_where_the_result_stands(staff: Client, failed: Enrollment) -> None:
-    again = action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
-    for path, reason in ((action(failed, "end"), "  "), (again, ""), (action(failed, "end"), "Because.")):
-        assert staff.post(path, {"reason": reason})["Location"] == page_url(failed)
-
-
-def test_nobody_acts_by_following_a_link(staff: Client, failed: Enrollment) -> None:
-    again = action(failed, "webhooks", WebhookDelivery.objects.get().pk, "send-again")
-    for path in (action(failed, "end"), again):
-        assert staff.get(path).status_code == 405
-        assert Client().post(path, {"reason": "x"})["Location"].startswith("/admin/login/")
-    assert staff.post(action(failed, "end").replace(failed.pk, "f" * 24), {"reason": "x"}).status_code == 404
-    failed.refresh_from_db()
-    assert failed.state == "active"
 
 
 def lengthen(enrollment: Enrollment, steps: int) -> None:

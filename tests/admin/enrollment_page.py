@@ -1,0 +1,16 @@
+"""The page of an enrollment, and the addresses of what staff may do there."""
+
+from django.test import Client
+
+from engage.admin.columns import page_url
+from journeys.models import Enrollment
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+
+
+def page_of(staff: Client, enrollment: Enrollment) -> str:
+    return staff.get(page_url(enrollment)).content.decode()
+
+
+def action(enrollment: Enrollment, *steps: object) -> str:
+    return page_url(enrollment).replace("/change/", "/") + "".join(f"{step}/" for step in steps)
