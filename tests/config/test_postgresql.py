@@ -55,6 +55,13 @@ def test_a_version_that_lacks_what_conditions_need_is_refused(monkeypatch: pytes
     other.close()
 
 
+@pytest.mark.parametrize("setting", ["enable_seqscan", "jit"])
+def test_no_plan_scans_a_table_needlessly_or_is_compiled(setting: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting(%s)", [setting])
+        assert cursor.fetchone() == ("off",)
+
+
 def test_a_connection_that_was_cut_while_idle_is_replaced_before_it_is_used() -> None:
     cut = own_pid()
     with hasty() as other:
