@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from customers.models import Customer, Segment, SegmentMembership
+from customers.lookup import having_any
+from customers.models import Segment, SegmentMembership
 from engage.errors import InvalidRequest, Refusal
 from engage.object_ids import row_with_id
 
@@ -65,8 +66,8 @@ def _lock_segment(workspace_id: str, segment_id: str) -> None:
 
 def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
     """External id to customer id. Locks the rows in id order, as everywhere, so none is erased before it is in."""
-    known = Customer.objects.filter(workspace_id=workspace_id, external_id__in=external_ids)
-    rows = known.order_by("id").select_for_update(no_key=True).values_list("external_id", "id")
+    known = having_any(workspace_id=workspace_id, identifiers={"external_id": set(external_ids)})
+    rows = known.select_for_update(no_key=True).values_list("external_id", "id")
     return {external_id: customer_id for external_id, customer_id in rows if external_id}
 
 

@@ -148,7 +148,7 @@ def test_finding_is_one_query_that_uses_the_index_of_each_identifier(
         cursor.execute("EXPLAIN " + queries.captured_queries[0]["sql"])
         plan = "\n".join(line for (line,) in cursor.fetchall())
     for index in ("customer_user_id", "customer_external_id", "customer_email", "customer_phone"):
-        assert f"Index Scan on {index}" in plan
+        assert index in plan
 
 
 # Finding or creating -------------------------------------------------------------------------------------------------

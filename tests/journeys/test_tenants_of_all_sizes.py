@@ -1,0 +1,150 @@
+"""Plans for any workspace expect one of average size. Calls to a large one read the customers that they name alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from customers.models import Customer, Segment
+from engage.models import Workspace
+from journeys.models import Journey
+from tests.bridge_calls import click
+from tests.calls import customers_path, data, trigger
+from tests.clients import SdkClient, ServerClient
+from tests.factories import JourneyFactory, SegmentFactory, crowd
+
+CUSTOMERS, NAMED = 3000, 50
+SMALL_WORKSPACES = 2000
+MOST_READ = 1000  # entries of indexes and rows; who reads the whole workspace reads three times as many
+
+_READ = """
+SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)) FROM pg_class
+WHERE oid = 'customers_customer'::regclass
+   OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'customers_customer'::regclass)
+"""
+_SMALL = """
+WITH small AS (
+    INSERT INTO engage_workspace (id, key, name)
+    SELECT left(md5('small' || n), 24), 'small-' || n, 'Small' FROM generate_series(1, %s) n RETURNING id
+)
+INSERT INTO customers_customer (id, workspace_id, external_id, email, phone, user_id, attributes)
+SELECT left(md5(id), 24), id, id, id, id, id, '{}' FROM small
+"""
+
+
+@pytest.fixture
+def names(acme: Workspace) -> list[str]:
+    """The external ids of some customers of a large workspace among thousands of small ones."""
+    names = crowd(acme, CUSTOMERS)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute("UPDATE customers_customer SET email = external_id, phone = external_id, user_id = external_id")
+        cursor.execute(_SMALL, [SMALL_WORKSPACES])
+        cursor.execute("ANALYZE customers_customer, engage_workspace")
+    return names[:NAMED]
+
+
+@pytest.fixture(autouse=True)
+def _statements_are_prepared_at_once(db: None) -> Iterator[None]:
+    connection.ensure_connection()
+    usual = connection.connection.prepare_threshold
+    connection.connection.prepare_threshold = 0
+    yield
+    connection.connection.prepare_threshold = usual
+
+
+@contextmanager
+def reading_little() -> Iterator[None]:
+    """No statement of the block reads the customers of the whole workspace."""
+    read: dict[str, int] = {}
+
+    def so_far() -> int:
+        with connection.connection.cursor() as cursor:
+            return int(cursor.execute(_READ).fetchone()[0])
+
+    def count(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        before = so_far()
+        try:
+            return execute(sql, params, many, context)
+        finally:
+            read[sql] = max(read.get(sql, 0), so_far() - before)
+
+    with connection.execute_wrapper(count):
+        yield
+    sql, most = max(read.items(), key=lambda item: item[1])
+    assert 0 < most < MOST_READ, f"{most:,} entries and rows by {sql}"
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme)
+
+
+@pytest.fixture
+def segment(acme: Workspace, names: Sequence[str]) -> Segment:
+    return SegmentFactory.create(workspace=acme, members=Customer.objects.filter(external_id__in=names))
+
+
+def test_a_call_for_some(server: ServerClient, journey: Journey, names: list[str]) -> None:
+    with reading_little():
+        answer = data(trigger(server, journey, {"external_ids": names, "exclude_external_ids": names[:10]}))
+    assert answer["customersEnrolled"] == NAMED - 10
+
+
+def test_a_call_for_some_of_a_segment(
+    server: ServerClient, journey: Journey, segment: Segment, names: list[str]
+) -> None:
+    with reading_little():
+        answer = data(trigger(server, journey, {"external_ids": names[:20], "segment_ids": [segment.id]}))
+    assert answer["customersEnrolled"] == 20
+
+
+def test_a_call_for_a_segment_but_some(
+    server: ServerClient, journey: Journey, segment: Segment, names: list[str]
+) -> None:
+    with reading_little():
+        answer = data(trigger(server, journey, {"segment_ids": [segment.id], "exclude_external_ids": names[:20]}))
+    assert answer["customersEnrolled"] == NAMED - 20
+
+
+def test_a_dry_run(server: ServerClient, journey: Journey, segment: Segment, names: list[str]) -> None:
+    path = f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/trigger?dryRun=true"
+    body = {"external_ids": [*names, "nobody"], "segment_ids": [segment.id], "exclude_external_ids": names[:10]}
+    with reading_little():
+        answer = data(server.post(path, body), status=200)
+    assert answer["found"] == NAMED - 10
+
+
+def test_a_batch(server: ServerClient, acme: Workspace, names: list[str]) -> None:
+    changes = [
+        {"external_id": name, "email": f"{name}@example.com", "userId": name, "attributes": {"plan": "pro"}}
+        for name in names
+    ]
+    with reading_little():
+        answer = data(server.post(customers_path(acme, "batch"), {"customers": changes}), status=200)
+    assert answer["updated"] == NAMED
+
+
+def test_members(server: ServerClient, acme: Workspace, segment: Segment, names: list[str]) -> None:
+    with reading_little():
+        path = customers_path(acme, "segments", segment.id, "members")
+        answer = data(server.post(path, {"add": names[10:], "remove": names[:10]}), status=200)
+    assert answer["removed"] == 10
+
+
+def test_events(server: ServerClient, acme: Workspace, names: list[str]) -> None:
+    with reading_little():
+        events = [{"external_id": name, "eventName": "bought"} for name in names]
+        answer = data(server.post(customers_path(acme, "events"), {"events": events}))
+    assert answer["recorded"] == NAMED
+
+
+@pytest.mark.parametrize("action", ["close", "track_event", "update_profile"])
+def test_a_click_by_somebody_of_whom_all_is_known(sdk: SdkClient, names: list[str], action: str) -> None:
+    somebody = {"userId": "f" * 24, "external_id": names[0], "email": "nobody@example.com", "phone": names[1]}
+    with reading_little():
+        what = {"eventName": "clicked", "profileAttributes": {"plan": "pro"}}
+        answer = click(sdk, actionType=action, actionData=what, **somebody)
+    assert answer.status_code == 200
