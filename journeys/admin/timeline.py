@@ -37,7 +37,7 @@ class Timeline:
 class _Staff:
     """What the viewing member of staff may see and do."""
 
-    event: Any  # the column for the event that a step recorded
+    event: Any  # the column for the event that a step recorded or waited for
     sees_requests: bool
     sends_again: bool
 

@@ -71,7 +71,9 @@ class StepData(TypedDict):
     ]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[list[str], "The names used in the step's templates that had no value."]
-    eventId: Annotated[ObjectId | None, "The id of the event that the step recorded; null if there is none."]
+    eventId: Annotated[
+        ObjectId | None, "The id of the event that the step recorded, or that ended its wait; null if there is none."
+    ]
     beganAt: Instant
     endedAt: Annotated[Instant | None, "When the step ended; null while it is waiting."]
     webhook: Annotated[

@@ -120,7 +120,7 @@ class StepRun(models.Model):
     missing = ArrayField(models.TextField(), default=list, help_text="Names in its templates that had no value.")
     event = models.ForeignKey(
         Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False,
-        help_text="The event that it recorded.",
+        help_text="The event that it recorded, or that ended its wait.",
     )  # fmt: skip
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)

@@ -14,6 +14,7 @@ from customers.profile import ProfileChange, merge_attributes
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
 from journeys.steps.results import AwaitEvent, Ended, Pause, Send, StepRecord, Stop, Wait, Walk, WebhookRequest
+from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.standings import Standing
 
 
@@ -105,8 +106,9 @@ def _profile_changes(entries: Iterable[_HistoryEntry]) -> list[ProfileChange]:
 # Rows are updated by key, as in deciding/waiting_jobs.py.
 _END_WAITING = """
 UPDATE journeys_steprun run
-SET state = ended.state, detail = ended.detail, ended_at = now()
-FROM unnest(%s::text[], %s::int[], %s::text[], %s::text[]) AS ended(enrollment_id, ordinal, state, detail)
+SET state = ended.state, detail = ended.detail, event_id = ended.event_id, ended_at = now()
+FROM unnest(%s::text[], %s::int[], %s::text[], %s::text[], %s::text[])
+  AS ended(enrollment_id, ordinal, state, detail, event_id)
 WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
 """
 
@@ -121,8 +123,15 @@ def _end_waiting(entries: Iterable[_HistoryEntry]) -> None:
                     [entry.ordinal for entry in ended],
                     [entry.step_record.state for entry in ended],
                     [entry.step_record.detail for entry in ended],
+                    [_event_that_came(entry) for entry in ended],
                 ],
             )
+
+
+def _event_that_came(entry: _HistoryEntry) -> str | None:
+    """The event that ended the wait; None if the step waited for none, or if its time was up."""
+    standing = entry.standing
+    return standing.event_id if entry.step_record.type == WaitForEvent.type and standing.heard else None
 
 
 _INSERT_RUNS = """

@@ -25,7 +25,7 @@ from journeys.walking.claims import ClaimedEnrollment
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The current state of a claimed enrollment."""
+    """The current state of a claimed enrollment. `event_id` is the event that last started or moved it."""
 
     claimed: ClaimedEnrollment
     workspace_id: str
@@ -37,6 +37,7 @@ class Standing:
     answer: Answered | None
     steps_begun: int
     error: str
+    event_id: str | None
     chain: int
     now: datetime
     _row: dict[str, Any] = field(repr=False)
@@ -78,7 +79,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
-       customer.attributes, event.name AS event_name, event.properties AS event_properties,
+       customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
@@ -129,6 +130,7 @@ def _standing(row: dict[str, Any], payload: str) -> Standing:
         answer=_answer(row),
         steps_begun=row["steps_begun"],
         error=row["error"],
+        event_id=row["event_id"],
         chain=row["chain"],
         now=row["now"],
         _row=row,

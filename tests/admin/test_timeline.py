@@ -18,7 +18,9 @@ from journeys.admin import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.admin.enrollment_page import DAY, page_of
 from tests.admin.staff import staff_with
+from tests.calls import let_workers_walk
 from tests.clients import ServerClient
+from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
 from tests.receiver import Receiver
@@ -37,6 +39,14 @@ def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerC
         assert f">{run.step_id}</strong>" in page
         assert run.type in page
         assert f"{run.began_at:%Y-%m-%d %H:%M:%S} UTC" in page
+
+
+def test_the_event_that_ended_a_wait_is_shown_with_it(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [{"id": "listen", "type": "wait_for_event", "event": "paid", "timeout": "P2D"}])
+    event_id = report(server, enrollment.customer, "paid")
+    assert event_id not in page_of(staff, enrollment)
+    let_workers_walk()
+    assert f'<a href="{page_url(Event.objects.get(id=event_id))}"' in page_of(staff, enrollment)
 
 
 def test_each_cell_holds_one_element_or_text_which_narrow_screens_show_beside_its_name(

@@ -10,7 +10,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from tests.calls import let_workers_walk
+from tests.calls import data, let_workers_walk
 from tests.clients import ServerClient
 from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory
@@ -27,6 +27,46 @@ def test_who_waits_for_the_event_goes_on_at_once(server: ServerClient, ada: Cust
     assert history(waiting) == [("wait", "done"), ("thank", "done")]
     ada.refresh_from_db()
     assert ada.attributes == {"thanked": "7"}
+
+
+def events_of_steps(server: ServerClient, enrollment: Enrollment) -> list[tuple[str, str | None]]:
+    """The step ids of the history with the event that each recorded, or that ended its wait."""
+    path = f"/api/v1/journeys/{enrollment.workspace_id}/enrollments/{enrollment.id}"
+    return [(step["stepId"], step["eventId"]) for step in data(server.get(path), status=200)["steps"]]
+
+
+def test_the_history_names_the_event_that_ended_each_wait(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    steps = [
+        WAIT | {"onEvent": "pause"},
+        {"id": "pause", "type": "delay", "for": "PT1H"},
+        WAIT | {"id": "again"},
+        THANK,
+    ]
+    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)
+    let_workers_walk()
+    assert events_of_steps(server, enrollment) == [("wait", None)]
+    first = report(server, ada, total=7)
+    report(server, ada, total=8)
+    let_workers_walk()
+    assert events_of_steps(server, enrollment) == [("wait", first), ("pause", None)]
+    time_passes(hours=1)
+    let_workers_walk()
+    second = report(server, ada, total=9)
+    let_workers_walk()
+    named = [("wait", first), ("pause", None), ("again", second), ("thank", None)]
+    assert events_of_steps(server, enrollment) == named
+
+
+def test_a_wait_whose_time_was_up_names_no_event(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    """Nor that which started the journey."""
+    event_journey(acme, steps=[WAIT, THANK])
+    report(server, ada, total=7)
+    let_workers_walk()
+    enrollment = Enrollment.objects.get()
+    time_passes(days=3)
+    let_workers_walk()
+    assert history(enrollment) == [("wait", "done")]
+    assert events_of_steps(server, enrollment) == [("wait", None)]
 
 
 def test_who_goes_on_has_not_failed(server: ServerClient, ada: Customer, waiting: Enrollment) -> None:
