@@ -66,7 +66,7 @@ def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[
     if audience.segment_ids is None:
         ids = _ids(workspace_id, audience.external_ids or ())
     elif audience.external_ids is None and all(segment.conditions is None for segment in segments):
-        ids = members_of(segments)
+        ids = members_of(segments, workspace_id=workspace_id)
     else:
         meant = _in_audience(workspace_id=workspace_id, audience=audience, segments=segments)
         if audience.external_ids is None:

@@ -54,16 +54,16 @@ def _condition(segment: Segment) -> Fragment:
     return compile_condition(condition, columns=Columns())
 
 
-def members_of(segments: Sequence[Segment]) -> Fragment:
-    """The ids (column `id`, each once) of the customers who were put into the segments, which are of one workspace.
+def members_of(segments: Sequence[Segment], *, workspace_id: str) -> Fragment:
+    """The ids (column `id`, each once) of the workspace's customers who were put into the segments.
 
-    For segments without conditions these are all that belong to them, read from the memberships alone. A membership is
-    always of its segment's workspace. So that is not asked: a plan may find the members by it instead, among all of a
-    large workspace's.
+    For segments without conditions these are all that belong to them, read from the memberships alone. The workspace is
+    asked for in a way that no index serves: a plan could find a small segment's members among all of a large workspace.
     """
     return Fragment(
-        "SELECT DISTINCT customer_id AS id FROM customers_segmentmembership WHERE segment_id = ANY(%s::text[])",
-        [[segment.id for segment in segments]],
+        "SELECT DISTINCT customer_id AS id FROM customers_segmentmembership"
+        " WHERE workspace_id || '' = %s AND segment_id = ANY(%s::text[])",
+        [workspace_id, [segment.id for segment in segments]],
     )
 
 
