@@ -61,8 +61,9 @@ def customer_named(*, workspace_id: str, reference: Reference) -> Customer:
 def ids_having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]]) -> Fragment:
     """Selects the ids of the workspace's customers who have any of the identifiers (model field to values).
 
-    Each value is looked up by its unique index. With a list of values, a plan made for any workspace may read the whole
-    of a large one instead, and compare each of its customers with each value: it expects one of average size.
+    A customer is there once for each value that matches. Each value is looked up by its unique index. With a list of
+    values, a plan made for any workspace may read the whole of a large one instead, and compare each of its customers
+    with each value: it expects one of average size.
     """
     each = [
         compose(

@@ -10,6 +10,7 @@ from django.db import connection
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identifier_rules import SPELLINGS
 from customers.identity import identifiers
+from customers.lookup import having_any
 from customers.models import Customer
 from engage.compact_json import same_json
 from engage.documents import Part
@@ -18,13 +19,6 @@ from engage.models import Workspace
 from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
-# In the order of SPELLINGS. = ANY takes one parameter for all values; IN takes one each, and PostgreSQL allows 65,535.
-_HAVING_ANY = """
-    SELECT * FROM customers_customer
-    WHERE workspace_id = %s
-      AND (external_id = ANY(%s) OR email = ANY(%s) OR phone = ANY(%s) OR user_id = ANY(%s))
-    ORDER BY id FOR NO KEY UPDATE
-"""
 _ROWS_IN_ONE_STATEMENT = 5_000  # of nine values each
 _RELEASE = """
     UPDATE customers_customer SET external_id = NULL, email = NULL, phone = NULL, user_id = NULL WHERE id = ANY(%s)
@@ -115,8 +109,8 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
 
 def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer]) -> list[Customer]:
     """Locks all customers with any of these identifiers, in the order in which customers are locked everywhere."""
-    mentioned = [[value for one in customers if (value := one.identifiers.get(column))] for column in SPELLINGS]
-    return list(Customer.objects.raw(_HAVING_ANY, [workspace.id, *mentioned]))
+    mentioned = {column: {value for one in customers if (value := one.identifiers.get(column))} for column in SPELLINGS}
+    return list(having_any(workspace_id=workspace.id, identifiers=mentioned).select_for_update(no_key=True))
 
 
 def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:

@@ -1,6 +1,8 @@
 """By what customers are found, and how one person becomes one customer."""
 
+from collections import ChainMap
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -133,6 +135,13 @@ def test_nobody_is_found_or_created_without_an_identifier(acme: Workspace) -> No
     assert not Customer.objects.exists()
 
 
+def conditions_of_indexes(node: dict[str, Any]) -> dict[str, str]:
+    """By index: what the plan looks up in it."""
+    here = {node["Index Name"]: node["Index Cond"]} if "Index Name" in node else {}
+    below = [conditions_of_indexes(one) for one in node.get("Plans", ())]
+    return dict(ChainMap(here, *below))
+
+
 def test_finding_is_one_query_that_uses_the_index_of_each_identifier(
     acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -145,10 +154,11 @@ def test_finding_is_one_query_that_uses_the_index_of_each_identifier(
         meant_by(acme, known_by)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE customers_customer")
-        cursor.execute("EXPLAIN " + queries.captured_queries[0]["sql"])
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    for index in ("customer_user_id", "customer_external_id", "customer_email", "customer_phone"):
-        assert index in plan
+        cursor.execute("EXPLAIN (FORMAT JSON) " + queries.captured_queries[0]["sql"])
+        used = conditions_of_indexes(cursor.fetchone()[0][0]["Plan"])
+    for column in ("user_id", "external_id", "email", "phone"):
+        assert "workspace_id" in used[f"customer_{column}"]
+        assert column in used[f"customer_{column}"]
 
 
 # Finding or creating -------------------------------------------------------------------------------------------------
