@@ -15,6 +15,7 @@ from journeys.trigger import Excluded, QueuedMany, QueuedOne
 SINGLE_MESSAGE = "The customer is queued for the journey."
 EXCLUDED_MESSAGE = "The customer is on the call's list of exclusions; nothing was queued."
 BULK_MESSAGE = "The customers are queued for the journey."
+NOBODY_MESSAGE = "The call selected nobody: nothing is queued."
 SINGLE_NOTE = "The enrollment is created by a worker after entry-rule validation."
 BULK_NOTE = "The enrollments are created by a worker after entry-rule validation."
 EXCLUDED_NOTE = "No enrollment will be created."
@@ -140,9 +141,13 @@ def bulk_data(queued: QueuedMany) -> BulkData:
     }
 
 
+def bulk_message(queued: QueuedMany) -> str:
+    return BULK_MESSAGE if queued.trigger.customers else NOBODY_MESSAGE
+
+
 def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: a million customers take no more memory than a thousand."""
-    envelope: Success[BulkData] = {"success": True, "message": BULK_MESSAGE, "data": bulk_data(queued)}
+    envelope: Success[BulkData] = {"success": True, "message": bulk_message(queued), "data": bulk_data(queued)}
     yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())
     yield from _array("jobIds", queued.pages_of_job_ids())

@@ -53,6 +53,16 @@ BULK = BulkData(
     customerIds=[ADA, BOB],
     jobIds=[ADAS_JOB, BOBS_JOB],
 )
+NOBODY = BulkData(
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    customersEnrolled=0,
+    triggerId=TRIGGER,
+    note=BULK_NOTE,
+    customerIds=[],
+    jobIds=[],
+)
 EXCLUDED = ExcludedData(
     customerId=ADA,
     journeyId=JOURNEY,

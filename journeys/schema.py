@@ -82,10 +82,12 @@ limit.
         Answer(
             status=202,
             data=answers.SingleData | answers.BulkData,
-            description="The customers are queued and the jobs are committed. A worker checks the entry rules later.",
+            description="The customers are queued and the jobs are committed. A worker checks the entry rules later. "
+            "If a call for many customers selects nobody, nothing is queued, and the message says so.",
             examples={
                 "One customer": (answers.SINGLE_MESSAGE, examples.SINGLE),
                 "Many customers": (answers.BULK_MESSAGE, examples.BULK),
+                "Nobody selected": (answers.NOBODY_MESSAGE, examples.NOBODY),
             },
         ),
         Answer(

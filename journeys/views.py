@@ -82,7 +82,7 @@ class TriggerView(ServerView):
             workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
         )
         if _prefers_minimal(self.request):
-            return _minimal(answers.BULK_MESSAGE, answers.bulk_data(queued), status=HTTPStatus.ACCEPTED)
+            return _minimal(answers.bulk_message(queued), answers.bulk_data(queued), status=HTTPStatus.ACCEPTED)
         facts = {
             "journey_id": queued.trigger.journey_id,
             "trigger_id": queued.trigger.id,

@@ -126,13 +126,18 @@ def test_a_customer_without_an_external_id_is_never_excluded(
         {"external_ids": ["ada"], "segment_ids": []},
     ],
 )
-def test_a_call_that_selects_nobody_succeeds_with_empty_arrays(
-    server: ServerClient, journey: Journey, vip: Segment, body: dict[str, Any]
+@pytest.mark.parametrize("prefer", ["return=representation", "return=minimal"])
+def test_a_call_that_selects_nobody_succeeds_with_empty_arrays_and_says_so(
+    server: ServerClient, journey: Journey, vip: Segment, body: dict[str, Any], prefer: str
 ) -> None:
     if body.get("segment_ids"):
         body = {**body, "segment_ids": [vip.id]}
-    answered = data(trigger(server, journey, body))
-    assert (answered["customersEnrolled"], answered["customerIds"], answered["jobIds"]) == (0, [], [])
+    answer = trigger(server, journey, body, headers={"Prefer": prefer})
+    answered = data(answer)
+    assert answer.json()["message"] == "The call selected nobody: nothing is queued."
+    assert answered["customersEnrolled"] == 0
+    assert (answered.get("customerIds", []), answered.get("jobIds", [])) == ([], [])
+    assert ("jobIds" in answered) == (prefer != "return=minimal")
     assert not Chunk.objects.exists()
 
 
