@@ -85,7 +85,7 @@ def _read_item(item: Any) -> CustomerData | Refusal:
     try:
         return read_customer(item)
     except Refusal as refusal:
-        return refusal
+        return refusal.as_value()
 
 
 def read_reference(values: Mapping[str, Any]) -> Reference:

@@ -151,7 +151,7 @@ def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal
     try:
         return roster.apply(item)
     except Refusal as refusal:
-        return refusal
+        return refusal.as_value()
 
 
 def _write(workspace_id: str, roster: Roster, now: datetime) -> None:

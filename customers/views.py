@@ -13,6 +13,7 @@ from customers.membership import change_members
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
 from engage.envelope import success
+from engage.sizes import MAX_LIST_BYTES
 from engage.views import WorkspaceView
 
 
@@ -42,6 +43,8 @@ class CustomersView(_CustomersCall):
 
 class CustomerBatchView(_CustomersCall):
     """`/api/v1/customers/{workspaceId}/batch`"""
+
+    max_inflated_bytes = MAX_LIST_BYTES
 
     @schema.describe_batch
     def post(self, request: Request, workspace_id: str) -> Response:

@@ -1,7 +1,7 @@
 """Refusals: the errors that the service answers with instead of doing what was asked."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 
 class Refusal(Exception):
@@ -21,6 +21,11 @@ class Refusal(Exception):
         self.message = message
         self.details = list(details)
         self.headers = dict(headers or {})
+
+    def as_value(self) -> Self:
+        """Itself, to be kept: without the frames in which it was raised, and so without the body that they hold."""
+        self.__traceback__ = self.__context__ = None
+        return self
 
 
 class InvalidRequest(Refusal):

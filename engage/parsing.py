@@ -9,7 +9,7 @@ from rest_framework.parsers import BaseParser
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.inflation import inflate
-from engage.sizes import KIB, MAX_BODY_BYTES, MAX_INFLATED_BYTES
+from engage.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
 from engage.storable_json import parse_object
 
 
@@ -33,8 +33,8 @@ class StrictJsonParser(BaseParser):
         if len(raw) > limit:
             raise body_too_large(limit)
         if packed:
-            raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_INFLATED_BYTES))
-        return parse_object(raw)
+            raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_BODY_BYTES))
+        return parse_object(raw, most_values=MAX_BODY_VALUES)
 
 
 def body_too_large(limit: int) -> BodyTooLarge:

@@ -21,6 +21,7 @@ _MOST_ZEROS = 16 * KIB
 _LEAST_WITH_EXPONENT = 1e16  # the smallest float from which Python's repr has an exponent
 # A NUL or half a surrogate pair can come only from one of these: raw, they are not valid JSON or UTF-8.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*+(?:"|\Z)', re.DOTALL)
 _CONTAINERS = (dict, list)  # as a union it would be made anew for each value
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SHOWN_LENGTH = 200
@@ -32,10 +33,15 @@ class InvalidJson(Refusal):
     code = "invalid_json"
 
 
-def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
-    """The JSON object in `raw`. Raises InvalidJson with the place and the reason; `subject` names the whole in it."""
+def parse_object(raw: bytes, *, subject: str = "The body", most_values: int | None = None) -> dict[str, Any]:
+    """The JSON object in `raw`. Raises InvalidJson with the place and the reason; `subject` names the whole in it.
+
+    `most_values` bounds how many values it may hold, each item and member counted; None means no bound.
+    """
     if raw.startswith(codecs.BOM_UTF8):
         raise InvalidJson(f"{subject} starts with a byte-order mark; send plain UTF-8.")
+    if most_values is not None and _holds_more_values(raw, most_values):
+        raise InvalidJson(f"{subject} holds more than {most_values:,} values.")
     numbers = _Numbers()
     try:
         value = json.loads(
@@ -61,6 +67,15 @@ def parse_object(raw: bytes, *, subject: str = "The body") -> dict[str, Any]:
         return value
     _refuse_unstorable(value)
     return value
+
+
+def _holds_more_values(raw: bytes, most: int) -> bool:
+    """Whether parsing would make more values than that. Texts are left out only if with them it would be too much."""
+    return _separators(raw) > most and _separators(_TEXT.sub(b"", raw)) > most
+
+
+def _separators(raw: bytes) -> int:
+    return raw.count(b",") + raw.count(b"{") + raw.count(b"[")
 
 
 def what_and_where(error: json.JSONDecodeError) -> str:

@@ -4,6 +4,8 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +18,7 @@ from engage.idempotency import Caller
 from engage.models import ApiKey, App
 from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
-from engage.sizes import MAX_BODY_BYTES, MAX_INFLATED_BYTES, MAX_SDK_BODY_BYTES
+from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
 _READS_PER_CALL = 10  # how many reading calls are allowed per writing call
 
@@ -37,12 +39,31 @@ class ApiView(APIView):
 
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answers, and takes apart the circles in which view, request and answer refer to each other.
+
+        Otherwise the body would stay until the garbage collector comes by, which takes no notice of its size.
+        """
+        try:
+            answer = super().dispatch(request, *args, **kwargs)
+        finally:
+            vars(self.request).get("parser_context", {}).clear()
+            vars(self).clear()
+        if isinstance(answer, Response):
+            answer.add_post_render_callback(_forget_itself)
+        return answer
+
+
+def _forget_itself(answer: Any) -> None:
+    """Rendering has put the answer into its own context."""
+    answer.renderer_context = {}
+
 
 class _LimitedView(ApiView):
     """A view that counts its caller's calls and reports the count on every answer."""
 
     max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
-    max_inflated_bytes: ClassVar[int] = MAX_INFLATED_BYTES
+    max_inflated_bytes: ClassVar[int] = MAX_BODY_BYTES  # more only where a body holds many records
     usage: Usage | None = None
 
     @property

@@ -78,7 +78,7 @@ def _read_item(item: Any, *, now: datetime) -> ReportedEvent | Refusal:
     try:
         return _read_event(item, now=now)
     except Refusal as refusal:
-        return refusal
+        return refusal.as_value()
 
 
 def _read_event(body: Any, *, now: datetime) -> ReportedEvent:

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from engage.envelope import success
 from engage.replays import once_per_key
+from engage.sizes import MAX_LIST_BYTES
 from engage.views import WorkspaceView
 from journeys.reported_events import answers, schema
 from journeys.reported_events.recording import ReportedEvent, record_reported_event, record_reported_events
@@ -18,6 +19,7 @@ class EventsView(WorkspaceView):
     """`POST /api/v1/customers/{workspaceId}/events`"""
 
     policy = "events"
+    max_inflated_bytes = MAX_LIST_BYTES
 
     @schema.describe_report
     @once_per_key()

@@ -10,7 +10,7 @@ import pytest
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
 from tests.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace
-from tests.calls import data, refused, trigger
+from tests.calls import customers_path, data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -45,12 +45,23 @@ def test_a_plain_body_may_say_so(server: ServerClient, journey: Journey, encodin
     assert data(trigger(server, journey, ADA, headers={"Content-Encoding": encoding}))["queued"] is True
 
 
-def test_5_mib_may_come_of_it_and_not_more(server: ServerClient, journey: Journey) -> None:
-    assert data(send(server, journey, gzip.compress(padded(ADA, 5 * MIB))))["queued"] is True
-    answer = send(server, journey, gzip.compress(padded(ADA, 5 * MIB + 1)))
+def test_1_mib_may_come_of_it_and_not_more(server: ServerClient, journey: Journey) -> None:
+    assert data(send(server, journey, gzip.compress(padded(ADA, MIB))))["queued"] is True
+    answer = send(server, journey, gzip.compress(padded(ADA, MIB + 1)))
+    message = refused(answer, status=413, error="Body too large")
+    assert message == "The body is larger than 1024 KiB when it is unpacked."
+    assert Trigger.objects.count() == 1
+
+
+@pytest.mark.parametrize(("call", "many"), [("batch", "customers"), ("events", "events")])
+def test_5_mib_may_come_of_a_list_of_customers_or_events(
+    server: ServerClient, acme: Workspace, call: str, many: str
+) -> None:
+    path, nobody = f"{customers_path(acme)}/{call}", json.dumps({many: []}).encode()
+    assert server.post(path, gzip.compress(padded(nobody, 5 * MIB)), headers=PACKED).succeeded
+    answer = server.post(path, gzip.compress(padded(nobody, 5 * MIB + 1)), headers=PACKED)
     message = refused(answer, status=413, error="Body too large")
     assert message == "The body is larger than 5120 KiB when it is unpacked."
-    assert Trigger.objects.count() == 1
 
 
 def test_more_than_1_mib_is_not_unpacked_at_all(server: ServerClient, journey: Journey) -> None:
