@@ -23,9 +23,9 @@ chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 doe
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(SCENARIO),--scenario $(SCENARIO)) $(ARGS)
 
-bench: ## speed, measured beside its floors (needs wrk); PEER=program measures another stack too, ARGS="single --rounds 1"
+bench: ## speed, beside its floors (needs wrk); BASE=commit compares with a commit, PEER=program with another stack
 	@.ci/install requirements-dev.txt
-	@$(PYTHON_IN_VENV) -m tests.benchmarks $(if $(PEER),--peer $(PEER)) $(ARGS)
+	@$(PYTHON_IN_VENV) -m tests.benchmarks $(if $(BASE),--base $(BASE)) $(if $(PEER),--peer $(PEER)) $(ARGS)
 
 fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
 	@.ci/install requirements-dev.txt

@@ -33,8 +33,9 @@ def workers(procfile: Path) -> int:
 
 
 def listening_workers(client: redis.Redis) -> int:
-    """How many workers wait for messages, each with Redis's command BRPOP."""
-    return sum(peer["cmd"] == "brpop" for peer in client.client_list())
+    """How many workers wait for messages in the client's database, each with Redis's command BRPOP."""
+    database = str(client.get_connection_kwargs().get("db", 0))
+    return sum(peer["cmd"] == "brpop" and peer["db"] == database for peer in client.client_list())
 
 
 class ProcessEnded(Exception):

@@ -1,5 +1,6 @@
 """What a measure comes to, and how it is shown."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
@@ -50,8 +51,12 @@ HEADINGS = ["measure", "figure", "beside", "ratio", "to reach", "holds", "notes"
 
 def table(figures: list[Figure]) -> str:
     """A Markdown table that is also readable as it stands."""
-    rows = [HEADINGS, *(figure.as_row() for figure in figures)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    return written_table([HEADINGS, *(figure.as_row() for figure in figures)])
+
+
+def written_table(rows: Sequence[Sequence[str]]) -> str:
+    """The first row holds the headings."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
     ]

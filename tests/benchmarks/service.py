@@ -1,29 +1,29 @@
-"""The service as it runs for real: the Procfile's processes in production settings, on servers of its own."""
+"""A tree's service as it runs for real: its Procfile's processes in production settings, on servers of their own."""
 
 import json
 import os
 import secrets
 import shutil
 import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import redis
 
 from config import embedded, servers
 from config.processes import commands, listening_workers, workers
+from tests.benchmarks.trees import Tree, this_tree
 from tests.receiver import free_port
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-_PROCFILE = ROOT / "Procfile"
 CUSTOMERS = 100_000
 PATIENCE_SECONDS = 120.0
 _SEED = {
@@ -36,17 +36,22 @@ _SEED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How often a measure is repeated, how many seconds of load a repetition has, and how large a crowd is."""
+    """How often a measure is repeated, how many seconds of load a repetition has, and how large a crowd is.
+
+    A brief one leaves out what is only noted beside a figure.
+    """
 
     rounds: int
     seconds: int
     crowd: int  # how many customers the large segment has
+    brief: bool = False
 
 
 @dataclass(kw_only=True)
 class Service:
     """A service that runs, and what a caller has to know of it."""
 
+    tree: Tree
     base: str
     floor: str  # where the views answer that do nothing
     database_url: str
@@ -59,6 +64,7 @@ class Service:
     log: Path
     environment: dict[str, str] = field(repr=False)
     running: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    seeded: int = 0
 
     @property
     def pids(self) -> dict[str, int]:
@@ -67,7 +73,14 @@ class Service:
     def restart(self, name: str, **changes: str) -> None:
         """Starts one of the Procfile's processes anew, with these changes to its environment."""
         _stop(self.running[name])
-        self.running[name] = _start(commands(_PROCFILE)[name], self.environment | changes, log=self.log)
+        self.running[name] = _start(self.tree, name, self.environment | changes, log=self.log)
+
+    def seed(self, description: Mapping[str, Any], *, customers: int) -> dict[str, Any]:
+        """Makes a workspace like the one described, another each time; gives what `seed_workspace --json` prints."""
+        self.seeded += 1
+        key = f"{description['workspace']['key']}-{self.seeded}"
+        workspace = {**description["workspace"], "key": key}
+        return _seed(self.tree, self.environment, {**description, "workspace": workspace}, customers=customers)
 
     @property
     def trigger_path(self) -> str:
@@ -105,34 +118,53 @@ def call(url: str, body: Mapping[str, Any], *, key: str) -> dict[str, Any]:
     return data
 
 
+@dataclass(frozen=True, kw_only=True)
+class Servers:
+    """A PostgreSQL and a Redis, for any number of services."""
+
+    scratch: Path
+    database_url: str
+    redis_url: str
+    services: "Iterator[int]" = field(default_factory=count)
+
+
 @contextmanager
-def running_service() -> Iterator[Service]:
-    """Starts everything in a scratch folder, seeds it, and takes it all down again."""
+def running_servers() -> Iterator[Servers]:
+    """Starts them in a scratch folder, and takes them down again."""
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="engage-bench-")))
         scratch.chmod(0o755)
         os.environ |= {"EMBEDDED_DATA": str(scratch / "data"), "EMBEDDED_GRACE": "1"}
         stack.callback(shutil.rmtree, servers.postgresql().sockets)
         stack.callback(embedded.stop_unless_used, within=20.0)
+        yield Servers(scratch=scratch, database_url=embedded.database_url(), redis_url=embedded.redis_url())
+
+
+@contextmanager
+def running_service(on: Servers, tree: Tree | None = None) -> Iterator[Service]:
+    """Starts everything in databases of its own, seeds it, and takes it all down again."""
+    tree = tree or this_tree()
+    with ExitStack() as stack:
+        number = next(on.services)
         port, floor_port = free_port(), free_port()
-        database_url, redis_url = embedded.database_url(), embedded.redis_url()
-        environment = _environment(database_url, redis_url)
-        _manage(environment, "migrate", "--verbosity", "0")
-        seeded = seed(environment, _SEED, customers=CUSTOMERS, folder=scratch)
+        database_url, redis_url = _new_database(on.database_url, number), f"{on.redis_url}?db={number}"
+        environment = _environment(tree, database_url, redis_url)
+        tree.run("manage.py", "migrate", "--verbosity", "0", environment=environment)
+        seeded = _seed(tree, environment, _SEED, customers=CUSTOMERS)
         environment["PORT"] = str(port)
-        log = scratch / "service.log"
-        running = {name: _start(command, environment, log=log) for name, command in commands(_PROCFILE).items()}
+        log = on.scratch / f"service-{number}.log"
+        running = {name: _start(tree, name, environment, log=log) for name in commands(tree.root / "Procfile")}
         stack.callback(_stop_all, running)
         floor = environment | {"PORT": str(floor_port), "DJANGO_SETTINGS_MODULE": "tests.benchmarks.floor_settings"}
-        stack.callback(_stop, _start(commands(_PROCFILE)["web"], floor, log=scratch / "floor.log"))
+        stack.callback(_stop, _start(tree, "web", floor, log=on.scratch / f"floor-{number}.log"))
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         for waiting in (port, floor_port):
             wait_until(lambda to=waiting: _answers(to), what="the web server", seconds=PATIENCE_SECONDS)  # type: ignore[misc]
         with redis.Redis.from_url(redis_url) as client:
-            wait_until(
-                lambda: listening_workers(client) >= workers(_PROCFILE), what="the workers", seconds=PATIENCE_SECONDS
-            )
+            listening = workers(tree.root / "Procfile")
+            wait_until(lambda: listening_workers(client) >= listening, what="the workers", seconds=PATIENCE_SECONDS)
         yield Service(
+            tree=tree,
             base=f"http://127.0.0.1:{port}",
             floor=f"http://127.0.0.1:{floor_port}",
             database_url=database_url,
@@ -148,7 +180,15 @@ def running_service() -> Iterator[Service]:
         )
 
 
-def _environment(database_url: str, redis_url: str) -> dict[str, str]:
+def _new_database(url: str, number: int) -> str:
+    """The URL of an empty database on the same server."""
+    name = f"bench_{number}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+def _environment(tree: Tree, database_url: str, redis_url: str) -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
         "ENVIRONMENT": "production",
@@ -158,34 +198,25 @@ def _environment(database_url: str, redis_url: str) -> dict[str, str]:
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
         "BRIDGE_RATE_LIMIT": "10000000/m",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PATH": f"{tree.python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
     }
 
 
-def _manage(environment: Mapping[str, str], *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE
-    )
-    return done.stdout.decode()
-
-
-def seed(
-    environment: Mapping[str, str], description: Mapping[str, Any], *, customers: int, folder: Path
-) -> dict[str, Any]:
-    """Makes the workspace that is described, with `user-0` … besides; gives what `seed_workspace --json` prints."""
-    file = folder / "seed.json"
-    file.write_text(json.dumps(description))
-    printed = _manage(environment, "seed_workspace", str(file), "--json", "--customers", str(customers))
-    seeded: dict[str, Any] = json.loads(printed)
+def _seed(tree: Tree, environment: dict[str, str], description: Mapping[str, Any], *, customers: int) -> dict[str, Any]:
+    """Makes the workspace that is described, with `user-0` … besides."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(description, file)
+        file.flush()
+        arguments = ["seed_workspace", file.name, "--json", "--customers", str(customers)]
+        seeded: dict[str, Any] = json.loads(tree.run("manage.py", *arguments, environment=environment))
     return seeded
 
 
-def _start(command: str, environment: Mapping[str, str], *, log: Path) -> "subprocess.Popen[bytes]":
+def _start(tree: Tree, name: str, environment: Mapping[str, str], *, log: Path) -> "subprocess.Popen[bytes]":
+    command = ["/bin/sh", "-c", f"exec {commands(tree.root / 'Procfile')[name]}"]
     with log.open("ab") as output:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {command}"], cwd=ROOT, env=environment, stdout=output, stderr=output
-        )
+        return subprocess.Popen(command, cwd=tree.root, env=environment, stdout=output, stderr=output)
 
 
 def _stop_all(running: Mapping[str, "subprocess.Popen[bytes]"]) -> None:

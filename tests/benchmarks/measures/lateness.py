@@ -1,11 +1,10 @@
 """How late delays end: many of them at once, and many over a minute."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.service import Effort, Service, call, seed
+from tests.benchmarks.service import Effort, Service, call
 from tests.waiting import wait_until
 
 _SHORT, _SECONDS = 10_000, 5
@@ -41,7 +40,7 @@ UPDATE journeys_steprun run SET began_at = spread.due_at FROM spread WHERE run.e
 
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """Once each."""
-    seeded = seed(service.environment, _SEED, customers=_LONG, folder=Path(service.environment["EMBEDDED_DATA"]))
+    seeded = service.seed(_SEED, customers=_LONG)
     return [
         _figure(f"lateness of {_SHORT:,} delays of {_SECONDS} s, p99", _short(service, seeded)),
         _figure(f"lateness of {_LONG:,} delays over {_OVER} s, p99", _long(service, seeded)),

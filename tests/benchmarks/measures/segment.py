@@ -3,11 +3,10 @@
 import json
 import time
 import urllib.request
-from pathlib import Path
 
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.measures.idle import memory_mib
-from tests.benchmarks.service import Effort, Service, seed
+from tests.benchmarks.service import Effort, Service
 
 _SEED = {
     "workspace": {"key": "crowd", "name": "Crowd"},
@@ -21,7 +20,7 @@ _MIB = 100.0  # at most, by which the web processes grow
 
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """Once: it takes minutes."""
-    seeded = seed(service.environment, _SEED, customers=effort.crowd, folder=Path(service.environment["EMBEDDED_DATA"]))
+    seeded = service.seed(_SEED, customers=effort.crowd)
     path = f"/api/v1/journeys/{seeded['workspaceId']}/{seeded['journeys']['enter']}/trigger"
     headers = {"Authorization": f"Bearer {seeded['apiKeys']['server']}", "Content-Type": "application/json"}
     body = json.dumps({"segment_ids": [seeded["segments"]["all"]]}).encode()

@@ -1,21 +1,17 @@
 """Webhooks per second to a local receiver, beside the same client in a bare loop of as many threads."""
 
 import json
-import subprocess
-import sys
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.service import ROOT, Effort, Service
+from tests.benchmarks.service import Effort, Service
 
 _NUMBER, _THREADS = 10_000, 32
 
 
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """By a program of its own, in a database of its own on the service's server."""
-    command = [sys.executable, "-m", "tests.benchmarks.webhooks", str(_NUMBER), str(_THREADS)]
-    printed = subprocess.run(
-        command, cwd=ROOT, env=service.environment, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    command = ["-m", "tests.benchmarks.webhooks", str(_NUMBER), str(_THREADS)]
+    printed = service.tree.run(*command, environment=service.environment)
     seen = json.loads(printed.strip().splitlines()[-1])
     return [
         Figure(
