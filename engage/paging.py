@@ -11,6 +11,7 @@ from django.http import QueryDict
 from engage.errors import InvalidRequest
 from engage.query_strings import single_value
 
+NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page."
 _GREATEST = 2**53
 
 

@@ -7,10 +7,13 @@ from engage.compact_json import ascii_json
 from engage.envelope import Success
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
+from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
-from journeys.job_states import JobState, TriggerState
+from journeys.job_states import JobState
 from journeys.models import EnrollmentJob
 from journeys.trigger import Excluded, QueuedMany, QueuedOne
+from journeys.trigger_jobs import TriggerJobsPage
+from journeys.trigger_states import TriggerState
 
 SINGLE_MESSAGE = "The customer is queued for the journey."
 EXCLUDED_MESSAGE = "The customer is on the call's list of exclusions; nothing was queued."
@@ -22,6 +25,7 @@ EXCLUDED_NOTE = "No enrollment will be created."
 JOB_MESSAGE = "The job as it stands."
 CANCELLED_MESSAGE = "The job is cancelled; nobody will be enrolled by it."
 TRIGGER_MESSAGE = "The trigger as it stands."
+TRIGGER_JOBS_MESSAGE = "The trigger's jobs as they stand."
 
 
 class SingleData(TypedDict):
@@ -70,6 +74,9 @@ class JobData(TypedDict):
     triggerId: Annotated[ObjectId, "The id of the trigger that queued the job."]
     journeyId: Annotated[ObjectId, "The journey's id."]
     customerId: Annotated[ObjectId, "The customer's id."]
+    external_id: Annotated[
+        str | None, "The customer's id in your own system; null if there is none, or if the customer was erased."
+    ]
     status: Annotated[
         str,
         "`queued` until a worker decides the job, then `decided`, or `failed` if it could not be decided; "
@@ -103,6 +110,14 @@ class TriggerData(TypedDict):
         Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
     ]
     queuedAt: Instant
+
+
+class TriggerJobsData(TypedDict):
+    """A page of a trigger's jobs."""
+
+    triggerId: Annotated[ObjectId, "The trigger's id."]
+    jobs: Annotated[list[JobData], "The jobs, in the order of the `jobIds` that the call returned."]
+    nextCursor: Annotated[str | None, NEXT_CURSOR]
 
 
 def single_data(queued: QueuedOne) -> SingleData:
@@ -167,6 +182,7 @@ def job_data(job: JobState) -> JobData:
         "triggerId": job.trigger_id,
         "journeyId": job.journey_id,
         "customerId": job.customer_id,
+        "external_id": job.external_id,
         "status": job.status,
         "result": job.result,
         "reason": job.reason,
@@ -187,4 +203,12 @@ def trigger_data(trigger: TriggerState) -> TriggerData:
         "cancelled": trigger.cancelled,
         "results": trigger.results,
         "queuedAt": iso_utc(trigger.queued_at),
+    }
+
+
+def trigger_jobs_data(page: TriggerJobsPage) -> TriggerJobsData:
+    return {
+        "triggerId": page.trigger_id,
+        "jobs": [job_data(job) for job in page.jobs],
+        "nextCursor": None if page.last is None else written_cursor([page.last]),
     }

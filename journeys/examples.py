@@ -10,6 +10,7 @@ from journeys.answers import (
     JobData,
     SingleData,
     TriggerData,
+    TriggerJobsData,
 )
 from journeys.cancellation import CANCELLED_BY_A_CALL
 from journeys.dry_run_answers import (
@@ -129,6 +130,7 @@ QUEUED_JOB = JobData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,
     customerId=ADA,
+    external_id="ada",
     status="queued",
     result=None,
     reason=None,
@@ -141,6 +143,7 @@ ENROLLED_JOB = JobData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,
     customerId=ADA,
+    external_id="ada",
     status="decided",
     result="enrolled",
     reason="The customer met the entry rules.",
@@ -153,6 +156,7 @@ CANCELLED_JOB = JobData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,
     customerId=ADA,
+    external_id="ada",
     status="cancelled",
     result="cancelled",
     reason=CANCELLED_BY_A_CALL,
@@ -170,4 +174,24 @@ DECIDED_TRIGGER = TriggerData(
     cancelled=0,
     results={"already_enrolled": 1, "enrolled": 1},
     queuedAt=QUEUED_AT,
+)
+TRIGGER_JOBS = TriggerJobsData(
+    triggerId=TRIGGER,
+    jobs=[
+        ENROLLED_JOB,
+        JobData(
+            jobId=BOBS_JOB,
+            triggerId=TRIGGER,
+            journeyId=JOURNEY,
+            customerId=BOB,
+            external_id="bob",
+            status="decided",
+            result="already_enrolled",
+            reason="The customer is in the journey at the moment.",
+            enrollmentId=None,
+            queuedAt=QUEUED_AT,
+            decidedAt="2026-11-20T19:08:00.310Z",
+        ),
+    ],
+    nextCursor=None,
 )

@@ -1,14 +1,14 @@
-"""What became of a job, and of a whole trigger."""
+"""What became of a job: its state, its customer and its enrollment, as of one moment."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import connection
+
+from customers.fragment import Fragment, compose
 from engage.errors import Refusal
-from engage.object_ids import row_with_id
-from journeys.job_ids import parse_job_id
-from journeys.models import Enrollment, EnrollmentJob, Trigger
-from journeys.progress import count_jobs
+from engage.named_rows import named_rows
+from journeys.job_ids import job_id, parse_job_id
 
 
 class JobNotFound(Refusal):
@@ -22,25 +22,19 @@ class JobNotFound(Refusal):
         super().__init__(f"There is no job {job_id[:100]!r} in this workspace.")
 
 
-class TriggerNotFound(Refusal):
-    """No such trigger in the workspace."""
-
-    status = 404
-    error = "Trigger not found"
-    code = "trigger_not_found"
-
-    def __init__(self, trigger_id: str) -> None:
-        super().__init__(f"There is no trigger {trigger_id[:100]!r} in this workspace.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class JobState:
-    """A job's current state; `result`, `reason` and `decided_at` are None while it is queued."""
+    """A job's current state; `result`, `reason` and `decided_at` are None while it is queued.
+
+    `ordinal` is its place in the trigger; `external_id` is None also if the customer has been erased.
+    """
 
     job_id: str
     trigger_id: str
+    ordinal: int
     journey_id: str
     customer_id: str
+    external_id: str | None
     status: str
     result: str | None
     reason: str | None
@@ -49,63 +43,49 @@ class JobState:
     decided_at: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TriggerState:
-    """A trigger's jobs, counted by status and by result."""
+# One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit, as in
+# deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+_READ = """
+SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, customer.external_id, job.status,
+       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason, enrollment.id AS enrollment_id,
+       trigger.queued_at, job.decided_at
+FROM ({}) AS job
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
+LEFT JOIN LATERAL (
+    SELECT * FROM customers_customer known
+    WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
+) AS customer ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM journeys_enrollment entered WHERE entered.job_id = job.id LIMIT 1
+) AS enrollment ON true
+ORDER BY job.trigger_id, job.ordinal
+"""
 
-    trigger_id: str
-    journey_id: str
-    customers: int
-    queued: int
-    decided: int
-    failed: int
-    cancelled: int
-    results: Mapping[str, int]
-    queued_at: datetime
+_NAMED = """
+SELECT * FROM journeys_enrollmentjob
+WHERE workspace_id = %s AND journey_id = %s AND customer_id = %s AND queued_ms = %s
+"""
 
 
 def job_state(*, workspace_id: str, job_id: str) -> JobState:
     """The job's current state. Raises JobNotFound."""
     parts = parse_job_id(job_id)
-    job = (
-        EnrollmentJob.objects.select_related("trigger").filter(workspace_id=workspace_id, **parts._asdict()).first()
-        if parts
-        else None
-    )
-    if job is None:
+    found = read_job_states(Fragment(_NAMED, [workspace_id, *parts])) if parts else []
+    if not found:
         raise JobNotFound(job_id)
-    enrollment = Enrollment.objects.filter(job_id=job.id).values_list("id", flat=True).first()
-    return JobState(
-        job_id=job.job_id,
-        trigger_id=job.trigger_id,
-        journey_id=job.journey_id,
-        customer_id=job.customer_id,
-        status=job.status,
-        result=job.result or None,
-        reason=job.reason or None,
-        enrollment_id=enrollment,
-        queued_at=job.trigger.queued_at,
-        decided_at=job.decided_at,
-    )
+    return found[0]
 
 
-def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
-    """The trigger's jobs, counted now. Raises TriggerNotFound."""
-    trigger = row_with_id(Trigger.objects.filter(workspace_id=workspace_id), trigger_id)
-    if trigger is None:
-        raise TriggerNotFound(trigger_id)
-    counted = count_jobs(trigger)
-    by_status = {
-        status: sum(jobs.number for jobs in counted if jobs.status == status) for status in EnrollmentJob.Status.values
-    }
-    return TriggerState(
-        trigger_id=trigger.id,
-        journey_id=trigger.journey_id,
-        customers=trigger.customers,
-        queued=by_status["queued"],
-        decided=by_status["decided"],
-        failed=by_status["failed"],
-        cancelled=by_status["cancelled"],
-        results={jobs.result: jobs.number for jobs in counted if jobs.result},
-        queued_at=trigger.queued_at,
-    )
+def read_job_states(jobs: Fragment) -> list[JobState]:
+    """The current states of the selected rows of the table of jobs, by trigger and place."""
+    query = compose(_READ, jobs)
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        rows = named_rows(cursor)
+    return [
+        JobState(
+            job_id=job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=row.pop("queued_ms")),
+            **row,
+        )
+        for row in rows
+    ]

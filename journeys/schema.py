@@ -3,18 +3,20 @@
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.segments import ErrorResolvingSegments
-from engage.errors import MissingParameter
+from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded
 from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
-from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer
 from journeys import answers, examples
 from journeys.cancellation import JobAlreadyDecided
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
-from journeys.job_states import JobNotFound, TriggerNotFound
+from journeys.job_states import JobNotFound
+from journeys.models import EnrollmentJob
 from journeys.progress import LARGE_TRIGGER
-from journeys.serializers import BULK, DRY_RUN, NOBODY_NAMED, SINGLE, TriggerBody
+from journeys.serializers import BULK, DRY_RUN, JOBS, MOST_JOBS, NOBODY_NAMED, SINGLE, TriggerBody
 from journeys.trigger import InvalidJourneyType, JourneyNotFound, Recipient
+from journeys.trigger_states import TriggerNotFound
 
 _TAG = "Journeys"
 
@@ -170,4 +172,38 @@ describe_trigger_state = ServerCall(
         )
     ],
     refusals=[TriggerNotFound(examples.TRIGGER)],
+)
+
+describe_trigger_jobs = ServerCall(
+    operation_id="listTriggerJobs",
+    tag=_TAG,
+    summary="List a trigger's jobs",
+    description=f"""
+Returns what became of each customer queued by a trigger, in the order of its `jobIds`. Filter the jobs by `result` or
+`status` to see, for example, only those that failed. Pages have {JOBS} jobs by default and at most {MOST_JOBS}
+(`limit`). Jobs pruned because of their age are not included.
+""",
+    parameters=[
+        WORKSPACE_ID,
+        path_id("trigger_id", "The `triggerId` returned by the trigger call."),
+        OpenApiParameter(
+            "status", str, enum=EnrollmentJob.Status.values, description="Return only jobs with this status."
+        ),
+        OpenApiParameter(
+            "result", str, enum=EnrollmentJob.Result.values, description="Return only jobs with this result."
+        ),
+        *page_parameters(default=JOBS, at_most=MOST_JOBS),
+    ],
+    answers=[
+        Answer(
+            data=answers.TriggerJobsData,
+            description="A page of jobs. The list is empty if the trigger has no such job.",
+            examples={"One enrolled, one refused": (answers.TRIGGER_JOBS_MESSAGE, examples.TRIGGER_JOBS)},
+        )
+    ],
+    refusals=[
+        InvalidRequest(f"status must be one of {', '.join(EnrollmentJob.Status.values)}, not 'done'."),
+        *bad_page(at_most=MOST_JOBS),
+        TriggerNotFound(examples.TRIGGER),
+    ],
 )

@@ -9,14 +9,18 @@ from django.http import QueryDict
 from customers.audience import Audience
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import BodySerializer, ObjectField, TextArrayField, TextField
+from engage.paging import read_cursor, read_limit
 from engage.query_strings import single_value
+from journeys.models import EnrollmentJob
 from journeys.trigger import Recipient
+from journeys.trigger_jobs import WantedJobs
 
 MAX_EXTERNAL_IDS = 1000
 MAX_SEGMENT_IDS = 10
 SINGLE = ("customerId", "external_id", "email")  # in order of precedence
 BULK = ("external_ids", "segment_ids")
 DRY_RUN = "dryRun"
+JOBS, MOST_JOBS = 100, 1000
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
 NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
 
@@ -98,6 +102,23 @@ def read_dry_run(query: QueryDict) -> bool:
     if text not in {None, "true", "false"}:
         raise InvalidRequest(f"{DRY_RUN} must be true or false, not {str(text)[:100]!r}.")
     return text == "true"
+
+
+def read_jobs_query(query: QueryDict) -> tuple[WantedJobs, int, int]:
+    """Which jobs, the ordinal to read after (-1: from the start), and the maximum number. Raises InvalidRequest."""
+    wanted = WantedJobs(
+        status=_choice(query, "status", EnrollmentJob.Status.values),
+        result=_choice(query, "result", EnrollmentJob.Result.values),
+    )
+    cursor = read_cursor(query, int)
+    return wanted, cursor[0] if cursor else -1, read_limit(query, default=JOBS, at_most=MOST_JOBS)
+
+
+def _choice(query: QueryDict, name: str, choices: list[str]) -> str | None:
+    text = single_value(query, name)
+    if text is not None and text not in choices:
+        raise InvalidRequest(f"{name} must be one of {', '.join(choices)}, not {text[:100]!r}.")
+    return text
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:

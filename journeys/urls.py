@@ -3,7 +3,7 @@
 from django.urls import path
 
 from journeys.enrollments.views import EnrollmentExitView, EnrollmentView
-from journeys.views import JobView, TriggerStateView, TriggerView
+from journeys.views import JobView, TriggerJobsView, TriggerStateView, TriggerView
 
 urlpatterns = [
     # First, so that no look-up takes a wrong journey id such as "jobs" for its own.
@@ -12,4 +12,5 @@ urlpatterns = [
     path("<str:workspace_id>/enrollments/<str:enrollment_id>", EnrollmentView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>/exit", EnrollmentExitView.as_view()),
     path("<str:workspace_id>/triggers/<str:trigger_id>", TriggerStateView.as_view()),
+    path("<str:workspace_id>/triggers/<str:trigger_id>/jobs", TriggerJobsView.as_view()),
 ]

@@ -19,9 +19,11 @@ from journeys import answers, schema
 from journeys.cancellation import cancel_job
 from journeys.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
 from journeys.dry_runs import dry_run_many, dry_run_one
-from journeys.job_states import JobNotFound, TriggerNotFound, job_state, trigger_state
-from journeys.serializers import TriggerCall, read_dry_run, read_trigger_call
+from journeys.job_states import JobNotFound, job_state
+from journeys.serializers import TriggerCall, read_dry_run, read_jobs_query, read_trigger_call
 from journeys.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
+from journeys.trigger_jobs import trigger_jobs_page
+from journeys.trigger_states import TriggerNotFound, trigger_state
 
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
@@ -138,3 +140,16 @@ class TriggerStateView(LookupView):
         self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
         trigger = trigger_state(workspace_id=workspace_id, trigger_id=trigger_id)
         return success(answers.TRIGGER_MESSAGE, answers.trigger_data(trigger))
+
+
+class TriggerJobsView(LookupView):
+    """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs`"""
+
+    @schema.describe_trigger_jobs
+    def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
+        wanted, after, limit = read_jobs_query(request.query_params)
+        self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
+        page = trigger_jobs_page(
+            workspace_id=workspace_id, trigger_id=trigger_id, wanted=wanted, after=after, limit=limit
+        )
+        return success(answers.TRIGGER_JOBS_MESSAGE, answers.trigger_jobs_data(page))

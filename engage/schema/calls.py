@@ -15,6 +15,7 @@ from engage.envelope import as_refusal
 from engage.errors import BodyTooLarge, InvalidRequest, Refusal
 from engage.idempotency import IdempotencyKeyReused, RequestInProgress
 from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.paging import InvalidCursor
 from engage.parsing import body_too_large
 from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
@@ -63,6 +64,22 @@ def path_id(name: str, description: str) -> OpenApiParameter:
 
 
 WORKSPACE_ID = path_id("workspace_id", "The workspace's id. Must be the workspace of the API key.")
+
+
+def page_parameters(*, default: int, at_most: int) -> list[OpenApiParameter]:
+    """The parameters of a call that answers page by page."""
+    size = {"type": "integer", "minimum": 1, "maximum": at_most, "default": default}
+    return [
+        OpenApiParameter("limit", size, description="The maximum number of items to return."),
+        OpenApiParameter(
+            "cursor", str, description="The `nextCursor` of the previous page. Omit it for the first page."
+        ),
+    ]
+
+
+def bad_page(*, at_most: int) -> list[Refusal]:
+    """The refusals of such parameters."""
+    return [InvalidRequest(f"limit must be a whole number from 1 to {at_most}."), InvalidCursor()]
 
 
 @dataclass(frozen=True, kw_only=True)

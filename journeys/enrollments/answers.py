@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
-from engage.paging import written_cursor
+from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.states import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
@@ -20,7 +20,6 @@ _STATE = Keywords(enum=[*Enrollment.State.values])
 _GOES_ON = (
     "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended."
 )
-_NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page."
 
 
 class AttemptData(TypedDict):
@@ -112,7 +111,7 @@ class EnrollmentHistoryData(EnrollmentData):
 
     steps: Annotated[list[StepData], "A page of the steps, in order."]
     stepsBegun: Annotated[int, "The number of steps in the whole history."]
-    nextCursor: Annotated[str | None, _NEXT_CURSOR]
+    nextCursor: Annotated[str | None, NEXT_CURSOR]
 
 
 class TriggeredEnrollmentData(TypedDict):
@@ -157,7 +156,7 @@ class CustomerJourneysData(TypedDict):
 
     customerId: Annotated[ObjectId, "The customer's id."]
     triggers: Annotated[list[CustomerTriggerData], "The triggers, newest first."]
-    nextCursor: Annotated[str | None, _NEXT_CURSOR]
+    nextCursor: Annotated[str | None, NEXT_CURSOR]
 
 
 def enrollment_data(state: EnrollmentState) -> EnrollmentData:

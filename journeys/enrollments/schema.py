@@ -1,12 +1,9 @@
 """The calls about enrollments in the OpenAPI document."""
 
-from drf_spectacular.utils import OpenApiParameter
-
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
-from engage.errors import InvalidRequest, MissingParameter
-from engage.paging import InvalidCursor
+from engage.errors import MissingParameter
 from engage.schema.bodies import Body
-from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
+from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer
 from engage.views import WorkspaceNotFound
 from journeys.enrollments import answers, examples
@@ -16,22 +13,6 @@ from journeys.enrollments.states import EnrollmentNotFound
 
 _TAG = "Journeys"
 _ENROLLMENT_ID = path_id("enrollment_id", "The `enrollmentId` of the job.")
-
-
-def _page(*, default: int, at_most: int) -> list[OpenApiParameter]:
-    size = {"type": "integer", "minimum": 1, "maximum": at_most, "default": default}
-    return [
-        OpenApiParameter("limit", size, description="The maximum number of items to return."),
-        OpenApiParameter(
-            "cursor", str, description="The `nextCursor` of the previous page. Omit it for the first page."
-        ),
-    ]
-
-
-_BAD_PAGE = [
-    InvalidRequest("limit must be a whole number from 1 to 100."),
-    InvalidCursor(),
-]
 
 describe_history = ServerCall(
     operation_id="getEnrollment",
@@ -44,7 +25,7 @@ Webhook steps include the request and its attempts.
 Steps are returned in order, in pages of {STEPS} by default and of at most {MOST_STEPS} (`limit`). The history of a
 journey with a loop can be long: use `nextCursor` to get the next page.
 """,
-    parameters=[WORKSPACE_ID, _ENROLLMENT_ID, *_page(default=STEPS, at_most=MOST_STEPS)],
+    parameters=[WORKSPACE_ID, _ENROLLMENT_ID, *page_parameters(default=STEPS, at_most=MOST_STEPS)],
     answers=[
         Answer(
             data=answers.EnrollmentHistoryData,
@@ -52,7 +33,7 @@ journey with a loop can be long: use `nextCursor` to get the next page.
             examples={"A webhook waits for its next attempt": (answers.ENROLLMENT_MESSAGE, examples.HISTORY)},
         )
     ],
-    refusals=[*_BAD_PAGE, EnrollmentNotFound(examples.ENROLLMENT)],
+    refusals=[*bad_page(at_most=MOST_STEPS), EnrollmentNotFound(examples.ENROLLMENT)],
 )
 
 describe_exit = ServerCall(
@@ -92,7 +73,7 @@ if the customer was not enrolled, and the state of the enrollment. Pages have {T
     parameters=[
         WORKSPACE_ID,
         path_id("customer_id", "The customer's id in this service."),
-        *_page(default=TRIGGERS, at_most=MOST_TRIGGERS),
+        *page_parameters(default=TRIGGERS, at_most=MOST_TRIGGERS),
     ],
     answers=[
         Answer(
@@ -101,5 +82,5 @@ if the customer was not enrolled, and the state of the enrollment. Pages have {T
             examples={"One refused, one exited": (answers.TRIGGERS_MESSAGE, examples.CUSTOMER_JOURNEYS)},
         )
     ],
-    refusals=[*_BAD_PAGE, WorkspaceNotFound(), CustomerNotFound(named=IDENTIFIER_NAMES["id"])],
+    refusals=[*bad_page(at_most=MOST_TRIGGERS), WorkspaceNotFound(), CustomerNotFound(named=IDENTIFIER_NAMES["id"])],
 )

@@ -52,10 +52,11 @@ class Trigger(models.Model):
 
 
 class TriggerProgress(models.Model):
-    """By how many one statement changed the number of a large trigger's jobs that have this status and result.
+    """By how many one statement changed the number of jobs with this status and result in a block of a large trigger.
 
     A database trigger writes these rows (migrations/0009_large_triggers_keep_progress.py). They are only added: with a
-    shared count, workers that decide the same trigger's jobs concurrently would wait for each other.
+    shared count, workers that decide the same trigger's jobs concurrently would wait for each other. A call's chunks
+    are blocks or parts of them, so a block costs no more rows than a statement.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -63,6 +64,8 @@ class TriggerProgress(models.Model):
     trigger = models.ForeignKey(Trigger, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     status = models.CharField(max_length=10)
     result = models.CharField(max_length=20)
+    # The jobs' ordinals, divided by 500; unset in rows that were written before there were blocks.
+    block = models.IntegerField(null=True)
     jobs = models.IntegerField()
 
     class Meta:

@@ -76,6 +76,7 @@ CALLS: dict[tuple[str, str], Any] = {
     ("GET", "journeys/{workspace_id}/enrollments/{enrollment_id}"): None,
     ("POST", "journeys/{workspace_id}/enrollments/{enrollment_id}/exit"): {"reason": "hacked"},
     ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
+    ("GET", "journeys/{workspace_id}/triggers/{trigger_id}/jobs"): None,
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},

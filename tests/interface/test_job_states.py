@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
 from engage.models import Workspace
@@ -32,6 +33,7 @@ def test_a_queued_job_says_so(server: ServerClient, journey: Journey, body: dict
         "triggerId": answered["triggerId"],
         "journeyId": journey.id,
         "customerId": Customer.objects.get(external_id="ada").id,
+        "external_id": "ada",
         "status": "queued",
         "result": None,
         "reason": None,
@@ -48,6 +50,15 @@ def test_a_decided_job_tells_result_reason_and_enrollment(server: ServerClient, 
     assert job["reason"] == "The customer met the entry rules."
     assert job["enrollmentId"] == Enrollment.objects.get().id
     assert job["decidedAt"].endswith("Z")
+
+
+def test_what_is_told_of_a_job_is_of_one_moment(
+    server: ServerClient, journey: Journey, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    answered = data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    with django_assert_num_queries(2):  # the key and one statement
+        assert job_of(server, journey.workspace_id, answered["jobId"])["enrollmentId"]
 
 
 def test_a_refused_job_tells_why_and_has_no_enrollment(server: ServerClient, journey: Journey) -> None:

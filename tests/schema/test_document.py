@@ -24,6 +24,7 @@ CALLS = {
     ("GET", "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}"),
     ("POST", "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit"),
     ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}"),
+    ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs"),
     ("PUT", "/api/v1/customers/{workspaceId}"),
     ("GET", "/api/v1/customers/{workspaceId}"),
     ("POST", "/api/v1/customers/{workspaceId}/batch"),
