@@ -38,7 +38,7 @@ class _CallBody(BodySerializer):
     none_of: ClassVar = NO_IDENTIFIER
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The id of the message.")
-    userId = _identifier("The SDK's user id or its anonymous id; or a customer's id in this service.")
+    userId = _identifier("The SDK's user id, or its anonymous id.")
     external_id = _identifier(DESCRIPTIONS["external_id"])
     email = _identifier(DESCRIPTIONS["email"])
     phone = _identifier(DESCRIPTIONS["phone"])

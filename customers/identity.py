@@ -15,7 +15,6 @@ from customers.fragment import Fragment
 from customers.identifier_rules import LONGEST
 from customers.models import Customer
 from engage.errors import InvalidRequest
-from engage.object_ids import is_object_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +123,7 @@ class Resolution:
 def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
     """The workspace's customer known by these identifiers (at least one), or a new one with all of them.
 
-    userId, external_id, email and phone are tried in this order, and the first that matches a customer wins. A userId
-    is compared with the stored user ids and then, if it looks like one, with the customer ids.
+    userId, external_id, email and phone are tried in this order, and the first that matches a customer wins.
 
     An existing customer is left as is: no identifier is changed or added. Must run in a transaction, which then holds
     the customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile.
@@ -162,13 +160,11 @@ def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Seque
     looked up by its unique index, and only if the ones before it found nobody: a plan for all of them at once may read
     the whole of a large workspace, because it is made for one of average size.
     """
-    matches = list(known_by.present().items())
-    if known_by.user_id is not None and is_object_id(known_by.user_id):
-        matches.insert(1, ("id", known_by.user_id))
-    if not matches:
+    known = known_by.present()
+    if not known:
         raise ValueError("Nobody can be found without an identifier.")
     select = f"SELECT {', '.join(columns)} FROM customers_customer WHERE"
-    tests, values = [f"{column} = %s" for column, _ in matches], [value for _, value in matches]
+    tests, values = [f"{column} = %s" for column in known], list(known.values())
     if len(tests) == 1:  # the usual case; an identifier belongs to one customer at most
         return Fragment(f"{select} workspace_id = %s AND {tests[0]}", [workspace_id, *values])
     owners = [f"(SELECT id FROM customers_customer WHERE workspace_id = %s AND {test})" for test in tests]

@@ -1,9 +1,11 @@
-"""Ids of 24 lower-case hex characters: 4 bytes of seconds, 5 random bytes per process, a counter of 3 bytes."""
+"""Ids of 24 lower-case hex characters: 4 bytes of seconds, then 8 random bytes.
+
+Nobody can tell from some ids which others there are. Ids of one second are in no order: what must know which of two
+rows came first keeps a time or a number.
+"""
 
 import os
 import re
-import secrets
-import threading
 import time
 from typing import Annotated, Any, TypeVar
 
@@ -15,35 +17,30 @@ from engage.keywords import Keywords
 OBJECT_ID_LENGTH = 24
 _PATTERN = re.compile(r"[0-9a-f]{24}")
 ObjectId = Annotated[str, Keywords(pattern="^[0-9a-f]{24}$")]  # the type of an id in an answer
-_COUNTER_LIMIT = 1 << 24
 _Row = TypeVar("_Row", bound=models.Model)
 
 
-class _Sequence:
-    """The random part and the counter of one process."""
+_RANDOM_BYTES = 8
+_READ_AT_ONCE = 512  # ids; a system call for each would take as long as all else
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.reseed()
-
-    def reseed(self) -> None:
-        self._random = secrets.token_hex(5)
-        self._count = secrets.randbelow(_COUNTER_LIMIT)
-
-    def next(self) -> str:
-        with self._lock:
-            self._count = (self._count + 1) % _COUNTER_LIMIT
-            return f"{int(time.time()):08x}{self._random}{self._count:06x}"
-
-
-_sequence = _Sequence()
-# A forked process would otherwise continue with its parent's random part and counter, and create the same ids.
-os.register_at_fork(after_in_child=_sequence.reseed)
+# Random parts not used yet. Threads need no lock: `pop` gives each part away once.
+_random_parts: list[str] = []
+# A forked process would otherwise go on with its parent's parts, and create the same ids.
+os.register_at_fork(after_in_child=_random_parts.clear)
 
 
 def new_object_id() -> str:
     """A new id, unique across processes and machines."""
-    return _sequence.next()
+    return f"{int(time.time()):08x}{_random_part()}"
+
+
+def _random_part() -> str:
+    while True:
+        try:
+            return _random_parts.pop()
+        except IndexError:
+            letters, width = os.urandom(_READ_AT_ONCE * _RANDOM_BYTES).hex(), 2 * _RANDOM_BYTES
+            _random_parts.extend([letters[at : at + width] for at in range(0, len(letters), width)])
 
 
 def is_object_id(text: str) -> bool:

@@ -22,8 +22,8 @@ class ClaimedEnrollment:
 
 
 # Customers and enrollments are locked for the statement only, and skipped if another transaction has locked them. Of
-# one customer's enrollments one is taken, since what it does may affect the others. One that was tried before is taken
-# alone.
+# one customer's enrollments one is taken, since what it does may affect the others: the one that was due first, or that
+# was queued first. One that was tried before is taken alone.
 # The lease is short: while the walker lives, its locks on the customers keep other walkers away.
 #
 # The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
@@ -31,9 +31,9 @@ class ClaimedEnrollment:
 # update selects by id alone, since what is locked is known to be due.
 _CLAIM = """
 WITH due AS MATERIALIZED (
-    SELECT enrollment.id, enrollment.customer_id
+    SELECT enrollment.*
     FROM (
-        SELECT id, customer_id FROM journeys_enrollment WHERE due_at <= now() AND {whose}
+        SELECT id, customer_id, due_at, job_id FROM journeys_enrollment WHERE due_at <= now() AND {whose}
         ORDER BY due_at OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED
     ) AS enrollment
     CROSS JOIN LATERAL (
@@ -42,7 +42,7 @@ WITH due AS MATERIALIZED (
     ) AS customer
     LIMIT %(most)s
 ), chosen AS (
-    SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, id
+    SELECT DISTINCT ON (customer_id) id FROM due ORDER BY customer_id, due_at, job_id
 )
 UPDATE journeys_enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
 WHERE id = ANY(ARRAY(SELECT id FROM chosen))

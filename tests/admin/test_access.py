@@ -16,6 +16,7 @@ from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, Workspace
 from tests.admin.records import cells
 from tests.clients import SdkClient, ServerClient
+from tests.clock import later
 from tests.factories import ApiKeyFactory, AppFactory
 from tests.simultaneous import made_to_wait
 
@@ -92,7 +93,8 @@ def test_a_key_that_cannot_be_is_refused_at_its_field(
 
 def test_a_revoked_key_is_refused_from_then_on(staff: Client, acme: Workspace, server: ServerClient) -> None:
     key = ApiKey.objects.get()
-    ApiKeyFactory.create_batch(2, workspace=acme)
+    with later():
+        ApiKeyFactory.create_batch(2, workspace=acme)
     before = timezone.now()
     answer = staff.post(page_url(key), {"name": key.name, "rate_limit": "5/s", "engage_apikey_revoke": ""})
     assert answer.status_code == 302

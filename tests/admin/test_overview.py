@@ -14,6 +14,7 @@ from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
+from tests.clock import later
 from tests.one_of_everything import live_through, populate, queue_job
 from tests.plans import rows_gone_through
 
@@ -85,8 +86,9 @@ def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace
     trigger, app = Trigger.objects.get(), App.objects.get()
     queue_job(trigger, customer, status="decided", result="enrolled")
     queue_job(trigger, customer, status="failed", result="failed")
-    for _ in range(10):
-        live_through(customer, journey=Journey.objects.get(), app=app)
+    with later():
+        for _ in range(10):
+            live_through(customer, journey=Journey.objects.get(), app=app)
     with CaptureQueriesContext(connection) as queries:
         page = staff.get("/admin/").content.decode()
     assert f'<a href="{page_url(Journey.objects.get())}"' in page

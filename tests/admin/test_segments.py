@@ -12,6 +12,7 @@ from customers.models import Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.staff import staff_with
+from tests.clock import later
 from tests.factories import CustomerFactory, SegmentFactory
 
 ADD = "/admin/customers/segment/add/"
@@ -103,12 +104,15 @@ def test_the_conditions_are_tried_on_the_latest_customers(
 ) -> None:
     monkeypatch.setattr("customers.admin.segments.TRIED_ON", 2)
     segment = SegmentFactory.create(workspace=acme, conditions=PRO)
-    for plan, trial in (
-        ("free", "0 of the latest 1 meet"),
-        ("pro", "1 of the latest 2 meets"),
-        ("pro", "2 of the latest 2 meet"),
+    for number, (plan, trial) in enumerate(
+        (
+            ("free", "0 of the latest 1 meet"),
+            ("pro", "1 of the latest 2 meets"),
+            ("pro", "2 of the latest 2 meet"),
+        )
     ):
-        CustomerFactory.create(workspace=acme, attributes={"plan": plan})
+        with later(seconds=number):
+            CustomerFactory.create(workspace=acme, attributes={"plan": plan})
         assert f"0 customers put into it; {trial} the conditions" in staff.get(page_url(segment)).content.decode()
 
 

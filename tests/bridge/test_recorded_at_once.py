@@ -31,7 +31,7 @@ def ada(acme: Workspace) -> Customer:
 def tracked(sdk: SdkClient, **fields: Any) -> Event:
     """The event that a click recorded."""
     assert click(sdk, **BUY, **fields).status_code == 200
-    return Event.objects.latest("id")
+    return Event.objects.latest("created_at")
 
 
 def test_it_is_recorded_whole_and_with_the_interaction(sdk: SdkClient, ada: Customer) -> None:

@@ -104,8 +104,8 @@ def test_a_batch_does_not_wait_for_whom_it_comes_to_mean_while_it_holds_others(
     acme: Workspace, server: ServerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ada gets the external id of an item after the batch has locked bob; whoever locks both begins with ada."""
-    ada = CustomerFactory.create(workspace=acme, external_id=None, email="ada@acme.example")
-    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    ada = CustomerFactory.create(id="a" * 24, workspace=acme, external_id=None, email="ada@acme.example")
+    bob = CustomerFactory.create(id="b" * 24, workspace=acme, external_id="bob")
     assert ada.id < bob.id
     segment = SegmentFactory.create(workspace=acme)
     body = {"add": ["ada", "bob"]}

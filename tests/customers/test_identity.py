@@ -113,13 +113,10 @@ def test_the_first_identifier_that_matches_somebody_wins(
     assert customer == (people[found] if found else None)
 
 
-def test_a_user_id_may_be_a_customer_id_and_a_stored_user_id_comes_first(
-    people: dict[str, Customer], acme: Workspace
-) -> None:
-    wanted = people["phone"]
-    known_by = Identifiers(user_id=wanted.id, external_id="x-1")
-    assert meant_by(acme, known_by) == wanted
-    namesake = CustomerFactory.create(workspace=acme, user_id=wanted.id)
+def test_a_user_id_is_compared_with_the_stored_user_ids_alone(people: dict[str, Customer], acme: Workspace) -> None:
+    known_by = Identifiers(user_id=people["phone"].id, external_id="x-1")
+    assert meant_by(acme, known_by) == people["external_id"]
+    namesake = CustomerFactory.create(workspace=acme, user_id=people["phone"].id)
     assert meant_by(acme, known_by) == namesake
 
 

@@ -3,10 +3,9 @@
 import os
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
-import pytest
-
-from engage import object_ids
 from engage.object_ids import is_object_id, new_object_id
 
 
@@ -17,27 +16,32 @@ def test_an_id_has_the_object_id_layout() -> None:
     assert before <= int(made[:8], 16) <= time.time()
 
 
-def test_ids_of_one_process_share_their_random_part_and_count_up() -> None:
-    one, other = new_object_id(), new_object_id()
-    assert one[8:18] == other[8:18]
-    assert (int(other[18:], 16) - int(one[18:], 16)) % (1 << 24) == 1
+def test_nobody_can_tell_from_an_id_which_was_made_before_or_after_it() -> None:
+    ids = [bytes.fromhex(new_object_id())[4:] for _ in range(2000)]
+    for place in range(8):  # each byte of the last eight takes all values
+        assert len({made[place] for made in ids}) > 200
+    ascending = sum(one < other for one, other in pairwise(ids))
+    assert 850 < ascending < 1150  # of 1,999 pairs; twelve standard deviations on either side
 
 
-def test_after_its_greatest_number_the_counter_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_ids._sequence, "_count", (1 << 24) - 2)
-    ids = [new_object_id() for _ in range(3)]
-    assert [made[18:] for made in ids] == ["ffffff", "000000", "000001"]
-    assert all(is_object_id(made) for made in ids)
+def test_threads_make_ids_that_never_meet() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: [new_object_id() for _ in range(2000)], range(8)))
+    assert len({one for ids in made for one in ids}) == 16_000
 
 
-def test_a_forked_process_has_a_random_part_of_its_own() -> None:
+def test_a_forked_process_makes_ids_of_its_own() -> None:
+    new_object_id()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, new_object_id().encode())
+        os.write(writing, "".join(new_object_id() for _ in range(100)).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    assert os.read(reading, 24).decode()[8:18] != new_object_id()[8:18]
+    text = os.read(reading, 2400).decode()
+    of_the_child = {text[at + 8 : at + 24] for at in range(0, 2400, 24)}
+    assert len(of_the_child) == 100
+    assert not of_the_child & {new_object_id()[8:] for _ in range(1000)}
 
 
 def test_only_24_lower_case_hex_characters_are_an_id() -> None:

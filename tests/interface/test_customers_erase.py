@@ -132,7 +132,7 @@ def test_a_payload_of_people_who_were_erased_before_that_was_a_rule_is_blanked_b
     migration = import_module("journeys.migrations.0013_forget_payloads_of_the_erased")
     with connection.schema_editor(atomic=False) as editor:
         migration.forget(None, editor)
-    assert [one.payload for one in Trigger.objects.order_by("id")] == [{}, {"sale": "spring"}]
+    assert [one.payload for one in Trigger.objects.order_by("queued_at")] == [{}, {"sale": "spring"}]
     assert Customer.objects.get() == cy
 
 

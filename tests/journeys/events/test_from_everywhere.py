@@ -107,7 +107,7 @@ def test_workers_are_woken_for_what_a_step_s_event_starts_whatever_is_walked_bef
     queue.flushdb()
     walk()
     wakeups.wake_now()
-    assert list(Enrollment.objects.order_by("id").values_list("state", flat=True)) == ["active", "completed", "active"]
+    assert list(Enrollment.objects.order_by("job").values_list("state", flat=True)) == ["active", "completed", "active"]
     assert queue.llen("single") == 1
 
 

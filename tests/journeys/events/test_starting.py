@@ -27,7 +27,7 @@ def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(
     assert results() == ["enrolled", "already_enrolled"]
     enrollment = Enrollment.objects.get()
     assert (enrollment.journey, enrollment.customer, enrollment.event_id) == (journey, ada, event_id)
-    queued = Trigger.objects.earliest("id")
+    queued = Trigger.objects.earliest("queued_at")
     assert (queued.event_id, queued.form, queued.payload) == (event_id, "single", {"total": 7})
     job = job_of(server, acme.id, EnrollmentJob.objects.earliest("id").job_id)
     assert (job["triggerId"], job["enrollmentId"]) == (queued.id, enrollment.id)

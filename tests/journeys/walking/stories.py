@@ -14,7 +14,7 @@ def enter(server: ServerClient, journey: Journey, customer: Customer, **payload:
     """Triggers the journey for the customer and lets the workers decide; the enrollment, which has not walked yet."""
     data(trigger(server, journey, {"customerId": customer.id, "payload": payload}))
     let_workers_decide()
-    return Enrollment.objects.filter(customer=customer, journey=journey).latest("id")
+    return Enrollment.objects.filter(customer=customer, journey=journey).latest("job")
 
 
 def walked(server: ServerClient, workspace: Workspace, steps: list[Any], **payload: Any) -> Enrollment:
