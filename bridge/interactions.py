@@ -14,7 +14,7 @@ from customers.events import NewEvent, insert_of_event
 from customers.fragment import Fragment, compose
 from customers.identity import Identifiers, best_match_query, find_or_create_customer
 from customers.models import Customer, Event
-from customers.profile import write_attributes
+from customers.profile import claim_attributes
 from engage.models import App
 from engage.object_ids import new_object_id
 from journeys import wakeups
@@ -95,7 +95,7 @@ def _record_step_by_step(
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer, written = found.customer, []
         if attributes:
-            written = write_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
+            written = claim_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
             count_customer_created(app_id=app.id, address=call.address)
         interaction = RecordedInteraction(

@@ -16,7 +16,8 @@ twice. Integers go from -2^63 to 2^64 - 1. Other numbers must fit a 64-bit float
 with all its zeros.
 
 **Attributes** have names of 1 to 255 characters. A name must not begin with `$`, and must not be `__proto__`,
-`constructor` or `prototype`. All attributes of one customer together may be at most 256 KiB of JSON.
+`constructor` or `prototype`. All attributes of one customer together may be at most 256 KiB of JSON, and those that
+in-app messages wrote another 16 KiB.
 
 **Answers** are JSON, even if a call fails. A success has `success: true`, `message` and `data`, and its result is
 committed. A failure has `success: false`, a short title in `error`, a stable code for programs in `code`, what is wrong

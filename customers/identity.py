@@ -121,7 +121,7 @@ class Resolution:
 
 
 def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
-    """The workspace's customer known by these identifiers (at least one), or a new one with all of them.
+    """The workspace's customer known by these identifiers (at least one), or a new one who claims all of them.
 
     userId, external_id, email and phone are tried in this order, and the first that matches a customer wins.
 
@@ -136,7 +136,7 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
     if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
         return Resolution(customer=found, created=False)
     while True:
-        fresh = Customer(workspace_id=workspace_id, **known_by.present())
+        fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=list(known_by.present()))
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
         if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
             return Resolution(customer=found, created=found.id == fresh.id)

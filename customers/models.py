@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Q
@@ -18,6 +19,10 @@ class Customer(models.Model):
     """A person, known by one or more identifiers, with free-form attributes.
 
     An identifier belongs to at most one customer of a workspace; the partial unique indexes also serve the look-ups.
+
+    Anybody can send an app's id, so what in-app messages say about a person is kept apart: which identifiers only they
+    have claimed (roster.py tells what becomes of those), and which attributes they wrote last, which have a budget of
+    their own.
     """
 
     id = ObjectIdField(primary_key=True)
@@ -27,6 +32,20 @@ class Customer(models.Model):
     phone = models.CharField(max_length=LONGEST["phone"], null=True, blank=True)  # noqa: DJ001
     user_id = models.CharField(max_length=LONGEST["user_id"], null=True, blank=True)  # noqa: DJ001
     attributes = models.JSONField(default=dict, blank=True, encoder=DjangoJSONEncoder)
+    claimed_identifiers = ArrayField(
+        models.CharField(max_length=20),
+        default=list,
+        db_default=[],
+        editable=False,
+        help_text="The identifiers that only in-app messages have named so far.",
+    )
+    claimed_attributes = ArrayField(
+        models.TextField(),
+        default=list,
+        db_default=[],
+        editable=False,
+        help_text="The names of the attributes that in-app messages wrote last.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -1,4 +1,4 @@
-"""Writes customers' attributes."""
+"""Writes customers' attributes: what in-app messages claim, and what journeys know."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,41 +7,49 @@ from typing import Any
 
 from django.db import connection
 
-from customers.attribute_rules import check_attribute_names, check_attributes_size
+from customers.attribute_rules import check_attribute_names, check_claimed_size
 from customers.models import Customer
 
 # Merged in the database, not here: concurrent writes of different attributes must both survive. The time is the
 # statement's, as it is for a customer that the same transaction has just created.
-_MERGE = """
+_CLAIM = """
     UPDATE customers_customer
-    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[], updated_at = statement_timestamp()
+    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[],
+        claimed_attributes = ARRAY(
+            SELECT unnest(claimed_attributes || %(names)s::text[]) EXCEPT SELECT unnest(%(deleted)s::text[])
+        ),
+        updated_at = statement_timestamp()
     WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
-    RETURNING attributes
+    RETURNING (
+        SELECT jsonb_object_agg(name, value) FROM jsonb_each(attributes) AS attribute (name, value)
+        WHERE name = ANY(claimed_attributes)
+    )
 """
 
 
-def write_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
-    """Merges the attributes into the customer's, key by key (None deletes one), and returns the names written.
+def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
+    """Merges what an in-app message says of the customer, key by key (None deletes), and returns the names written.
 
     Must run in a transaction that holds the customer's row lock. Raises InvalidRequest for an attribute name that is
-    not allowed (the message then names the request's `field`), and if the profile would become too large; then the
-    transaction must be rolled back. The `customer` in memory is not changed.
+    not allowed (the message then names the request's `field`), and if the customer's claimed attributes would become
+    too many; then the transaction must be rolled back. The `customer` in memory is not changed.
     """
     check_attribute_names(attributes, field=field)
     if not attributes:
         return []
     with connection.cursor() as cursor:
         cursor.execute(
-            _MERGE,
+            _CLAIM,
             {
                 "workspace_id": customer.workspace_id,
                 "customer_id": customer.id,
                 "written": json.dumps(dict(attributes)),
+                "names": list(attributes),
                 "deleted": [name for name, value in attributes.items() if value is None],
             },
         )
-        (merged,) = cursor.fetchone()
-        check_attributes_size(json.loads(merged))
+        (claimed,) = cursor.fetchone()
+        check_claimed_size(json.loads(claimed or "{}"))
     return list(attributes)
 
 
@@ -51,6 +59,9 @@ _MERGE_MANY = """
     UPDATE customers_customer customer
     SET attributes = (customer.attributes || written.attributes)
             - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
+        claimed_attributes = CASE WHEN customer.claimed_attributes = '{}' THEN '{}' ELSE ARRAY(
+            SELECT unnest(customer.claimed_attributes) EXCEPT SELECT jsonb_object_keys(written.attributes)
+        ) END,
         updated_at = statement_timestamp()
     FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::jsonb[]) AS written(workspace_id, id, attributes, deleted)
     WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = written.workspace_id

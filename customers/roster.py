@@ -1,4 +1,11 @@
-"""The customers that one call can affect, held in memory while its items are applied one after the other."""
+"""The customers that one call can affect, held in memory while its items are applied one after the other.
+
+An identifier that only in-app messages have named is a claim: anybody can send an app's id, and so put a person's
+e-mail beside a phone of their own before that person signs up. A server's call therefore
+
+1. confirms the claims that it names itself, and drops the customer's others;
+2. takes an identifier that it names away from a customer who only claims it, if another one is meant.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,17 +75,20 @@ class Roster:
         InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
-        customer = self._meant_by(data)
+        found = self._found(data)
+        customer = self._meant_by(data, found)
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
-        attributes = _changed_attributes(customer.attributes, data.attributes)
-        if attributes is not None:
-            check_attributes_size(attributes)
-        self._write(customer, data.sent(), attributes, created=created)
+        profile = _profile_with(customer, data.attributes)
+        for field, other in found.items():
+            if other.id != customer.id:
+                self._take_away(other, field)
+        self._write(customer, data.sent(), profile, created=created)
         return Upserted(customer, created)
 
-    def _meant_by(self, data: CustomerData) -> Customer | None:
+    def _found(self, data: CustomerData) -> dict[str, Customer]:
+        """Each identifier that somebody has already, with who has it, the most trusted first."""
         sent = data.sent()
         if not sent:
             raise MissingParameter(NOBODY_NAMED)
@@ -87,42 +97,71 @@ class Roster:
             raise CustomerNotFound(
                 named=IDENTIFIER_NAMES["id"], advice="The service chooses it: leave it out to create a customer."
             )
-        if len({customer.id for customer in found.values()}) > 1:
-            raise _belong_to_several(found)
+        return found
+
+    def _meant_by(self, data: CustomerData, found: Mapping[str, Customer]) -> Customer | None:
+        """Whoever does more than claim one of the identifiers, if anybody; else who claims the most trusted."""
         if not found:
             return None
-        trusted, customer = next(iter(found.items()))
-        _require_trust(customer, sent, trusted)
+        known = {field: customer for field, customer in found.items() if field not in customer.claimed_identifiers}
+        if len({customer.id for customer in known.values()}) > 1:
+            raise _belong_to_several(known)
+        trusted, customer = next(iter((known or found).items()))
+        _require_trust(customer, data.sent(), trusted)
         return customer
 
-    def _write(
-        self, customer: Customer, sent: Mapping[str, str], attributes: dict[str, Any] | None, *, created: bool
-    ) -> None:
-        differing = {field: value for field, value in sent.items() if getattr(customer, field) != value}
-        if not (created or differing or attributes is not None):
+    def _write(self, customer: Customer, sent: Mapping[str, str], profile: "_Profile", *, created: bool) -> None:
+        values = dict.fromkeys(customer.claimed_identifiers) | dict(sent)
+        differing = {field: value for field, value in values.items() if getattr(customer, field) != value}
+        if not (created or differing or customer.claimed_identifiers or profile.differs_from(customer)):
             return
-        for field, value in differing.items():
-            if former := getattr(customer, field):
-                del self._by_identifier[field, former]
-                if customer.id not in self.created:
-                    self.renamed.add(customer.id)
-            setattr(customer, field, value)
-            self._by_identifier[field, value] = customer
-        if attributes is not None:
-            customer.attributes = attributes
+        self._rename(customer, differing)
+        customer.claimed_identifiers = []
+        customer.attributes, customer.claimed_attributes = profile.attributes, profile.claimed
         customer.updated_at = self._now
         if created:
             self.created[customer.id] = customer
         elif customer.id not in self.created:
             self.changed[customer.id] = customer
 
+    def _take_away(self, customer: Customer, field: str) -> None:
+        self._rename(customer, {field: None})
+        customer.claimed_identifiers = [name for name in customer.claimed_identifiers if name != field]
+        customer.updated_at = self._now
+        self.changed[customer.id] = customer
 
-def _changed_attributes(stored: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The attributes with the sent ones merged in; None if that changes nothing."""
+    def _rename(self, customer: Customer, values: Mapping[str, str | None]) -> None:
+        for field, value in values.items():
+            if former := getattr(customer, field):
+                del self._by_identifier[field, former]
+                if customer.id not in self.created:
+                    self.renamed.add(customer.id)
+            setattr(customer, field, value)
+            if value is not None:
+                self._by_identifier[field, value] = customer
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """Attributes, and the names of those that in-app messages wrote last."""
+
+    attributes: dict[str, Any]
+    claimed: list[str]
+
+    def differs_from(self, customer: Customer) -> bool:
+        return self.attributes is not customer.attributes or self.claimed != customer.claimed_attributes
+
+
+def _profile_with(customer: Customer, sent: Mapping[str, Any]) -> _Profile:
+    """The customer's profile with the sent attributes merged in. Raises InvalidRequest if it becomes too large."""
+    stored = customer.attributes
+    claimed = [name for name in customer.claimed_attributes if name not in sent]
     changes = {name: value for name, value in sent.items() if not same_json(value, stored.get(name))}
-    if not changes:
-        return None
-    return merged(stored, changes)
+    if not changes and claimed == customer.claimed_attributes:
+        return _Profile(stored, claimed)
+    attributes = merged(stored, changes)
+    check_attributes_size(attributes, claimed=claimed)
+    return _Profile(attributes, claimed)
 
 
 def _belong_to_several(found: Mapping[str, Customer]) -> IdentifierConflict:
@@ -139,10 +178,11 @@ def _require_trust(customer: Customer, sent: Mapping[str, str], trusted: str) ->
 
     A customer known by their external_id may get another e-mail. But an e-mail that comes with a new external_id is
     more likely a second account, and a phone or a user id with a new e-mail a second person: treating it as a change
-    would hand one person's profile to another. A caller that intends the change sends the customerId.
+    would hand one person's profile to another. A caller that intends the change sends the customerId. A claim counts
+    for nothing.
     """
     for field in _MOST_TRUSTED_FIRST[: _MOST_TRUSTED_FIRST.index(trusted)]:
-        if field in sent and getattr(customer, field) is not None:
+        if field in sent and getattr(customer, field) is not None and field not in customer.claimed_identifiers:
             name, through = IDENTIFIER_NAMES[field], IDENTIFIER_NAMES[trusted]
             raise IdentifierConflict(
                 f"{through} belongs to customer {customer.id}, who has another {name}. "

@@ -42,9 +42,14 @@ _IDENTIFIERS = tuple(SPELLINGS)
 _UPDATE = """
     UPDATE customers_customer AS customer
     SET external_id = written.external_id, email = written.email, phone = written.phone, user_id = written.user_id,
-        attributes = written.attributes, updated_at = %(now)s
+        attributes = written.attributes,
+        claimed_identifiers = written.claimed_identifiers, claimed_attributes = written.claimed_attributes,
+        updated_at = %(now)s
     FROM jsonb_to_recordset(%(rows)s::jsonb)
-        AS written (id text, external_id text, email text, phone text, user_id text, attributes jsonb)
+        AS written (
+            id text, external_id text, email text, phone text, user_id text, attributes jsonb,
+            claimed_identifiers text[], claimed_attributes text[]
+        )
     WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = %(workspace_id)s
 """
 
@@ -169,7 +174,10 @@ def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
 
 
 def _row(customer: Customer) -> dict[str, Any]:
-    return {field: getattr(customer, field) for field in ("id", *_IDENTIFIERS, "attributes")}
+    return {
+        field: getattr(customer, field)
+        for field in ("id", *_IDENTIFIERS, "attributes", "claimed_identifiers", "claimed_attributes")
+    }
 
 
 def _identifiers(customer: Customer) -> list[str]:

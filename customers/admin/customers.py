@@ -26,8 +26,8 @@ class CustomerAdmin(ReadOnlyAdmin):
     search_help_text = "Customer id, external id, e-mail, phone or user id"
     fieldsets = (
         (None, {"fields": ("id", "workspace")}),
-        ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"))}),
-        (None, {"fields": ("attributes", ("created_at", "updated_at"))}),
+        ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"), "claimed_identifiers")}),
+        (None, {"fields": ("attributes", "claimed_attributes", ("created_at", "updated_at"))}),
     )
     never_deleted = ""
     delete_confirmation_template = "customers/admin/erase.html"

@@ -19,7 +19,7 @@ from engage.models import Workspace
 from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
-_ROWS_IN_ONE_STATEMENT = 5_000  # of nine values each
+_ROWS_IN_ONE_STATEMENT = 5_000  # of eleven values each
 _RELEASE = """
     UPDATE customers_customer SET external_id = NULL, email = NULL, phone = NULL, user_id = NULL WHERE id = ANY(%s)
 """
@@ -95,6 +95,7 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
         for one in customers
     ]
     differing = [target for one, target in zip(customers, targets, strict=True) if _apply(one, target, now)]
+    differing += _yielding(targets, stored)
     _refuse_shared_identifiers(customers, targets, stored)
     _release_identifiers(owners)
     Customer.objects.bulk_create(
@@ -102,7 +103,7 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
         batch_size=_ROWS_IN_ONE_STATEMENT,
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=[*SPELLINGS, "attributes", "updated_at"],
+        update_fields=[*SPELLINGS, "attributes", "claimed_identifiers", "claimed_attributes", "updated_at"],
     )
     return {one.name: target.id for one, target in zip(customers, targets, strict=True)}
 
@@ -116,19 +117,37 @@ def _lock_all_who_share(workspace: Workspace, customers: Sequence[SeedCustomer])
 def _apply(described: SeedCustomer, customer: Customer, now: datetime) -> bool:
     """Applies the description to the customer, unsaved; returns whether that changed it."""
     attributes = merged(customer.attributes, described.attributes)
+    claimed = [name for name in customer.claimed_attributes if name not in described.attributes]
     try:
-        check_attributes_size(attributes)
+        check_attributes_size(attributes, claimed=claimed)
     except InvalidRequest as refusal:
         raise InvalidSeed(f"{described.place}.attributes: {refusal.message}") from None
+    known_by = dict.fromkeys(customer.claimed_identifiers) | dict(described.identifiers)  # other claims are dropped
     differs = not same_json(attributes, customer.attributes) or any(
-        getattr(customer, column) != value for column, value in described.identifiers.items()
+        getattr(customer, column) != value for column, value in known_by.items()
     )
-    if not differs:
+    if not (differs or customer.claimed_identifiers or claimed != customer.claimed_attributes):
         return False
-    for column, value in described.identifiers.items():
+    for column, value in known_by.items():
         setattr(customer, column, value)
+    customer.claimed_identifiers, customer.claimed_attributes = [], claimed
     customer.attributes, customer.updated_at = attributes, now
     return True
+
+
+def _yielding(targets: Sequence[Customer], stored: Sequence[Customer]) -> list[Customer]:
+    """Others who only claim an identifier of one described: they lose it, as in customers/roster.py."""
+    described = {target.id for target in targets}
+    taken = {(column, getattr(target, column)) for target in targets for column in SPELLINGS}
+    yielding = []
+    for other in stored:
+        lost = {column for column in other.claimed_identifiers if (column, getattr(other, column)) in taken}
+        if other.id not in described and lost:
+            for column in lost:
+                setattr(other, column, None)
+            other.claimed_identifiers = [column for column in other.claimed_identifiers if column not in lost]
+            yielding.append(other)
+    return yielding
 
 
 def _refuse_shared_identifiers(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
+from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
 from engage.storable_json import STORED_DEPTH
 from journeys.steps.context import StepContext
@@ -49,7 +49,7 @@ def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[s
     """The profile after the writes. Raises StepFailed if it grows too large."""
     profile = merged(attributes, writes)
     try:
-        check_attributes_size(profile)
+        check_attributes_size(profile, most=MAX_PROFILE_BYTES)  # a step is not told who wrote what
     except InvalidRequest as refusal:
         raise StepFailed(refusal.message) from None
     return profile

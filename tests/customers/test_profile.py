@@ -8,7 +8,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
-from customers.profile import ProfileChange, merge_attributes, write_attributes
+from customers.profile import ProfileChange, claim_attributes, merge_attributes
 from engage.errors import InvalidRequest
 from engage.models import Workspace
 from tests.factories import CustomerFactory
@@ -30,13 +30,13 @@ def test_attributes_are_merged_key_by_key_in_one_statement(
     ada: Customer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
-        written = write_attributes(customer=ada, attributes={"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]})
+        written = claim_attributes(customer=ada, attributes={"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]})
     assert written == ["plan", "address", "tags"]
     assert attributes_of(ada) == {"plan": "pro", "address": {"zip": 1}, "tags": ["a", None]}
 
 
 def test_none_deletes_an_attribute_and_nothing_inside_of_one(ada: Customer) -> None:
-    assert write_attributes(customer=ada, attributes={"plan": None, "address": {"city": None}, "no": None}) == [
+    assert claim_attributes(customer=ada, attributes={"plan": None, "address": {"city": None}, "no": None}) == [
         "plan",
         "address",
         "no",
@@ -47,7 +47,7 @@ def test_none_deletes_an_attribute_and_nothing_inside_of_one(ada: Customer) -> N
 @pytest.mark.django_db(transaction=True)
 def test_writing_notes_when_and_touches_no_identifier(ada: Customer) -> None:
     ada.refresh_from_db()
-    write_attributes(customer=ada, attributes={"email": "eve@example.com", "id": "x", "external_id": None})
+    claim_attributes(customer=ada, attributes={"email": "eve@example.com", "id": "x", "external_id": None})
     stored = Customer.objects.get(id=ada.id)
     assert (stored.email, stored.external_id) == ("ada@example.com", ada.external_id)
     assert stored.attributes["email"] == "eve@example.com"
@@ -56,7 +56,7 @@ def test_writing_notes_when_and_touches_no_identifier(ada: Customer) -> None:
 
 def test_without_attributes_nothing_is_asked(ada: Customer, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
-        assert write_attributes(customer=ada, attributes={}) == []
+        assert claim_attributes(customer=ada, attributes={}) == []
 
 
 def test_a_change_by_a_journey_dates_the_profile_too(ada: Customer) -> None:
@@ -69,41 +69,47 @@ def test_a_change_by_a_journey_dates_the_profile_too(ada: Customer) -> None:
 def test_only_the_one_customer_is_written(ada: Customer, rival: Workspace) -> None:
     theirs = CustomerFactory.create(workspace=rival, external_id=ada.external_id, email=ada.email)
     ours = CustomerFactory.create(workspace=ada.workspace)
-    write_attributes(customer=ada, attributes={"plan": "pro"})
+    claim_attributes(customer=ada, attributes={"plan": "pro"})
     assert (attributes_of(theirs), attributes_of(ours)) == ({}, {})
 
 
 @pytest.mark.parametrize("name", ["", "$set", "$", "__proto__", "constructor", "prototype", "x" * 256])
 def test_a_name_that_no_attribute_may_have_is_refused(ada: Customer, name: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        write_attributes(customer=ada, attributes={"plan": "pro", name: 1}, field="formData")
+        claim_attributes(customer=ada, attributes={"plan": "pro", name: 1}, field="formData")
     assert refused.value.message.startswith(f"The attribute name {name[:80]!r} in formData ")
     assert attributes_of(ada)["plan"] == "free"
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "email", "a$b", " ", "Größe", "customer.plan", "toString"])
 def test_any_other_name_may_be_an_attribute_s(ada: Customer, name: str) -> None:
-    write_attributes(customer=ada, attributes={name: 1})
+    claim_attributes(customer=ada, attributes={name: 1})
     assert attributes_of(ada)[name] == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_profile_that_would_grow_too_big_stays_as_it_was(ada: Customer) -> None:
-    for number in range(4):
-        write_attributes(customer=ada, attributes={f"text-{number}": "x" * 60_000})
+def test_what_messages_write_to_one_profile_stays_within_16_kib(ada: Customer) -> None:
+    claim_attributes(customer=ada, attributes={"text-0": "x" * 8_000, "text-1": "x" * 8_000})
     with pytest.raises(InvalidRequest) as refused, transaction.atomic():
-        write_attributes(customer=ada, attributes={"last": "x" * 60_000})
-    assert "the maximum is 262144" in refused.value.message
+        claim_attributes(customer=ada, attributes={"last": "x" * 500})
+    assert refused.value.message == "In-app messages cannot write as much as this about one customer."
     assert "last" not in attributes_of(ada)
-    write_attributes(customer=ada, attributes={"text-0": None, "last": "x" * 60_000})
+    claim_attributes(customer=ada, attributes={"text-0": None, "last": "x" * 8_000})
     assert "last" in attributes_of(ada)
+    assert sorted(Customer.objects.get(id=ada.id).claimed_attributes) == ["last", "text-1"]
+
+
+def test_what_a_journey_writes_is_no_claim_any_more(ada: Customer) -> None:
+    claim_attributes(customer=ada, attributes={"plan": "free", "colour": "red"})
+    merge_attributes([ProfileChange(workspace_id=ada.workspace_id, customer_id=ada.id, attributes={"plan": "pro"})])
+    assert Customer.objects.get(id=ada.id).claimed_attributes == ["colour"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_write_different_attributes_at_once_both_survive(ada: Customer) -> None:
     def write(number: int) -> list[str]:
         with transaction.atomic():
-            return write_attributes(customer=ada, attributes={f"attribute-{number}": number})
+            return claim_attributes(customer=ada, attributes={f"attribute-{number}": number})
 
     all_at_once([partial(write, number) for number in range(16)])
     assert attributes_of(ada) == ada.attributes | {f"attribute-{number}": number for number in range(16)}

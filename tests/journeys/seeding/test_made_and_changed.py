@@ -12,6 +12,8 @@ from engage.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
 from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey
+from tests.bridge_calls import ACTION, call
+from tests.clients import SdkClient
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described, everything, members_of
 
 
@@ -242,3 +244,20 @@ def test_two_workspaces_hold_the_same_names_apart(seed: Seed) -> None:
     seed({**DESCRIPTION, "segments": [{"key": "vip", "members": []}]})
     for table, rows in everything().items():
         assert [row for row in before[table] if row not in rows] == []
+
+
+@pytest.mark.django_db
+def test_a_file_confirms_and_drops_claims_as_a_server_does(seed: Seed, sdk: SdkClient) -> None:
+    assert call(sdk, ACTION, {"email": "ada@example.com", "userId": "stranger", "phone": "+4915112345678"}).succeeded
+    seed({"workspace": {"key": "acme"}, "customers": [{"email": "ada@example.com"}]})
+    ada = Customer.objects.get()
+    assert (ada.email, ada.phone, ada.user_id, ada.claimed_identifiers) == ("ada@example.com", None, None, [])
+
+
+@pytest.mark.django_db
+def test_a_file_takes_identifiers_from_who_only_claims_them(seed: Seed, sdk: SdkClient) -> None:
+    assert call(sdk, ACTION, {"email": "ada@example.com", "userId": "stranger"}).succeeded
+    seed({"workspace": {"key": "acme"}, "customers": [{"external_id": "x-1", "email": "ada@example.com"}]})
+    assert Customer.objects.get(email="ada@example.com").external_id == "x-1"
+    stranger = Customer.objects.get(user_id="stranger")
+    assert (stranger.email, stranger.claimed_identifiers) == (None, ["user_id"])

@@ -61,12 +61,12 @@ def test_an_attribute_that_cannot_be_rendered_leaves_all_unwritten() -> None:
 
 
 def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
-    full = replace(NOBODY, attributes={"big": "x" * 200_000})
+    full = replace(NOBODY, attributes={"big": "x" * 210_000})
     given = context(customer=full)
     attributes = {"more": "{{ customer.big | slice: 0, 60000 }}", "most": "{{ customer.big | slice: 0, 10000 }}"}
     step_record = walk(course(update(attributes)), given).step_records[0]
     assert (step_record.state, step_record.writes) == ("failed", None)
-    assert step_record.detail == "The profile's attributes would come to 270030 bytes of JSON; the maximum is 262144."
+    assert step_record.detail == "The profile's attributes would come to 280030 bytes of JSON; the maximum is 278528."
     assert given.customer is full
 
 
