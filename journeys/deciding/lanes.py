@@ -3,10 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
 from engage.outages import is_cut_off, may_befall_any_work
+from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.deciding.chunks import (
     ClaimedChunk,
     claim_chunk,
@@ -38,7 +40,11 @@ class Served:
 
 
 def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> Served:
-    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up."""
+    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up.
+
+    Raises the error if the connection is lost; the attempt that it ended does not count.
+    """
+    record_what_is_left()
     anything, somebody_walks, isolating, until = False, False, False, time.monotonic() + seconds
     claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
     claimed = claimed or claim_next_chunks(lane=lane)
@@ -63,9 +69,11 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
     try:
         return settle(claimed).somebody_walks
     except Exception as error:
-        if is_cut_off(error):
-            raise
         jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
+        if is_cut_off(error):
+            if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
+                record_after_cut(partial(put_off, first, error=record))
+            raise
         if jobs == 1 and may_befall_any_work(error):
             put_off(first, error=record)
             # With a traceback the first time only: during an outage this recurs every few seconds for each job.

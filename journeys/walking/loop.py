@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from django.db import transaction
@@ -11,6 +12,7 @@ from engage.compact_json import ascii_json
 from engage.metric_counters import GIVEN_UP, metric_counters
 from engage.outages import is_cut_off, may_befall_any_work
 from engage.sizes import KIB
+from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
@@ -63,7 +65,10 @@ def walk_due(*, seconds: float) -> WalkerTurn:
 
     Enrollments whose customer is locked are skipped, and looked for again within this turn: the transaction that holds
     the lock may not know of the walker, and so sends no other wake-up.
+
+    Raises the error if the connection is lost; the attempts that it ended do not count.
     """
+    record_what_is_left()
     turn, until, looks = WalkerTurn(), time.monotonic() + seconds, _MOST_LOOKS
     while True:
         if not _walk_some(turn):
@@ -108,10 +113,12 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
             put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
             put_back(batch.left)
     except Exception as error:
-        if is_cut_off(error):
-            raise
         record = for_the_record(error)
         failed = [FailedAttempt(claimed=one, error=record) for one in claimed]
+        if is_cut_off(error):
+            if claimed[0].attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
+                record_after_cut(partial(put_off, failed[0]))
+            raise
         if len(failed) == 1 and may_befall_any_work(error):
             put_off(failed[0])
             # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
