@@ -1,7 +1,9 @@
 """The state of one rendering: what names refer to, and how much work is left."""
 
-from collections.abc import Callable, Mapping
-from typing import TextIO
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TextIO
 
 from liquid import BoundTemplate, RenderContext
 from liquid.output import LimitedStringIO
@@ -13,27 +15,29 @@ from engage.sizes import KIB
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.missing import Missing
 from journeys.rendering.rendering import Rendering
-from journeys.rendering.values import MAX_SIZE
+from journeys.rendering.values import MAX_SIZE, units_of
 
 MAX_OUTPUT = 64 * KIB
-MAX_WORK = 10_000
+MAX_ROUNDS = 10_000
 MAX_ASSIGNED = 100
 
 
 class Context(RenderContext):
     """Looks names up in the scope and nowhere else, and stops what works too long or grows too large.
 
-    A loop costs its rounds times the parts of its body; the Rendering enforces the time limit.
+    A loop costs its rounds times the parts of its body; the Rendering enforces the time limit. Every value is counted
+    as work when it is found or made, which is before anything is done with it.
     """
 
-    __slots__ = ("_rendering", "_sizes", "_work", "loop_weight")
+    __slots__ = ("_rendering", "_rounds", "_sizes", "loop_units", "loop_weight", "work")
 
     def __init__(self, template: BoundTemplate, rendering: Rendering) -> None:
         super().__init__(template, globals=rendering.scope)
         self.scope = ReadOnlyChainMap(self.locals, rendering.scope, self.counters)
-        self.loop_weight = 1
+        self.work = rendering.work
+        self.loop_weight = self.loop_units = 1
         self._rendering = rendering
-        self._work = 0
+        self._rounds = 0
         self._sizes: dict[str, int] = {}
 
     def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
@@ -42,20 +46,20 @@ class Context(RenderContext):
         An object has only its own names: `size` and `first` are a customer's attributes like any other. On arrays and
         strings they mean what Liquid defines.
         """
-        self._rendering.tick()
         try:
             value = self.scope[path[0]]  # type: ignore[index]  # an unhashable or odd first name is not in it either
             for name in path[1:]:
                 value = value[name] if isinstance(value, dict) else self.get_item(value, name)
         except (KeyError, TypeError, IndexError):
             value = None
+        self.work(units_of(value))
         return Missing(_written(path), self._rendering) if value is None else value
 
     def filter(self, name: str, token: Token | None) -> Callable[..., object]:
-        self._rendering.tick()
-        return super().filter(name, token)
+        return partial(self.env.filters[name], self)
 
     def assign(self, key: str, val: object) -> None:
+        self.work(units_of(val))
         self._sizes[key] = len(val) if isinstance(val, str | list) else 1
         if len(self._sizes) > MAX_ASSIGNED:
             raise RenderingFailed(f"it gives more than {MAX_ASSIGNED} names to values.")
@@ -68,9 +72,20 @@ class Context(RenderContext):
         used = buf.size if isinstance(buf, LimitedStringIO) else 0
         return LimitedStringIO(MAX_OUTPUT - used, "", "")
 
+    @contextmanager
+    def loop(self, namespace: Mapping[str, object], forloop: Any) -> Iterator[RenderContext]:
+        forloop.it = self._counted(forloop.it, self.loop_units)
+        with super().loop(namespace, forloop) as context:
+            yield context
+
+    def _counted(self, items: Iterator[object], units: int) -> Iterator[object]:
+        for item in items:
+            self.work(units)
+            yield item
+
     def raise_for_loop_limit(self, length: int = 1) -> None:
-        self._work += length * self.loop_weight
-        if self._work > MAX_WORK:
+        self._rounds += length * self.loop_weight
+        if self._rounds > MAX_ROUNDS:
             raise RenderingFailed("its loops go round too often.")
 
 

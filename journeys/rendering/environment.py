@@ -22,10 +22,12 @@ from liquid.builtin.tags import (
     liquid_tag,
     unless_tag,
 )
+from liquid.exceptions import OutputStreamLimitError
 from liquid.tag import Tag
 from liquid.token import TOKEN_EXPRESSION, Token
 
-from journeys.rendering.context import Context
+from journeys.rendering.context import MAX_OUTPUT, Context
+from journeys.rendering.expressions import expressions_in
 from journeys.rendering.filters import FILTERS
 from journeys.rendering.values import as_text
 
@@ -37,7 +39,10 @@ class _Output(output.OutputNode):
 
 class _QuotedOutput(output.OutputNode):
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
-        return buffer.write(quote(as_text(self.expression.evaluate(context)), safe=""))
+        text = as_text(self.expression.evaluate(context))
+        if len(text) > MAX_OUTPUT:  # encoding it would only make it longer
+            raise OutputStreamLimitError("output stream limit reached", token=None)
+        return buffer.write(quote(text, safe=""))
 
 
 class _OutputTag(output.Output):
@@ -60,10 +65,11 @@ class _For(for_tag.ForNode):
     def __init__(self, token: Token, expression: Any, block: BlockNode, default: BlockNode | None = None) -> None:
         super().__init__(token, expression, block, default)
         self.weight = _parts(block)
+        self.units = 1 + sum(1 for _ in expressions_in([block]))  # of work in a round, even if it reads no value
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
         if isinstance(context, Context):
-            context.loop_weight = self.weight
+            context.loop_weight, context.loop_units = self.weight, self.units
         return super().render_to_output(context, buffer)
 
 

@@ -3,22 +3,22 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from liquid import RenderContext
-from liquid.builtin.filters import array, extra, math, misc, string
-from liquid.exceptions import LiquidError
+from liquid import Environment
+from liquid.builtin.filters import array, math, misc, string
 from liquid.filter import with_context
 
-from engage.sizes import KIB
-from journeys.rendering.context import scope_of
+from journeys.rendering import array_filters, text_filters
+from journeys.rendering.context import Context, scope_of
 from journeys.rendering.failures import RenderingFailed
+from journeys.rendering.markup import without_markup
 from journeys.rendering.missing import Missing
-from journeys.rendering.values import MAX_ITEMS, MAX_SIZE, as_text, bounded, leaves
+from journeys.rendering.values import MAX_ITEMS, as_text, bounded, leaves, units_of
 
 Filter = Callable[..., Any]
-# What Python and the library raise for an unsuitable value.
-UNSUITABLE = (LiquidError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
+_LIBRARY = Environment()
 _MAX_DATE_FORMAT = 100
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS = re.compile(r"[0-9]{1,12}")
@@ -26,17 +26,26 @@ _SECONDS_OR_PERCENT = re.compile("%[s%]")
 
 
 def _filter(name: str, apply: Filter, *, left: Callable[[Any], Any], right: Callable[[Any], Any]) -> Filter:
-    """Wraps a filter: prepares its value and arguments, and bounds its result."""
+    """Wraps a filter: prepares its value and arguments, and bounds and counts its result.
 
-    def filtered(value: Any, *arguments: Any, **options: Any) -> Any:
+    Whatever the library raises, the rendering has failed: its exceptions quote values, and are of any class.
+    """
+    with_context = hasattr(apply, "with_context")
+    if hasattr(apply, "with_environment"):
+        apply = partial(apply, environment=_LIBRARY)
+
+    def filtered(context: Context, value: Any, *arguments: Any, **options: Any) -> Any:
+        if with_context:
+            options["context"] = context
         try:
-            return bounded(apply(left(value), *map(right, arguments), **options))
-        except UNSUITABLE:
+            result = bounded(apply(left(value), *map(right, arguments), **options))
+        except (RenderingFailed, RecursionError):
+            raise
+        except Exception:  # noqa: BLE001 - see above
             raise RenderingFailed(f"the filter {name} cannot work with what it was given.") from None
+        context.work(units_of(result))
+        return result
 
-    for mark in ("with_environment", "with_context"):
-        if hasattr(apply, mark):
-            setattr(filtered, mark, True)
     return filtered
 
 
@@ -75,29 +84,8 @@ def _text_or_array(value: Any) -> Any:
     return _array(value) if isinstance(value, list | tuple | range) else _text(value)
 
 
-def _replace(text: str, old: Any, new: Any = "") -> str:
-    old, new = as_text(old), as_text(new)
-    if len(text) + text.count(old) * (len(new) - len(old)) > MAX_SIZE:
-        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
-    return text.replace(old, new)
-
-
-def _split(text: str, separator: Any = " ") -> Any:
-    if text.count(as_text(separator)) > MAX_ITEMS:
-        raise RenderingFailed(f"an array grows longer than {MAX_ITEMS} items.")
-    return string.split(text, separator)
-
-
-def _join(items: Any, separator: Any = " ") -> str:
-    between = as_text(separator)
-    texts = [as_text(item) for item in (items if isinstance(items, list | tuple | range) else [items])]
-    if sum(map(len, texts)) + len(between) * (len(texts) - 1) > MAX_SIZE:
-        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
-    return between.join(texts)
-
-
 @with_context
-def _date(value: Any, form: Any = "", *, context: RenderContext) -> Any:
+def _date(value: Any, form: Any = "", *, context: Context) -> Any:
     """The instant in its own offset, or else in UTC, formatted by `form`; any other value is returned unchanged.
 
     "now" and "today" are the scope's `now`. Whole numbers are seconds since 1970.
@@ -125,22 +113,22 @@ def _instant(value: Any) -> datetime | None:
 _OVER_TEXT: dict[str, Filter] = {
     **{name: getattr(string, name) for name in (
         "append", "base64_decode", "base64_encode", "base64_url_safe_decode", "base64_url_safe_encode", "capitalize",
-        "downcase", "escape", "escape_once", "lstrip", "newline_to_br", "prepend", "remove", "remove_first",
-        "remove_last", "replace_first", "replace_last", "rstrip", "squish", "strip", "strip_html", "strip_newlines",
-        "truncate", "truncatewords", "upcase", "url_decode", "url_encode",
+        "downcase", "escape", "lstrip", "newline_to_br", "prepend", "remove", "remove_first", "replace_first", "rstrip",
+        "squish", "strip", "strip_newlines", "truncate", "truncatewords", "upcase",
     )},
-    "escapejs": extra.escapejs,
-    "replace": _replace,
-    "split": _split,
+    **{name: getattr(text_filters, name) for name in (
+        "escape_once", "escapejs", "remove_last", "replace", "replace_last", "split", "url_decode", "url_encode",
+    )},
+    "strip_html": without_markup,
 }  # fmt: skip
 _OVER_ARRAYS: dict[str, Filter] = {
     **{name: getattr(array, name) for name in (
-        "compact", "find", "find_index", "first", "has", "last", "reject", "reverse", "sort", "sort_natural",
-        "uniq", "where",
+        "compact", "find", "find_index", "first", "has", "last", "reject", "reverse", "sort", "sort_natural", "where",
     )},
-    "join": _join,
+    "join": array_filters.join,
     "map": array.map_,
     "sum": array.sum_,
+    "uniq": array_filters.uniq,
 }  # fmt: skip
 _OVER_NUMBERS: dict[str, Filter] = {
     **{name: getattr(math, name) for name in (

@@ -5,8 +5,9 @@ from liquid.builtin.expressions.primitive import RangeLiteral
 from liquid.expression import Expression
 from liquid.limits import to_int
 
+from journeys.rendering.context import Context
 from journeys.rendering.failures import RenderingFailed
-from journeys.rendering.values import MAX_ITEMS
+from journeys.rendering.values import MAX_ITEMS, units_of
 
 
 class _NearEnd(Expression):
@@ -20,8 +21,11 @@ class _NearEnd(Expression):
 
     def evaluate(self, context: RenderContext) -> object:
         stop = self.stop.evaluate(context)
-        if _whole(stop) - _whole(self.start.evaluate(context)) >= MAX_ITEMS:
+        numbers = range(_whole(self.start.evaluate(context)), _whole(stop))
+        if numbers.stop - numbers.start >= MAX_ITEMS:
             raise RenderingFailed(f"a range holds more than {MAX_ITEMS} numbers.")
+        if isinstance(context, Context):
+            context.work(units_of(numbers))
         return stop
 
     def children(self) -> list[Expression]:

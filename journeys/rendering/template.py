@@ -1,11 +1,8 @@
 """Parses a template once, to be rendered any number of times."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 from liquid import BoundTemplate, Environment
-from liquid.ast import Node
 from liquid.builtin.expressions import FilteredExpression
 from liquid.builtin.expressions.primitive import RangeLiteral
 from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitError
@@ -16,8 +13,9 @@ from engage.storable_json import unstorable
 from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment
+from journeys.rendering.expressions import expressions_in
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed
-from journeys.rendering.filters import FILTERS, UNSUITABLE
+from journeys.rendering.filters import FILTERS
 from journeys.rendering.ranges import bound_range
 from journeys.rendering.rendering import Rendering
 
@@ -39,7 +37,8 @@ class Template:
         self._parsed = parsed
 
     def render(self, rendering: Rendering) -> str:
-        """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed."""
+        """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed and nothing else."""
+        rendering.work()
         context = Context(self._parsed, rendering)
         buffer = context.get_buffer()
         try:
@@ -51,7 +50,9 @@ class Template:
             raise RenderingFailed("it is nested too deeply.") from None
         except LiquidInterrupt:
             raise RenderingFailed("break and continue may stand in a loop only.") from None
-        except UNSUITABLE:
+        except RenderingFailed:
+            raise
+        except Exception:  # noqa: BLE001 - the library's are of any class, and quote values
             raise RenderingFailed("it compares or writes what cannot be compared or written.") from None
         text = buffer.getvalue()
         if found := unstorable(text):
@@ -80,7 +81,7 @@ def _parse(text: str, environment: Environment) -> Template:
     _check_delimiters(text)
     try:
         parsed = environment.from_string(text)
-        for expression in _expressions(parsed.nodes):
+        for expression in expressions_in(parsed.nodes):
             _check(expression)
     except LiquidError as error:
         deep = isinstance(error.__cause__, RecursionError)
@@ -107,18 +108,6 @@ def _check_delimiters(text: str) -> None:
         if opening.group() == "{%" and _RAW.match(inside):
             raise InvalidTemplate("is no valid template: the tags raw and doc are not there.")
         position = end + len(closing)
-
-
-def _expressions(nodes: Sequence[Node]) -> Iterator[Expression]:
-    """All expressions in the nodes, including nested ones."""
-    static: Any = None  # needed only by tags that load other templates
-    for node in nodes:
-        pending = list(node.expressions())
-        while pending:
-            expression = pending.pop()
-            yield expression
-            pending += expression.children()
-        yield from _expressions(list(node.children(static)))
 
 
 def _check(expression: Expression) -> None:

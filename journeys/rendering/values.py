@@ -1,7 +1,8 @@
-"""How values are written into a text, and how large they may grow on the way."""
+"""How values are written into a text, how large they may grow on the way, and how much work they make."""
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from engage.sizes import KIB
@@ -10,6 +11,9 @@ from journeys.rendering.failures import RenderingFailed
 MAX_SIZE = 256 * KIB
 MAX_ITEMS = 1000
 _GREATEST_BITS = 1024
+_CHARACTERS_PER_UNIT = 512
+_MANY = (list, dict, tuple, range)  # as a union it would be made anew for each value
+_UNITS_OF_MANY = 8  # counting what they hold would itself be work
 
 
 def as_text(value: object) -> str:
@@ -24,7 +28,7 @@ def as_text(value: object) -> str:
         case int() | float():
             return str(bounded(value))
         case list() | tuple() | dict():
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd)
+            return _as_json(value)
         case range():
             return f"{value.start}..{value.stop - 1}"
     return str(value)
@@ -33,6 +37,10 @@ def as_text(value: object) -> str:
 def _odd(value: object) -> str | None:
     """The text of what JSON cannot represent, such as the loop's own variables; None if it is empty."""
     return str(value) or None
+
+
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_odd).encode
+identity = json.JSONEncoder(sort_keys=True, default=_odd).encode  # the same text for the same JSON, as for no other
 
 
 def bounded(value: Any) -> Any:
@@ -54,17 +62,16 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def _require_light(items: Any) -> None:
+def _require_light(items: Iterable[Any]) -> None:
     """An array may hold the same large value many times: small in memory, but huge when written."""
-    weight, pending = 0, list(items)
+    weight, pending = 0, [items]
     while pending:
-        item = pending.pop()
-        weight += len(item) if isinstance(item, str) else 1
-        if isinstance(item, dict):
-            pending += item.keys()
-            pending += item.values()
-        elif isinstance(item, list | tuple):
-            pending += item
+        for item in pending.pop():
+            weight += len(item) if isinstance(item, str) else 1
+            if isinstance(item, dict):
+                pending += item.keys(), item.values()
+            elif isinstance(item, list | tuple):
+                pending.append(item)
         if weight > MAX_SIZE:
             raise RenderingFailed(f"an array grows larger than {MAX_SIZE // KIB} KiB.")
 
@@ -80,3 +87,10 @@ def leaves(value: Any, *, at_most: int) -> int:
             if count > at_most:
                 break
     return count
+
+
+def units_of(value: object) -> int:
+    """How much work (`Rendering.work`) it may be to do anything with this value."""
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS_PER_UNIT
+    return _UNITS_OF_MANY if isinstance(value, _MANY) else 1

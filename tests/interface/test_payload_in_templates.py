@@ -8,8 +8,9 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.webhooks.client import Limits
+from tests.bridge_calls import submit
 from tests.calls import data, let_workers_walk, trigger
-from tests.clients import ServerClient
+from tests.clients import SdkClient, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.webhooks.standing import send
 from tests.receiver import Arrived, running
@@ -56,6 +57,15 @@ def test_the_customer_s_fields_are_read_as_customer(server: ServerClient, acme: 
     arrived = webhook_after(server, acme, {"external_id": "ada"}, body=body)
     assert arrived.method == "POST"
     assert json.loads(arrived.body) == ["ada@example.com", "ada", "pro", "[]"]
+
+
+def test_no_text_that_anybody_types_into_a_form_keeps_a_customer_from_going_on(
+    server: ServerClient, sdk: SdkClient, acme: Workspace, ada: Customer
+) -> None:
+    assert submit(sdk, external_id="ada", formData={"name": "<![ada[x]]>", "told": "<" * 12_000}).status_code == 200
+    body = ["[{{ customer.name | strip_html }}]", "{{ customer.told | strip_html | size }}"]
+    arrived = webhook_after(server, acme, {"external_id": "ada"}, body=body)
+    assert json.loads(arrived.body) == ["[]", "12000"]
 
 
 def test_a_key_may_be_a_word_that_templates_use_themselves(

@@ -1,6 +1,8 @@
 """Templates that would run for long, grow without end, or were never templates."""
 
+import json
 import time
+import traceback
 from collections import deque
 from contextlib import suppress
 
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from journeys.rendering import InvalidTemplate, RenderingFailed, parse_template
-from tests.journeys.rendering.templates import failure_of, refusal_of, rendered, rendering
+from tests.journeys.rendering.templates import PROMISED, failure_of, processor_time, refusal_of, rendered, rendering
 
 BIG = "a" * 60_000
 FULL = "a" * 256 * 1024
@@ -98,6 +100,44 @@ def test_what_is_just_as_large_as_may_be_is_rendered(text: str, result: str) -> 
     assert rendered(text, full=FULL, one=[FULL], many=MANY, greatest=GREATEST) == result
 
 
+ALIKE = [json.loads(json.dumps({"a": [1.5] * 60 + [number], **dict.fromkeys("bcdefgh", 0)})) for number in range(1000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ alike | uniq | size }}",
+        "{{ alike | uniq: 'a' | size }}",
+        "{{ alike | sort: 'a' | reverse | sort_natural | uniq | size }}",
+        "{{ halves | remove_last: half | size }}",
+        "{{ halves | replace_last: half, 'x' | size }}",
+        "{{ percents | url_decode | size }}{{ ampersands | escape_once | size }}",
+        "{% for i in (1..1000) %}{% case 0 %}{% when " + "1," * 950 + "1 %}{% endcase %}{% endfor %}",
+        "{% for i in (1..1000) %}{% if " + "1 == 1 and " * 150 + "1 == 1 %}{% endif %}{% endfor %}",
+        "{% if (1..1000) contains 'x' %}{% endif %}" * 380,
+        "{% for i in (1..1000) %}{{ alike | sort: 'a' | first | size }}{% endfor %}",
+        "{% for i in (1..1000) %}{% if alike == other %}{% endif %}{% endfor %}",
+    ],
+)
+def test_what_is_known_to_take_long_ends_within_the_promised_time(text: str) -> None:
+    template = parse_template(text)
+    half = "b" + "a" * 60_000
+    scope = {
+        "alike": ALIKE,
+        "other": json.loads(json.dumps(ALIKE)),
+        "halves": "a" * 200_000,
+        "half": "a" + half,
+        "percents": "%\u00e9" * 130_000,
+        "ampersands": "&a" * 130_000,
+    }
+
+    def render() -> None:
+        with suppress(RenderingFailed):
+            template.render(rendering(**scope))
+
+    assert processor_time(render) < PROMISED
+
+
 def test_the_templates_of_a_step_share_their_time() -> None:
     used = rendering(big=BIG)
     template = parse_template("{{ big | escape | replace: 'a', 'b' | upcase | size }}")
@@ -126,6 +166,35 @@ def test_the_templates_of_a_step_share_their_time() -> None:
 )
 def test_a_render_that_fails_says_why_and_quotes_no_value(text: str, reason: str) -> None:
     assert failure_of(text) == reason
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [AssertionError, RecursionError, MemoryError, OverflowError, ValueError, StopIteration, RuntimeError],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ customer.first_name | upcase }}",
+        "{% for tag in customer.tags %}{% assign x = tag | upcase %}{% endfor %}",
+        "{% capture x %}{% if true %}{{ customer.tags | upcase }}{% endif %}{% endcapture %}",
+    ],
+)
+def test_whatever_a_filter_or_a_tag_raises_the_rendering_fails_and_quotes_nothing(
+    text: str, raised: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(*values: object) -> object:
+        raise raised(f"What came was {values!r}, which is Ada's.")
+
+    template = parse_template(text)
+    monkeypatch.setitem(template._parsed.env.filters, "upcase", raising)
+    with pytest.raises(RenderingFailed) as failed:
+        template.render(rendering())
+    assert failed.value.reason in {
+        "it compares or writes what cannot be compared or written.",
+        "it is nested too deeply.",
+    }
+    assert "Ada" not in "".join(traceback.format_exception(failed.value))
 
 
 UNCLOSED = "is no valid template: a {{ is not closed by }}."

@@ -1,0 +1,72 @@
+"""Filters over texts that the library has too slow for the largest of them, or without a bound."""
+
+import re
+from binascii import unhexlify
+from typing import Any
+from urllib.parse import quote_plus
+
+from liquid.builtin.filters import string
+
+from engage.sizes import KIB
+from journeys.rendering.failures import RenderingFailed
+from journeys.rendering.values import MAX_ITEMS, MAX_SIZE, as_text
+
+_AMPERSAND = re.compile("&(?!(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);)")  # that begins no entity
+_ENCODED = re.compile("((?:%[0-9A-Fa-f]{2})+)")
+_UNSAFE_IN_SCRIPTS = (*"\\'\"><&=-;`\u2028\u2029", *map(chr, range(32)))
+_IN_SCRIPTS = str.maketrans({letter: f"\\u{ord(letter):04X}" for letter in _UNSAFE_IN_SCRIPTS})
+
+
+def require_fitting(length: int) -> None:
+    """Raises RenderingFailed if a text of this length would be too large."""
+    if length > MAX_SIZE:
+        raise RenderingFailed(f"a value grows larger than {MAX_SIZE // KIB} KiB.")
+
+
+def replace(text: str, old: Any, new: Any = "") -> str:
+    before, after = as_text(old), as_text(new)
+    require_fitting(len(text) + text.count(before) * (len(after) - len(before)))
+    return text.replace(before, after)
+
+
+def replace_last(text: str, old: Any, new: Any) -> str:
+    before, after = as_text(old), as_text(new)
+    # Searched for from the front of the reversed text: from the back, a search takes the product of both lengths.
+    behind = text[::-1].find(before[::-1])
+    if behind < 0:
+        return text
+    end = len(text) - behind
+    return text[: end - len(before)] + after + text[end:]
+
+
+def remove_last(text: str, old: Any) -> str:
+    return replace_last(text, old, "")
+
+
+def split(text: str, separator: Any = " ") -> Any:
+    if text.count(as_text(separator)) > MAX_ITEMS:
+        raise RenderingFailed(f"an array grows longer than {MAX_ITEMS} items.")
+    return string.split(text, separator)
+
+
+def escape_once(text: str) -> str:
+    """Escapes for HTML what is not escaped yet; an entity stays as it is."""
+    for character, entity in (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+        text = text.replace(character, entity)
+    return _AMPERSAND.sub("&amp;", text)
+
+
+def escapejs(text: str) -> str:
+    return text.translate(_IN_SCRIPTS)
+
+
+def url_encode(text: str) -> str:
+    require_fitting(len(text.encode()))  # encoding it would only make it longer
+    return quote_plus(text)
+
+
+def url_decode(text: str) -> str:
+    """Decodes as UTF-8 what is percent-encoded; what is not well-formed becomes U+FFFD."""
+    parts = _ENCODED.split(text.replace("+", " "))
+    parts[1::2] = [unhexlify(part.replace("%", "")).decode("utf-8", "replace") for part in parts[1::2]]
+    return "".join(parts)

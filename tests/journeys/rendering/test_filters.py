@@ -1,0 +1,78 @@
+"""Filters of our own, which mean what Liquid's do."""
+
+from typing import Any
+from urllib.parse import quote_plus, unquote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journeys.rendering.values import as_text
+from tests.journeys.rendering.templates import failure_of, rendered
+
+texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=20)
+pieces = st.lists(st.sampled_from(["%", "%4", "%41", "%c3%A9", "%FF", "%e2%82", "é", "+", "a", "%00"]), max_size=12)
+
+
+@given(pieces.map("".join).filter(lambda text: "\0" not in unquote_plus(text)))
+def test_url_decode_decodes_what_is_encoded_and_nothing_else(text: str) -> None:
+    assert rendered("{{ x | url_decode }}", x=text) == unquote_plus(text)
+
+
+@given(texts)
+def test_url_encode_can_be_decoded(text: str) -> None:
+    assert rendered("{{ x | url_encode }}", x=text) == quote_plus(text)
+    assert rendered("{{ x | url_encode | url_decode }}", x=text) == text
+
+
+@given(texts)
+def test_escape_once_escapes_as_escape_does_and_a_second_time_nothing(text: str) -> None:
+    assert rendered("{{ x | escape | escape_once }}", x=text) == rendered("{{ x | escape }}", x=text)
+    once = rendered("{{ x | escape_once }}", x=text)
+    assert rendered("{{ x | escape_once }}", x=once) == once
+    assert not set("<>\"'") & set(once)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("1 < 2 & 3", "1 &lt; 2 &amp; 3"),
+        ("&lt; &#39; &#x27; &frac12;", "&lt; &#39; &#x27; &frac12;"),
+        ("& &; &# &a b; &lt", "&amp; &amp;; &amp;# &amp;a b; &amp;lt"),
+    ],
+)
+def test_escape_once_leaves_entities_as_they_are(text: str, result: str) -> None:
+    assert rendered("{{ x | escape_once }}", x=text) == result
+
+
+def test_escapejs_leaves_nothing_that_ends_a_literal_or_a_script() -> None:
+    assert rendered("{{ x | escapejs }}", x="a'b</\n\u2028é") == r"a\u0027b\u003C/\u000A\u2028é"
+
+
+@given(text=st.text("ab", max_size=12), old=st.text("ab", max_size=3), new=st.text("ab", max_size=3))
+def test_the_last_of_several_is_replaced_and_removed(text: str, old: str, new: str) -> None:
+    before, found, after = text.rpartition(old) if old else (text, "", "")
+    expected = before + new + after if found or not old else text
+    assert rendered("{{ x | replace_last: old, new }}", x=text, old=old, new=new) == expected
+    assert rendered("{{ x | remove_last: old }}", x=text, old=old) == (before + after if found else text)
+
+
+@pytest.mark.parametrize(
+    ("items", "result"),
+    [
+        (["b", "a", "b", "A"], ["b", "a", "A"]),
+        ([1, "1", 1.0, True, 1, True], [1, "1", 1.0, True]),
+        ([None, 0, False, "", None], [None, 0, False, ""]),
+        ([{"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 1}], [{"a": 1, "b": [2]}, {"a": 1}]),
+        ([[1, 2], [2, 1]], [1, 2]),
+        ([], []),
+    ],
+)
+def test_uniq_keeps_the_first_of_each(items: list[Any], result: list[Any]) -> None:
+    assert rendered("{{ x | uniq }}", x=items) == as_text(result)
+
+
+def test_uniq_by_a_name_keeps_the_first_with_each_value() -> None:
+    orders = [{"of": "hat", "n": 1}, {"of": ["cap"], "n": 2}, {"of": ["cap"]}, {"of": "hat"}, {"n": 3}, {"of": None}]
+    assert rendered("{{ x | uniq: 'of' | map: 'n' | join: ',' }}", x=orders) == "1,2,3"
+    assert failure_of("{{ x | uniq: 'of' }}", x=["hat"]) == "the filter uniq cannot work with what it was given."
