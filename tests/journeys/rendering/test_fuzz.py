@@ -1,0 +1,82 @@
+"""All filters and tags with awkward values: there is a text or a failure, in time, and no failure quotes a value."""
+
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from journeys.rendering import InvalidTemplate, Rendering, RenderingFailed, Template, parse_template, parse_url_template
+from journeys.rendering.environment import TextEnvironment
+from journeys.rendering.filters import FILTERS
+from tests.journeys.rendering.awkward import LARGE, LITERALS, PLANTED, PLANTED_NUMBER, TAGS, VALUES, Writer
+from tests.journeys.rendering.templates import PROMISED, processor_time
+
+SCOPE = {"v": VALUES, "w": LARGE, "now": "2026-11-20T12:00:00.000Z"}
+ALL = sorted(FILTERS)
+UNWRITTEN = {"content", "illegal", "output"}  # what the library calls a text, an unknown tag, and {{ … }}
+SPAN = 25
+
+
+def reason_of_failure(template: Template) -> str | None:
+    """None if it was rendered."""
+    try:
+        template.render(Rendering(lambda: SCOPE))
+    except RenderingFailed as failed:
+        return failed.reason
+    return None
+
+
+def is_rendered(text: str) -> bool:
+    """Tries out a text, which may be no template."""
+    try:
+        templates = [parse_template(text)] if "capture" in text else [parse_template(text), parse_url_template(text)]
+    except InvalidTemplate:
+        return False
+    for template in templates:
+        assert processor_time(partial(reason_of_failure, template)) < PROMISED, text
+    reason = reason_of_failure(templates[0])
+    assert PLANTED not in (reason or "")
+    assert str(PLANTED_NUMBER) not in (reason or "")
+    return reason is None
+
+
+ARGUMENTS = ["", ": 'a'", ": 1", ": -1, 2", ": 'a', 'b'", ": 1, 'b'", ": '%Y', ''", *(f": {one}" for one in LITERALS)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_filter_of_any_value_gives_a_value_or_fails(name: str) -> None:
+    draw = random.Random(name)
+    results = Counter(
+        is_rendered(f"{{{{ v[{number}] | {name}{arguments} }}}}")
+        for number in range(len(VALUES))
+        for arguments in ["", *draw.sample(ARGUMENTS, 3)]
+    )
+    assert results[True] > 5
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_filter_of_the_largest_values_ends_in_time(name: str) -> None:
+    draw = random.Random(name)
+    for number in range(len(LARGE)):
+        for arguments in [draw.choice(ARGUMENTS[:5]), f": w[{draw.randrange(len(LARGE))}], 'b'"]:
+            is_rendered(f"{{{{ w[{number}] | {name}{arguments} | size }}}}")
+
+
+def test_the_fuzz_knows_every_tag() -> None:
+    assert all(any(f"{{% {name} " in form for form in TAGS) for name in set(TextEnvironment().tags) - UNWRITTEN)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_tags_and_chains_of_filters_give_a_text_or_fail(seed: int) -> None:
+    writer = Writer(seed, ALL, large=False)
+    texts = [writer.template(form) for form in TAGS for _ in range(SPAN)]
+    assert len([text for text in texts if is_rendered(text)]) > len(texts) / 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_tags_and_chains_of_filters_over_the_largest_values_end_in_time(seed: int) -> None:
+    writer = Writer(seed, ALL, large=True)
+    for form in TAGS:
+        for _ in range(SPAN // 5):
+            is_rendered(writer.template(form))
