@@ -13,56 +13,56 @@ LINK_MESSAGE = "Link recorded."
 CAPTURED_MESSAGE = "Form captured."
 
 
-class ClosedData(TypedDict):
+class MessageClosedData(TypedDict):
     """The result of `close`."""
 
     closed: Literal[True]
 
 
-class EventData(TypedDict):
+class EventTrackedData(TypedDict):
     """The result of `track_event`."""
 
     eventId: Annotated[ObjectId, "The id of the event that was created."]
 
 
-class ProfileData(TypedDict):
+class ProfileUpdatedData(TypedDict):
     """The result of `update_profile`."""
 
     updated: Literal[True]
     attributes: Annotated[list[str], "The names of the attributes that were written."]
 
 
-class LinkData(TypedDict):
+class LinkOpenedData(TypedDict):
     """The result of `link`: the click is recorded. The SDK opens the link."""
 
     opened: Literal[True]
 
 
-class CapturedData(TypedDict):
+class FormCapturedData(TypedDict):
     """The result of a captured form."""
 
     eventId: NotRequired[Annotated[ObjectId, "The id of the event; omitted if none was created."]]
     attributesUpdated: Annotated[list[str], "The names of the profile attributes that were written."]
 
 
-ActionData = ClosedData | EventData | ProfileData | LinkData
+ActionData = MessageClosedData | EventTrackedData | ProfileUpdatedData | LinkOpenedData
 
 
 def action_answer(recorded: RecordedInteraction) -> tuple[str, ActionData]:
     """The message and the data that answer a click on a button."""
     if recorded.event_id is not None:
-        return EVENT_MESSAGE, EventData(eventId=recorded.event_id)
+        return EVENT_MESSAGE, EventTrackedData(eventId=recorded.event_id)
     match recorded.kind:
         case Interaction.Kind.UPDATE_PROFILE:
-            return PROFILE_MESSAGE, ProfileData(updated=True, attributes=recorded.attributes_written)
+            return PROFILE_MESSAGE, ProfileUpdatedData(updated=True, attributes=recorded.attributes_written)
         case Interaction.Kind.LINK:
-            return LINK_MESSAGE, LinkData(opened=True)
+            return LINK_MESSAGE, LinkOpenedData(opened=True)
         case _:
-            return CLOSED_MESSAGE, ClosedData(closed=True)
+            return CLOSED_MESSAGE, MessageClosedData(closed=True)
 
 
-def captured_data(recorded: RecordedInteraction) -> CapturedData:
-    data = CapturedData(attributesUpdated=recorded.attributes_written)
+def captured_data(recorded: RecordedInteraction) -> FormCapturedData:
+    data = FormCapturedData(attributesUpdated=recorded.attributes_written)
     if recorded.event_id is not None:
         data["eventId"] = recorded.event_id
     return data

@@ -2,13 +2,14 @@
 
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
-from bridge.answers import ClosedData, EventData, LinkData, ProfileData
+from bridge.answers import EventTrackedData, LinkOpenedData, MessageClosedData, ProfileUpdatedData
 from bridge.caps import CustomersCreatedLimitExceeded
 from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
-from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionBody
+from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionPart
 from customers.identifier_rules import LONGEST
 from engage.errors import MissingParameter
+from engage.keywords import STRICT
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer
@@ -17,13 +18,13 @@ from engage.schema.shapes import Schema
 _TAG = "In-app messages"
 _EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
 _CUSTOMER = """
-The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order. The first identifier that
-matches a customer is used. If none matches, a customer is created with all of them. The identifiers of an existing
-customer are not changed, and two customers are never merged: as long as an anonymous `userId` is sent, it comes before
-the other identifiers. To give a customer more identifiers, use `putCustomer` on a server.
+Send at least one identifier. The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order.
+The first identifier that matches a customer is used. If none matches, a customer is created with all of them. The
+identifiers of an existing customer are not changed, and two customers are never merged: as long as an anonymous
+`userId` is sent, it comes before the other identifiers. To give a customer more identifiers, use `putCustomer` on a
+server.
 """
 
-_BLANK: Schema = {**BLANK, "description": "A blank value counts as absent."}
 _IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},
@@ -64,8 +65,19 @@ _CAPTURE_BODY = Body(
     rules=_identified(CaptureBody),
     parts=(
         Body(
-            SubmitActionBody,
-            properties={"type": {"anyOf": [{"enum": [*map(str, SubmitType), None]}, _BLANK]}},
+            SubmitActionPart,
+            properties={
+                "type": {
+                    "type": "string",
+                    "enum": [*map(str, SubmitType)],
+                    # Blank and null count as absent, as in every field, which a choice of names cannot say.
+                    STRICT: {
+                        "type": ["string", "null"],
+                        "enum": None,
+                        "anyOf": [{"enum": [*map(str, SubmitType), None]}, BLANK],
+                    },
+                }
+            },
             rules={
                 "if": _needs("type", {"enum": [str(SubmitType.TRACK_EVENT), str(SubmitType.BOTH)]}),
                 "then": _needs("eventName", NOT_BLANK),
@@ -99,13 +111,17 @@ describe_action = SdkCall(
     },
     answers=[
         Answer(
+            name="ActionAnswer",
             data=answers.ActionData,
             description="The action was carried out and recorded.",
             examples={
-                "Close": (answers.CLOSED_MESSAGE, ClosedData(closed=True)),
-                "Track an event": (answers.EVENT_MESSAGE, EventData(eventId=_EVENT)),
-                "Update the profile": (answers.PROFILE_MESSAGE, ProfileData(updated=True, attributes=["newsletter"])),
-                "Link": (answers.LINK_MESSAGE, LinkData(opened=True)),
+                "Close": (answers.CLOSED_MESSAGE, MessageClosedData(closed=True)),
+                "Track an event": (answers.EVENT_MESSAGE, EventTrackedData(eventId=_EVENT)),
+                "Update the profile": (
+                    answers.PROFILE_MESSAGE,
+                    ProfileUpdatedData(updated=True, attributes=["newsletter"]),
+                ),
+                "Link": (answers.LINK_MESSAGE, LinkOpenedData(opened=True)),
             },
         )
     ],
@@ -143,16 +159,16 @@ describe_capture = SdkCall(
     },
     answers=[
         Answer(
-            data=answers.CapturedData,
+            data=answers.FormCapturedData,
             description="The form was processed and recorded.",
             examples={
                 "Every field becomes an attribute": (
                     answers.CAPTURED_MESSAGE,
-                    answers.CapturedData(attributesUpdated=["city", "size"]),
+                    answers.FormCapturedData(attributesUpdated=["city", "size"]),
                 ),
                 "An event and an attribute": (
                     answers.CAPTURED_MESSAGE,
-                    answers.CapturedData(eventId=_EVENT, attributesUpdated=["home_town"]),
+                    answers.FormCapturedData(eventId=_EVENT, attributesUpdated=["home_town"]),
                 ),
             },
         )

@@ -44,7 +44,7 @@ class _CallBody(BodySerializer):
     phone = _identifier(DESCRIPTIONS["phone"])
 
 
-class ActionDataBody(BodySerializer):
+class ActionDataPart(BodySerializer):
     """The data for `track_event` and `update_profile`; `close` and `link` need none."""
 
     eventName = _event_name()
@@ -63,7 +63,7 @@ class ActionBody(_CallBody):
     """A click on a button."""
 
     actionType = TextField(blank_is_absent=True, max_length=None, help_text="What the button does.")
-    actionData = ActionDataBody(required=False, help_text="The data for `track_event` or `update_profile`.")
+    actionData = ActionDataPart(required=False, help_text="The data for `track_event` or `update_profile`.")
     formData = ObjectField(
         required=False,
         help_text="Form field name to value, if the button is part of a form. It is stored. For `track_event` it is "
@@ -82,7 +82,7 @@ class ActionBody(_CallBody):
         return attrs
 
 
-class SubmitActionBody(BodySerializer):
+class SubmitActionPart(BodySerializer):
     """What to do with a form's data. Without a type, every field becomes a profile attribute."""
 
     type = TextField(
@@ -114,7 +114,7 @@ class CaptureBody(_CallBody):
     formData = ObjectField(
         help_text="Form field name to value. If a field becomes an attribute, null deletes that attribute."
     )
-    submitAction = SubmitActionBody(required=False, help_text="What to do with the form data.")
+    submitAction = SubmitActionPart(required=False, help_text="What to do with the form data.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         submit = attrs.setdefault("submitAction", {})

@@ -20,6 +20,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engage.schema.forms import StrictGenerator
 from engage.views import ApiView
 
 # The page may load only what this service serves, so it works without internet access.
@@ -28,15 +29,16 @@ _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'u
 _making = Lock()
 
 
-def openapi_document() -> dict[str, Any]:
-    """The document as plain JSON values. It is the same until the process ends."""
+def openapi_document(*, strict: bool = False) -> dict[str, Any]:
+    """The document as plain JSON values, in one of its two forms. It is the same until the process ends."""
     with _making:  # drf-spectacular loads its extensions lazily, which is not thread-safe
-        return _document()
+        return _document(strict=strict)
 
 
 @cache
-def _document() -> dict[str, Any]:
-    document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
+def _document(*, strict: bool) -> dict[str, Any]:
+    generator = StrictGenerator() if strict else SchemaGenerator()  # type: ignore[no-untyped-call]
+    document: dict[str, Any] = generator.get_schema(public=True)
     return document
 
 

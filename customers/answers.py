@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from customers.membership import MembershipChange
 from customers.models import Customer
 from customers.upsert import UpsertedItem
-from engage.errors import Refusal
+from engage.errors import FailureDetail, Refusal
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.times import Instant, iso_utc
@@ -47,10 +47,10 @@ class ItemFailed(TypedDict):
     error: str
     code: str
     message: str
-    details: NotRequired[list[Mapping[str, str]]]
+    details: NotRequired[list[FailureDetail]]
 
 
-class BatchData(TypedDict):
+class BatchResult(TypedDict):
     """The result of a batch."""
 
     created: Annotated[int, "The number of customers created."]
@@ -61,14 +61,14 @@ class BatchData(TypedDict):
     results: Annotated[list[ItemDone | ItemFailed], "One result per item, in the order sent."]
 
 
-class ErasedData(TypedDict):
+class CustomerErased(TypedDict):
     """The customer was erased."""
 
     customerId: Annotated[ObjectId, "The id of the erased customer."]
     deleted: Literal[True]
 
 
-class MembersData(TypedDict):
+class MembersChanged(TypedDict):
     """What changed in a segment."""
 
     added: Annotated[int, "The number of customers added, not counting those who were already in the segment."]
@@ -93,12 +93,12 @@ def customer_record(customer: Customer) -> CustomerRecord:
     }
 
 
-def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, BatchData]:
+def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, BatchResult]:
     """Message and data: how many of each, and a result per item in the order of the call."""
     results = [_result(outcome) for outcome in outcomes]
     statuses = [result["status"] for result in results]
     created, updated, failed = (statuses.count(status) for status in ("created", "updated", "failed"))
-    data = BatchData(created=created, updated=updated, failed=failed, results=results)
+    data = BatchResult(created=created, updated=updated, failed=failed, results=results)
     return f"{created} created, {updated} updated, {failed} failed.", data
 
 
@@ -115,7 +115,7 @@ def item_failed(refusal: Refusal) -> ItemFailed:
     return failed
 
 
-def members_answer(change: MembershipChange) -> tuple[str, MembersData]:
+def members_answer(change: MembershipChange) -> tuple[str, MembersChanged]:
     """Message and data."""
-    data = MembersData(added=change.added, removed=change.removed, unknown=change.unknown)
+    data = MembersChanged(added=change.added, removed=change.removed, unknown=change.unknown)
     return f"{change.added} added, {change.removed} removed.", data

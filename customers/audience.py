@@ -10,6 +10,7 @@ from customers.fragment import Fragment, compose
 from customers.lookup import ids_having_any
 from customers.models import Segment
 from customers.segments import ErrorResolvingSegments, belongs_to_any, members_of
+from engage.errors import FailureDetail
 from engage.object_ids import is_object_id
 
 
@@ -35,7 +36,9 @@ def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[S
     unknown = [segment_id for segment_id in dict.fromkeys(segment_ids) if segment_id not in found]
     if unknown:
         named = [repr(segment_id[:100]) for segment_id in unknown]
-        each = [{"field": "segment_ids", "message": f"{name} does not exist in this workspace."} for name in named]
+        each = [
+            FailureDetail(field="segment_ids", message=f"{name} does not exist in this workspace.") for name in named
+        ]
         raise ErrorResolvingSegments(
             f"These segments do not exist in this workspace: {', '.join(named)}.", details=each if len(each) > 1 else []
         )

@@ -1,6 +1,6 @@
 """Example requests and answers about customers, for the OpenAPI document."""
 
-from customers.answers import BatchData, CustomerRecord, ErasedData, ItemDone, MembersData, item_failed
+from customers.answers import BatchResult, CustomerErased, CustomerRecord, ItemDone, MembersChanged, item_failed
 from customers.roster import IdentifierConflict
 
 ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
@@ -37,7 +37,7 @@ CONFLICT = IdentifierConflict(
     f"email belongs to customer {BOB}, who has another external_id. To change that external_id, send the customerId.",
     details=[{"field": "email", "customerId": BOB}],
 )
-BATCH = BatchData(
+BATCH = BatchResult(
     created=1,
     updated=0,
     failed=1,
@@ -46,5 +46,5 @@ BATCH = BatchData(
         item_failed(CONFLICT),
     ],
 )
-ERASED = ErasedData(customerId=ADA, deleted=True)
-CHANGED_MEMBERS = MembersData(added=1, removed=1, unknown=["nobody"])
+ERASED = CustomerErased(customerId=ADA, deleted=True)
+CHANGED_MEMBERS = MembersChanged(added=1, removed=1, unknown=["nobody"])

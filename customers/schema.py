@@ -9,7 +9,8 @@ from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, Customer
 from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded
-from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of
+from engage.keywords import STRICT
+from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 from engage.views import WorkspaceNotFound
@@ -24,8 +25,8 @@ describe_upsert = ServerCall(
     tag=_TAG,
     summary="Create or update a customer",
     description="""
-The customer is looked up by all the identifiers sent. If no customer has any of them, one is created. Identifiers that
-the customer does not have yet are added.
+Send at least one identifier. The customer is looked up by all of them. If no customer has any of them, one is created.
+Identifiers that the customer does not have yet are added.
 
 The call is refused if the identifiers belong to different customers, or if it would change an identifier of a customer
 who was matched only by less trusted ones. The order of trust is `customerId`, `external_id`, `email`, `phone`,
@@ -68,12 +69,8 @@ describe_find = ServerCall(
     parameters=[
         WORKSPACE_ID,
         *(
-            OpenApiParameter(name, str, description=str(field.help_text))
+            OpenApiParameter(name, str, description=f"{field.help_text}{also_called(name, IdentifiersBody)}")
             for name, field in IdentifiersBody().fields.items()
-        ),
-        *(
-            OpenApiParameter(alias, str, description=f"The same as `{name}`.")
-            for alias, name in IdentifiersBody.aliases.items()
         ),
     ],
     answers=[
@@ -101,19 +98,16 @@ describe_batch = ServerCall(
         BatchBody,
         properties={
             "customers": {
-                "items": {
-                    "anyOf": [
-                        {"$ref": "#/components/schemas/CustomerBody"},
-                        {"description": "Any other value is refused, without affecting the other items."},
-                    ]
-                }
+                "items": body_reference(CustomerBody),
+                # Any other item is refused, without affecting the others.
+                STRICT: {"items": {"anyOf": [body_reference(CustomerBody), {}]}},
             }
         },
     ),
     requests=examples.BATCHES,
     answers=[
         Answer(
-            data=answers.BatchData,
+            data=answers.BatchResult,
             description="Returns one result per item, even if all of them failed.",
             examples={"One created, one refused": ("1 created, 0 updated, 1 failed.", examples.BATCH)},
         )
@@ -152,7 +146,7 @@ describe_erase = ServerCall(
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
-            data=answers.ErasedData,
+            data=answers.CustomerErased,
             description="The customer was erased.",
             examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
         )
@@ -164,14 +158,15 @@ describe_members = ServerCall(
     operation_id="changeSegmentMembers",
     tag=_TAG,
     summary="Add or remove segment members",
-    description="Adds customers to a segment and removes others. External ids that no customer has are skipped and "
-    "listed in the answer. If an id is in both lists, the call is refused and nothing is changed.",
+    description="Adds customers to a segment and removes others: send `add`, `remove` or both. External ids that no "
+    "customer has are skipped and listed in the answer. If an id is in both lists, the call is refused and nothing is "
+    "changed.",
     parameters=[WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
     body=Body(MembersBody, rules=at_least_one_of("add", "remove", serializer=MembersBody, value={"type": "array"})),
     requests=examples.MEMBERS,
     answers=[
         Answer(
-            data=answers.MembersData,
+            data=answers.MembersChanged,
             description="The members were added and removed.",
             examples={"One in, one out": ("1 added, 1 removed.", examples.CHANGED_MEMBERS)},
         )

@@ -64,7 +64,7 @@ class CustomerView(_CustomersCall):
     @schema.describe_erase
     def delete(self, request: Request, workspace_id: str, customer_id: str) -> Response:
         erase_customer(workspace_id=workspace_id, customer_id=customer_id)
-        return success(answers.ERASED_MESSAGE, answers.ErasedData(customerId=customer_id, deleted=True))
+        return success(answers.ERASED_MESSAGE, answers.CustomerErased(customerId=customer_id, deleted=True))
 
 
 class SegmentMembersView(_CustomersCall):

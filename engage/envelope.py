@@ -14,6 +14,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from engage.errors import (
+    FailureDetail,
     Forbidden,
     InternalError,
     InvalidRequest,
@@ -54,7 +55,7 @@ class Failure(TypedDict):
     ]
     details: NotRequired[
         Annotated[
-            list[Mapping[str, str]],
+            list[FailureDetail],
             "Each problem, with its `field`. Present if there are several, and for identifier conflicts, which also "
             "have a `customerId`.",
             Keywords(minItems=1),

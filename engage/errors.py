@@ -1,7 +1,15 @@
 """Refusals: the errors that the service answers with instead of doing what was asked."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, NotRequired, Self, TypedDict
+
+
+class FailureDetail(TypedDict):
+    """One problem of several, or one of the customers in conflict."""
+
+    field: Annotated[str, "The field."]
+    message: NotRequired[Annotated[str, "What is wrong with it, as text."]]
+    customerId: NotRequired[Annotated[str, "The id of the customer to whom the identifier belongs."]]
 
 
 class Refusal(Exception):
@@ -15,7 +23,7 @@ class Refusal(Exception):
     code = "invalid_request"
 
     def __init__(
-        self, message: str, *, details: Sequence[Mapping[str, Any]] = (), headers: Mapping[str, str] | None = None
+        self, message: str, *, details: Sequence[FailureDetail] = (), headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message)
         self.message = message

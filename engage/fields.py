@@ -12,7 +12,7 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import empty
 
 from engage.compact_json import json_bytes, same_json
-from engage.errors import InvalidRequest, MissingParameter, Refusal
+from engage.errors import FailureDetail, InvalidRequest, MissingParameter, Refusal
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH, depth, describe
 
@@ -110,7 +110,7 @@ def _is_blank(field: "serializers.Field[Any, Any, Any, Any]", value: Any) -> boo
 def _refusal(errors: Any) -> Refusal:
     found = [(_in_words(path, error), error.code, path) for path, error in _flatten(errors, "")]
     missing = all(code in {"required", _NONE_OF} for _, code, _ in found)
-    details = [{"field": path, "message": message} for message, _, path in found] if len(found) > 1 else []
+    details = [FailureDetail(field=path, message=message) for message, _, path in found] if len(found) > 1 else []
     kind = MissingParameter if missing else InvalidRequest
     return kind(" ".join(message for message, _, _ in found), details=details)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from engage.keywords import Keywords
 
 # The type of a point in time in an answer.
-Instant = Annotated[str, Keywords(format="date-time", pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
+Instant = Annotated[str, Keywords(format="date-time", strict={"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"})]
 
 
 def iso_utc(moment: datetime) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from engage.compact_json import ascii_json
 from engage.envelope import Success
-from engage.keywords import Keywords
+from engage.keywords import Choice, Keywords
 from engage.object_ids import ObjectId
 from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
@@ -27,8 +27,11 @@ CANCELLED_MESSAGE = "The job is cancelled; nobody will be enrolled by it."
 TRIGGER_MESSAGE = "The trigger as it stands."
 TRIGGER_JOBS_MESSAGE = "The trigger's jobs as they stand."
 
+JobStatus = Annotated[str, Choice("JobStatus", tuple(EnrollmentJob.Status.values))]
+JobResult = Annotated[str, Choice("JobResult", tuple(EnrollmentJob.Result.values))]
 
-class SingleData(TypedDict):
+
+class QueuedOneData(TypedDict):
     """One customer, queued."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
@@ -40,7 +43,7 @@ class SingleData(TypedDict):
     note: Annotated[str, "States that a worker creates the enrollment after checking the entry rules."]
 
 
-class ExcludedData(TypedDict):
+class ExcludedOneData(TypedDict):
     """The call excludes its own customer: nothing was queued."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
@@ -52,7 +55,7 @@ class ExcludedData(TypedDict):
     note: Annotated[str, "States that no enrollment will be created."]
 
 
-class BulkData(TypedDict):
+class QueuedManyData(TypedDict):
     """Many customers, queued. `Prefer: return=minimal` leaves the two arrays out."""
 
     journeyId: Annotated[ObjectId, "The journey's id."]
@@ -78,16 +81,11 @@ class JobData(TypedDict):
         str | None, "The customer's id in your own system; null if there is none, or if the customer was erased."
     ]
     status: Annotated[
-        str,
+        JobStatus,
         "`queued` until a worker decides the job, then `decided`, or `failed` if it could not be decided; "
         "`cancelled` if a call cancelled it.",
-        Keywords(enum=[*EnrollmentJob.Status.values]),
     ]
-    result: Annotated[
-        str | None,
-        "The decision; null while the job is queued.",
-        Keywords(enum=[*EnrollmentJob.Result.values, None]),
-    ]
+    result: Annotated[JobResult | None, "The decision; null while the job is queued."]
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
     enrollmentId: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
     queuedAt: Instant
@@ -120,7 +118,7 @@ class TriggerJobsData(TypedDict):
     nextCursor: Annotated[str | None, NEXT_CURSOR]
 
 
-def single_data(queued: QueuedOne) -> SingleData:
+def single_data(queued: QueuedOne) -> QueuedOneData:
     return {
         "customerId": queued.customer_id,
         "journeyId": queued.trigger.journey_id,
@@ -132,7 +130,7 @@ def single_data(queued: QueuedOne) -> SingleData:
     }
 
 
-def excluded_data(excluded: Excluded) -> ExcludedData:
+def excluded_data(excluded: Excluded) -> ExcludedOneData:
     return {
         "customerId": excluded.customer_id,
         "journeyId": excluded.journey_id,
@@ -144,7 +142,7 @@ def excluded_data(excluded: Excluded) -> ExcludedData:
     }
 
 
-def bulk_data(queued: QueuedMany) -> BulkData:
+def bulk_data(queued: QueuedMany) -> QueuedManyData:
     """Everything but the two arrays."""
     return {
         "journeyId": queued.trigger.journey_id,
@@ -162,7 +160,7 @@ def bulk_message(queued: QueuedMany) -> str:
 
 def bulk_pieces(queued: QueuedMany) -> Iterator[str]:
     """The whole bulk answer in pieces: a million customers take no more memory than a thousand."""
-    envelope: Success[BulkData] = {"success": True, "message": bulk_message(queued), "data": bulk_data(queued)}
+    envelope: Success[QueuedManyData] = {"success": True, "message": bulk_message(queued), "data": bulk_data(queued)}
     yield ascii_json(envelope)[:-2]  # without the braces that close `data` and the envelope
     yield from _array("customerIds", queued.pages_of_customer_ids())
     yield from _array("jobIds", queued.pages_of_job_ids())

@@ -19,21 +19,21 @@ from journeys.steps.results import StepRecord, WebhookRequest
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
 
 
-class NamedData(TypedDict):
+class NamedCustomerData(TypedDict):
     """A customer named by the call."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
     external_id: Annotated[str | None, "The customer's id in your own system."]
 
 
-class TriedData(NamedData):
+class TriedCustomerData(NamedCustomerData):
     """A customer whom the call would queue, and what a worker would decide now."""
 
     result: Annotated[str, "The result that the job would have.", Keywords(enum=[verdict.value for verdict in Verdict])]
     reason: Annotated[str, "The reason for the result, as text."]
 
 
-class RehearsedRequestData(TypedDict):
+class RehearsedWebhookData(TypedDict):
     """A webhook as it would be sent, without its signature. Values that look like credentials are hidden here."""
 
     method: str
@@ -58,7 +58,7 @@ class RehearsedStepData(TypedDict):
     state: Literal["done", "waiting", "failed"]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[list[str], "The names used in the step's templates that have no value."]
-    request: Annotated[RehearsedRequestData | None, "The webhook that would be sent; null if there is none."]
+    request: Annotated[RehearsedWebhookData | None, "The webhook that would be sent; null if there is none."]
     writes: Annotated[
         Mapping[str, Any] | None,
         "The attributes that would be written, where a value of null deletes the attribute; null if there are none.",
@@ -93,11 +93,13 @@ class DryRunData(TypedDict):
     status: Literal["dry_run"]
     queued: Literal[False]
     unknownExternalIds: Annotated[list[str], "The `external_ids` that no customer has, in the order sent."]
-    excluded: Annotated[list[NamedData], "The customers left out because of `exclude_external_ids`."]
-    notInSegments: Annotated[list[NamedData], "The customers in `external_ids` who are in none of the segments."]
+    excluded: Annotated[list[NamedCustomerData], "The customers left out because of `exclude_external_ids`."]
+    notInSegments: Annotated[
+        list[NamedCustomerData], "The customers in `external_ids` who are in none of the segments."
+    ]
     customers: NotRequired[
         Annotated[
-            list[TriedData],
+            list[TriedCustomerData],
             "The customers that the call would queue. Omitted if a call for many customers sends "
             "`Prefer: return=minimal`.",
         ]
@@ -119,7 +121,7 @@ class DryRunData(TypedDict):
 
 def dry_run_data(run: DryRun, *, listed: bool) -> DryRunData:
     """The answer in one piece; without the customers unless `listed`."""
-    customers: list[TriedData] = []
+    customers: list[TriedCustomerData] = []
     results = Counter[str]()
     for page in run.pages:
         results.update(_results(page))
@@ -156,7 +158,7 @@ def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
     }
 
 
-def _named(customer: NamedCustomer) -> NamedData:
+def _named(customer: NamedCustomer) -> NamedCustomerData:
     return {"customerId": customer.customer_id, "external_id": customer.external_id}
 
 
@@ -164,7 +166,7 @@ def _results(page: Sequence[Tried]) -> Iterator[str]:
     return (one.decision.verdict.value for one in page)
 
 
-def tried_data(one: Tried) -> TriedData:
+def tried_data(one: Tried) -> TriedCustomerData:
     return {**_named(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
 
 
@@ -196,7 +198,7 @@ def _step(at: datetime, step_record: StepRecord) -> RehearsedStepData:
     }
 
 
-def _request(request: WebhookRequest) -> RehearsedRequestData:
+def _request(request: WebhookRequest) -> RehearsedWebhookData:
     return {
         "method": request.method,
         "url": url_without_secrets(request.url),

@@ -5,22 +5,22 @@ from journeys.answers import (
     BULK_NOTE,
     EXCLUDED_NOTE,
     SINGLE_NOTE,
-    BulkData,
-    ExcludedData,
+    ExcludedOneData,
     JobData,
-    SingleData,
+    QueuedManyData,
+    QueuedOneData,
     TriggerData,
     TriggerJobsData,
 )
 from journeys.cancellation import CANCELLED_BY_A_CALL
 from journeys.dry_run_answers import (
     DryRunData,
-    NamedData,
+    NamedCustomerData,
     RehearsalData,
     RehearsedEndData,
-    RehearsedRequestData,
     RehearsedStepData,
-    TriedData,
+    RehearsedWebhookData,
+    TriedCustomerData,
 )
 from journeys.job_ids import job_id
 
@@ -35,7 +35,7 @@ TRIGGERS = {
     "Many customers": {"external_ids": ["ada", "bob"], "payload": {"campaign": "spring"}},
     "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
 }
-SINGLE = SingleData(
+SINGLE = QueuedOneData(
     customerId=ADA,
     journeyId=JOURNEY,
     status="queued",
@@ -44,7 +44,7 @@ SINGLE = SingleData(
     triggerId=TRIGGER,
     note=SINGLE_NOTE,
 )
-BULK = BulkData(
+BULK = QueuedManyData(
     journeyId=JOURNEY,
     status="queued",
     queued=True,
@@ -54,7 +54,7 @@ BULK = BulkData(
     customerIds=[ADA, BOB],
     jobIds=[ADAS_JOB, BOBS_JOB],
 )
-NOBODY = BulkData(
+NOBODY = QueuedManyData(
     journeyId=JOURNEY,
     status="queued",
     queued=True,
@@ -64,7 +64,7 @@ NOBODY = BulkData(
     customerIds=[],
     jobIds=[],
 )
-EXCLUDED = ExcludedData(
+EXCLUDED = ExcludedOneData(
     customerId=ADA,
     journeyId=JOURNEY,
     status="excluded",
@@ -81,7 +81,9 @@ DRY_RUN = DryRunData(
     excluded=[],
     notInSegments=[],
     customers=[
-        TriedData(customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.")
+        TriedCustomerData(
+            customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules."
+        )
     ],
     found=1,
     results={"enrolled": 1},
@@ -94,7 +96,7 @@ DRY_RUN = DryRunData(
                 state="waiting",
                 detail="Sends POST to shop.example.",
                 missing=["customer.first_name"],
-                request=RehearsedRequestData(
+                request=RehearsedWebhookData(
                     method="POST",
                     url="https://shop.example/orders",
                     headers={"Content-Type": "application/json"},
@@ -112,10 +114,10 @@ BULK_DRY_RUN = DryRunData(
     status="dry_run",
     queued=False,
     unknownExternalIds=["nobody"],
-    excluded=[NamedData(customerId=BOB, external_id="bob")],
+    excluded=[NamedCustomerData(customerId=BOB, external_id="bob")],
     notInSegments=[],
     customers=[
-        TriedData(
+        TriedCustomerData(
             customerId=ADA,
             external_id="ada",
             result="already_enrolled",

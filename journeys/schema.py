@@ -82,8 +82,9 @@ limit.
     requests=examples.TRIGGERS,
     answers=[
         Answer(
+            name="TriggerAnswer",
             status=202,
-            data=answers.SingleData | answers.BulkData,
+            data=answers.QueuedOneData | answers.QueuedManyData,
             description="The customers are queued and the jobs are committed. A worker checks the entry rules later. "
             "If a call for many customers selects nobody, nothing is queued, and the message says so.",
             examples={
@@ -93,7 +94,8 @@ limit.
             },
         ),
         Answer(
-            data=answers.ExcludedData | DryRunData,
+            name="NothingQueuedAnswer",
+            data=answers.ExcludedOneData | DryRunData,
             description="Nothing was queued: the customer is in the call's own `exclude_external_ids`, or the call was "
             "a dry run.",
             examples={
@@ -166,6 +168,7 @@ describe_trigger_state = ServerCall(
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` returned by the trigger call.")],
     answers=[
         Answer(
+            name="TriggerStateAnswer",
             data=answers.TriggerData,
             description="The current state of the trigger.",
             examples={"All decided": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},

@@ -1,4 +1,4 @@
-"""Holds what the service answers, and what it takes, to its OpenAPI document."""
+"""Holds what the service answers, and what it takes, to its OpenAPI document in the strict form."""
 
 import json
 import re
@@ -36,7 +36,7 @@ class Exchange:
         template = template_of(self.path)
         if template is None or "access-control-allow-methods" in self.headers or self.method == "HEAD":
             return
-        calls = openapi_document()["paths"].get(template)
+        calls = at("/paths").get(template)
         assert calls is not None, f"The document does not know {template}."
         if self.method.lower() in calls:
             self._hold(f"/paths/{escaped(template)}/{self.method.lower()}")
@@ -49,7 +49,7 @@ class Exchange:
             _hold(self.sent, f"{call}/requestBody/content/application~1json/schema", f"The body of {self}")
         place = f"{call}/responses/{self.status}"
         assert str(self.status) in at(f"{call}/responses"), f"The document does not know {self}."
-        place = at(place).get("$ref", place).removeprefix("#")
+        place = target(place)
         media_type = self.headers.get("Content-Type", "").split(";")[0]
         assert media_type in at(f"{place}/content"), f"The document does not know {media_type!r} of {self}."
         missing = _required_headers(place) - {name.lower() for name in self.headers}
@@ -71,9 +71,9 @@ def template_of(path: str) -> str | None:
     return "/" + re.sub(r"<str:(\w+)>", lambda found: "{" + _camel_case(found[1]) + "}", route)
 
 
-def violation(value: Any, schema: str) -> str:
+def violation(value: Any, schema: str, *, strict: bool = True) -> str:
     """What about the value breaks the schema at this JSON pointer of the document; "" where nothing does."""
-    error = next(_validator(schema).iter_errors(value), None)
+    error = next(_validator(schema, strict=strict).iter_errors(value), None)
     return f"{'.'.join(map(str, error.instance_path))} {error.message[:500]}".strip() if error else ""
 
 
@@ -90,18 +90,23 @@ def _required_headers(response: str) -> frozenset[str]:
 
 
 @cache
-def _validator(schema: str) -> Draft202012Validator:
-    return Draft202012Validator({"$ref": f"{_DOCUMENT}#{quote(schema)}"}, registry=_registry())
+def _validator(schema: str, *, strict: bool) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"{_DOCUMENT}#{quote(schema)}"}, registry=_registry(strict=strict))
 
 
 @cache
-def _registry() -> Registry:
-    return Registry([(_DOCUMENT, openapi_document())], draft=Draft202012)
+def _registry(*, strict: bool) -> Registry:
+    return Registry([(_DOCUMENT, openapi_document(strict=strict))], draft=Draft202012)
 
 
-def at(pointer: str) -> Any:
+def target(pointer: str) -> str:
+    """The JSON pointer to which the reference at this one leads; this one if there is no reference."""
+    return str(at(pointer).get("$ref", pointer)).removeprefix("#")
+
+
+def at(pointer: str, *, strict: bool = True) -> Any:
     """The part of the document at this JSON pointer."""
-    found: Any = openapi_document()
+    found: Any = openapi_document(strict=strict)
     for step in pointer.removeprefix("#").split("/")[1:]:
         found = found[step.replace("~1", "/").replace("~0", "~")]
     return found

@@ -8,23 +8,36 @@ from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerial
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import force_instance
 from drf_spectacular.utils import Direction
+from rest_framework.serializers import Field
 
 from engage.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
-from engage.schema.shapes import Schema, or_null
+from engage.keywords import STRICT
+from engage.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
 from engage.sizes import KIB
 from engage.storable_json import STORED_DEPTH
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 BLANK: Schema = {"pattern": r"^\s*$"}  # or null
-EMAIL: Schema = {"anyOf": [{"format": "email"}, BLANK]}  # where a blank value counts as absent
+EMAIL: Schema = {STRICT: {"anyOf": [{"format": "email"}, BLANK]}}  # where a blank value counts as absent
+
+
+def body_name(serializer: type[BodySerializer]) -> str:
+    """The name of a body's component: `TriggerRequest` for TriggerBody, `SubmitAction` for a SubmitActionPart."""
+    return serializer.__name__.replace("Body", "Request").removesuffix("Part")
+
+
+def body_reference(serializer: type[BodySerializer]) -> Schema:
+    """The schema that refers to a body's component."""
+    return {"$ref": f"#/components/schemas/{body_name(serializer)}"}
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
     """A serializer's body, with JSON Schema keywords that its fields do not express.
 
-    `properties` adds keywords to single fields, in both spellings; `rules` adds keywords to the whole object. `parts`
-    are nested serializers with keywords of their own.
+    `properties` adds keywords to single fields, in both spellings; `rules` adds keywords to the strict form of the
+    whole object, so the call has to tell them in words as well. `parts` are nested serializers with keywords of their
+    own.
     """
 
     serializer: type[BodySerializer]
@@ -32,12 +45,19 @@ class Body:
     rules: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple["Body", ...] = ()
 
+    def described(self, properties: Mapping[str, Schema]) -> dict[str, Schema]:
+        """These properties with the keywords that the fields do not express."""
+        aliases = self.serializer.aliases
+        return {
+            name: {**known, **self.properties.get(aliases.get(name, name), {})} for name, known in properties.items()
+        }
+
 
 class _BodyExtension(OpenApiSerializerExtension):
     target_class = Body
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        return str(self.target.serializer.__name__)
+        return body_name(self.target.serializer)
 
     def get_identity(self, auto_schema: AutoSchema, direction: Direction) -> Any:
         return self.target.serializer
@@ -47,33 +67,34 @@ class _BodyExtension(OpenApiSerializerExtension):
         for part in body.parts:  # first, because mapping the serializer would register them without their rules
             auto_schema.resolve_serializer(part, direction)  # type: ignore[arg-type]
         schema = auto_schema._map_serializer(body.serializer, direction)
-        properties = {
-            name: {**known, **body.properties.get(body.serializer.aliases.get(name, name), {})}
-            for name, known in schema["properties"].items()
-        }
-        return {**schema, "properties": properties, **body.rules}
+        strict = {"properties": body.described(schema[STRICT]["properties"]), **body.rules}
+        return {**schema, "properties": body.described(schema["properties"]), STRICT: strict}
 
 
 class _SerializerExtension(OpenApiSerializerExtension):
-    """Adds a field's second spelling, and null for optional fields. Unknown fields are allowed."""
+    """Adds null for optional fields, and to the strict form each field's second spelling. Unknown fields are allowed.
+
+    The plain form has one spelling of each field: in camel case, as many generators write names, both are the same.
+    """
 
     target_class = BodySerializer
     match_subclasses = True
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return body_name(type(force_instance(self.target)))
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         serializer = force_instance(self.target)
         schema: Schema = auto_schema._map_serializer(serializer, direction, bypass_extensions=True)
         required = schema.get("required", [])
-        properties = {}
+        properties, second = {}, {}
         for name, known in schema["properties"].items():
-            if isinstance(kept := serializer.fields[name], ObjectField):
-                bounds = f"At most {kept.max_bytes // KIB} KiB of JSON, nested at most {STORED_DEPTH} levels deep."
-                known["description"] = f"{known['description']} {bounds}"
-            properties[name] = known if name in required else or_null(known)
-            for alias in (alias for alias, meant in serializer.aliases.items() if meant == name):
-                same = f"The same as `{name}`. If both are sent, they must be equal."
-                properties[alias] = {**properties[name], "description": same}
-        return {**schema, "properties": properties}
+            described = {**_referring(known), "description": _description(known, serializer.fields[name])}
+            properties[name] = described if name in required else or_null(described)
+            for alias in _aliases(name, serializer):
+                second[alias] = {**properties[name], "description": f"The same as `{name}`."}
+            properties[name]["description"] += also_called(name, serializer)
+        return {**schema, "properties": properties, STRICT: {"properties": properties | second}}
 
 
 class _FieldExtension(OpenApiSerializerFieldExtension):
@@ -90,9 +111,30 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
             case ArrayField() as array:
                 return {"type": "array", "items": {}, "maxItems": array.max_items}
             case ObjectField():
-                return {"type": "object"}
+                return dict(JSON_OBJECT_REFERENCE)
             case other:
                 raise TypeError(f"{type(other).__name__} has no description.")
+
+
+def _referring(known: Schema) -> Schema:
+    """The bare reference, where drf-spectacular has wrapped one with a description."""
+    match known:
+        case {"allOf": [{"$ref": target}]}:
+            return {"$ref": target}
+        case _:
+            return known
+
+
+def _description(known: Schema, kept: Field[Any, Any, Any, Any]) -> str:
+    if not isinstance(kept, ObjectField):
+        return str(known["description"])
+    bounds = f"At most {kept.max_bytes // KIB} KiB of JSON, nested at most {STORED_DEPTH} levels deep."
+    return f"{known['description']} {bounds}"
+
+
+def also_called(name: str, serializer: BodySerializer | type[BodySerializer]) -> str:
+    """A sentence, after a space, that tells the field's second spelling; "" if it has none."""
+    return "".join(f" May also be called `{alias}`." for alias in _aliases(name, serializer))
 
 
 def at_least_one_of(*names: str, serializer: type[BodySerializer], value: Schema) -> Schema:
@@ -111,4 +153,8 @@ def none_of(*names: str, serializer: type[BodySerializer], absent: Schema) -> Sc
 
 def _spellings(*names: str, serializer: type[BodySerializer]) -> list[str]:
     """The names together with their aliases."""
-    return [*names, *(alias for alias, meant in serializer.aliases.items() if meant in names)]
+    return [*names, *(alias for name in names for alias in _aliases(name, serializer))]
+
+
+def _aliases(name: str, serializer: BodySerializer | type[BodySerializer]) -> list[str]:
+    return [alias for alias, meant in serializer.aliases.items() if meant == name]

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+from drf_spectacular.generators import SchemaGenerator
+
 from engage.envelope import Failure
+from engage.keywords import STRICT
 from engage.schema.access import API_KEY
-from engage.schema.shapes import Schema, object_schema
+from engage.schema.forms import StrictGenerator, plain_form, strict_form
+from engage.schema.shapes import JSON_OBJECT, Schema, object_schema, shape_name
 
 
 def _header(description: str, *, kind: str = "string", always: bool = False) -> Schema:
@@ -47,10 +51,13 @@ _UNCOUNTED = {"401"}
 _PERHAPS_COUNTED = {"400", "404", "500", "503"}
 
 
-def finish(result: Schema, **_: Any) -> Schema:
+def finish(result: Schema, generator: SchemaGenerator, **_: Any) -> Schema:
     """A drf-spectacular hook: adds headers and `Failure`, makes every body required, and shares common failures."""
     result["components"]["headers"] = _HEADERS
-    result["components"]["schemas"]["Failure"] = object_schema(Failure, refer=dict)
+    schemas = result["components"]["schemas"]
+    schemas["JsonObject"] = JSON_OBJECT
+    _describe(Failure, schemas)
+    result["components"]["schemas"] = dict(sorted(schemas.items()))
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
@@ -61,7 +68,15 @@ def finish(result: Schema, **_: Any) -> Schema:
             }
             response["headers"] = response.get("headers", {}) | shared
     result["components"]["responses"] = _shared_responses(result["paths"])
-    return result
+    finished: Schema = strict_form(result) if isinstance(generator, StrictGenerator) else plain_form(result)
+    return finished
+
+
+def _describe(shape: Any, schemas: Schema) -> Schema:
+    """Adds the shape, and those that it refers to, to the components. Returns the reference to it."""
+    name = shape_name(shape)
+    schemas[name] = object_schema(shape, refer=lambda inner: _describe(inner, schemas))
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _shared_responses(paths: Schema) -> Schema:
@@ -79,11 +94,8 @@ def _shared_responses(paths: Schema) -> Schema:
 
 
 def _codes(response: Schema) -> list[str]:
-    match response["content"]["application/json"]["schema"]:
-        case {"allOf": [_, {"properties": {"code": {"enum": codes}}}]}:
-            return list(codes)
-        case _:
-            return []
+    strict = response["content"]["application/json"]["schema"].get(STRICT, {})
+    return [either["properties"]["code"]["const"] for either in strict.get("anyOf", [])]
 
 
 def _headers_of(status: str, operation: Schema) -> list[str]:

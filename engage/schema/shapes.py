@@ -5,23 +5,37 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
-from engage.keywords import Keywords
+from engage.keywords import STRICT, Choice, Keywords
 
 Schema = dict[str, Any]
-# Returns the `$ref` to a TypedDict's component.
+# Returns the `$ref` to the component of a TypedDict or a Choice.
 Refer = Callable[[Any], Schema]
 
 _PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
     int: {"type": "integer"},
     bool: {"type": "boolean"},
-    NoneType: {"type": "null"},
+    # Few generators of clients know a type that is null alone.
+    NoneType: {"type": ["string", "null"], "description": "Always null.", STRICT: {"type": "null"}},
     Any: {},
 }
 
+# A type of its own, so that it has one name in clients.
+JSON_OBJECT: Schema = {
+    "type": "object",
+    "additionalProperties": True,
+    "description": "Any JSON object: names and values are the caller's own.",
+}
+JSON_OBJECT_REFERENCE: Schema = {"$ref": "#/components/schemas/JsonObject"}
+
+
+def shape_name(shape: Any) -> str:
+    """The name of a TypedDict's component: `Job` for JobData."""
+    return str(shape.__name__).removesuffix("Data").removesuffix("Record")
+
 
 def object_schema(shape: Any, *, refer: Refer) -> Schema:
-    """The schema of a TypedDict. It allows no properties other than those declared.
+    """The schema of a TypedDict. Only its strict form forbids other properties, because answers may gain fields.
 
     A generic TypedDict is passed with its argument: `Success[JobData]`.
     """
@@ -33,7 +47,7 @@ def object_schema(shape: Any, *, refer: Refer) -> Schema:
         "description": getdoc(declared),
         "properties": {name: type_schema(bound.get(hint, hint), refer=refer) for name, hint in members.items()},
         "required": [name for name in members if name in declared.__required_keys__],
-        "additionalProperties": False,
+        STRICT: {"additionalProperties": False},
     }
 
 
@@ -44,43 +58,61 @@ def type_schema(hint: Any, *, refer: Refer) -> Schema:
         case None:
             return dict(_PLAIN[hint]) if hint in _PLAIN else refer(hint)
         case origin if origin is Annotated:
-            return _annotated(type_schema(arguments[0], refer=refer), arguments[1:])
+            return _annotated(type_schema(arguments[0], refer=refer), arguments[1:], refer=refer)
         case origin if origin is NotRequired:
             return type_schema(arguments[0], refer=refer)
         case origin if origin is Literal:
-            return {**_PLAIN[type(arguments[0])], "enum": list(arguments)}
+            return _literal(arguments)
         case origin if origin is list:
             return {"type": "array", "items": type_schema(arguments[0], refer=refer)}
+        case origin if origin in {dict, Mapping} and arguments[1] is Any:
+            return dict(JSON_OBJECT_REFERENCE)
         case origin if origin in {dict, Mapping}:
             return {"type": "object", "additionalProperties": type_schema(arguments[1], refer=refer)}
         case origin if origin in {Union, UnionType}:
-            return _union([type_schema(argument, refer=refer) for argument in arguments])
+            return _union(arguments, refer=refer)
         case _:
             return refer(hint)
 
 
-def _annotated(schema: Schema, notes: tuple[Any, ...]) -> Schema:
+def _annotated(schema: Schema, notes: tuple[Any, ...], *, refer: Refer) -> Schema:
     for note in notes:
         match note:
             case str():
                 schema["description"] = note
             case Keywords():
                 schema |= note.schema
+            case Choice():
+                schema = refer(note)
     return schema
 
 
-def _union(members: list[Schema]) -> Schema:
+def _literal(values: tuple[Any, ...]) -> Schema:
+    """The schema of some texts, or of one boolean. Few generators of clients know a boolean that has one value."""
+    match values:
+        case (bool() as value,):
+            return {"type": "boolean", "description": f"Always {str(value).lower()}.", STRICT: {"enum": [value]}}
+        case (str() as value,):
+            return {"type": "string", "const": value}
+        case _:
+            return {"type": "string", "enum": [*values]}
+
+
+def _union(members: tuple[Any, ...], *, refer: Refer) -> Schema:
     """`X | None` becomes X with one more type, which reads better than `oneOf`."""
-    if len(members) == 2 and members[1] == _PLAIN[NoneType] and "type" in members[0]:  # noqa: PLR2004
-        return or_null(members[0])
-    return {"oneOf": members}
+    *others, last = members
+    schemas = [type_schema(member, refer=refer) for member in others]
+    if last is NoneType:
+        return or_null(schemas[0] if len(schemas) == 1 else {"oneOf": schemas})
+    return {"oneOf": [*schemas, type_schema(last, refer=refer)]}
 
 
 def or_null(schema: Schema) -> Schema:
     """The schema, with null allowed as well."""
     if "type" not in schema:
         described = {"description": schema["description"]} if "description" in schema else {}
-        return {"anyOf": [schema, {"type": "null"}], **described}
+        bare = {keyword: value for keyword, value in schema.items() if keyword != "description"}
+        return {"anyOf": [bare, {"type": "null"}], **described}
     nullable = {**schema, "type": [schema["type"], "null"]}
     if "enum" in schema:
         nullable["enum"] = [*schema["enum"], None]

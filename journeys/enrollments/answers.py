@@ -3,26 +3,27 @@
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
-from engage.keywords import Keywords
+from engage.keywords import Choice, Keywords
 from engage.object_ids import ObjectId
 from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
+from journeys.answers import JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.states import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
-from journeys.models import Enrollment, EnrollmentJob, StepRun, Trigger, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, StepRun, Trigger, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
 EXITED_MESSAGE = "The enrollment is exited; no step follows."
 TRIGGERS_MESSAGE = "What named the customer for journeys, newest first."
 
-_STATE = Keywords(enum=[*Enrollment.State.values])
+_EnrollmentState = Annotated[str, Choice("EnrollmentState", tuple(Enrollment.State.values))]
 _GOES_ON = (
     "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended."
 )
 
 
-class AttemptData(TypedDict):
+class WebhookAttemptData(TypedDict):
     """One attempt to send a webhook."""
 
     number: Annotated[int, "The number of the attempt, from 1.", Keywords(minimum=1)]
@@ -53,11 +54,11 @@ class WebhookData(TypedDict):
     attemptsMade: Annotated[int, "The number of attempts so far."]
     nextAttemptAt: Annotated[Instant | None, "When the next attempt is due; null unless `state` is `waiting`."]
     attempts: Annotated[
-        list[AttemptData], f"The latest {MOST_ATTEMPTS} attempts, in order.", Keywords(maxItems=MOST_ATTEMPTS)
+        list[WebhookAttemptData], f"The latest {MOST_ATTEMPTS} attempts, in order.", Keywords(maxItems=MOST_ATTEMPTS)
     ]
 
 
-class StepData(TypedDict):
+class EnrollmentStepData(TypedDict):
     """One step in an enrollment's history."""
 
     ordinal: Annotated[int, "The position in the history, from 0. A step in a loop appears more than once."]
@@ -93,7 +94,7 @@ class EnrollmentData(TypedDict):
         ObjectId | None, "The id of the trigger that led to the enrollment; null once its job is pruned."
     ]
     jobId: Annotated[str | None, "The id of the job that led to the enrollment; null once the job is pruned."]
-    state: Annotated[str, "`exited` if the enrollment ended early, for the reason in `exitReason`.", _STATE]
+    state: Annotated[_EnrollmentState, "`exited` if the enrollment ended early, for the reason in `exitReason`."]
     stepId: Annotated[
         str | None,
         "The id of the current step, or of the last one if the enrollment has ended; null if the journey has no steps.",
@@ -109,7 +110,7 @@ class EnrollmentData(TypedDict):
 class EnrollmentHistoryData(EnrollmentData):
     """One customer's path through one journey, with a page of its steps."""
 
-    steps: Annotated[list[StepData], "A page of the steps, in order."]
+    steps: Annotated[list[EnrollmentStepData], "A page of the steps, in order."]
     stepsBegun: Annotated[int, "The number of steps in the whole history."]
     nextCursor: Annotated[str | None, NEXT_CURSOR]
 
@@ -118,7 +119,7 @@ class TriggeredEnrollmentData(TypedDict):
     """The enrollment that a trigger led to."""
 
     enrollmentId: Annotated[ObjectId, "The enrollment's id. `GET …/enrollments/{enrollmentId}` returns its history."]
-    state: Annotated[str, "`exited` if the enrollment ended early, for the reason in `exitReason`.", _STATE]
+    state: Annotated[_EnrollmentState, "`exited` if the enrollment ended early, for the reason in `exitReason`."]
     stepId: Annotated[
         str | None,
         "The id of the current step, or of the last one if the enrollment has ended; null if the journey has no steps.",
@@ -139,12 +140,8 @@ class CustomerTriggerData(TypedDict):
     eventId: Annotated[ObjectId | None, "The event's id; null if the trigger was a call, or if the event was deleted."]
     eventName: Annotated[str | None, "The event's name; null if `eventId` is null."]
     jobId: Annotated[str, "The job's id."]
-    status: Annotated[
-        str, "`queued` until the job is decided, fails or is cancelled.", Keywords(enum=[*EnrollmentJob.Status.values])
-    ]
-    result: Annotated[
-        str | None, "The decision; null while the job is queued.", Keywords(enum=[*EnrollmentJob.Result.values, None])
-    ]
+    status: Annotated[JobStatus, "`queued` until the job is decided, fails or is cancelled."]
+    result: Annotated[JobResult | None, "The decision; null while the job is queued."]
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
     queuedAt: Instant
     decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
@@ -189,7 +186,7 @@ def history_data(state: EnrollmentState, page: HistoryPage) -> EnrollmentHistory
     }
 
 
-def _step_data(step: RecordedStep) -> StepData:
+def _step_data(step: RecordedStep) -> EnrollmentStepData:
     run = step.run
     return {
         "ordinal": run.ordinal,
@@ -221,7 +218,7 @@ def _webhook_data(delivery: WebhookDelivery, step: RecordedStep) -> WebhookData:
     }
 
 
-def _attempt_data(attempt: WebhookAttempt) -> AttemptData:
+def _attempt_data(attempt: WebhookAttempt) -> WebhookAttemptData:
     return {
         "number": attempt.number,
         "at": iso_utc(attempt.at),

@@ -3,13 +3,13 @@
 from customers.examples import ADA
 from engage.paging import written_cursor
 from journeys.enrollments.answers import (
-    AttemptData,
     CustomerJourneysData,
     CustomerTriggerData,
     EnrollmentData,
     EnrollmentHistoryData,
-    StepData,
+    EnrollmentStepData,
     TriggeredEnrollmentData,
+    WebhookAttemptData,
     WebhookData,
 )
 from journeys.examples import ADAS_JOB, JOURNEY, QUEUED_AT, TRIGGER
@@ -36,7 +36,7 @@ HISTORY = EnrollmentHistoryData(
     enteredAt=_ENTERED_AT,
     endedAt=None,
     steps=[
-        StepData(
+        EnrollmentStepData(
             ordinal=0,
             stepId="note",
             type="update_profile",
@@ -48,7 +48,7 @@ HISTORY = EnrollmentHistoryData(
             endedAt=_ENTERED_AT,
             webhook=None,
         ),
-        StepData(
+        EnrollmentStepData(
             ordinal=1,
             stepId="tell-shop",
             type="webhook",
@@ -69,7 +69,7 @@ HISTORY = EnrollmentHistoryData(
                 attemptsMade=1,
                 nextAttemptAt="2026-11-20T19:13:02.000Z",
                 attempts=[
-                    AttemptData(
+                    WebhookAttemptData(
                         number=1,
                         at="2026-11-20T19:08:00.420Z",
                         milliseconds=2004,

@@ -4,19 +4,20 @@ from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.fields import ArraySizeExceeded, BodySerializer
-from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, none_of
+from engage.keywords import STRICT
+from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, body_reference, none_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
 from engage.views import WorkspaceNotFound
 from journeys.reported_events import answers, examples
-from journeys.reported_events.serializers import IN_THE_FUTURE, EventBody, EventsBody
+from journeys.reported_events.serializers import IN_THE_FUTURE, EventPart, EventsBody
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}
 _FORMS: dict[str, Schema] = {
     "email": EMAIL,
-    "occurredAt": {"format": "date-time", "pattern": f"{BLANK['pattern']}|{GRAMMAR_WITH_OFFSET}"},
+    "occurredAt": {"format": "date-time", STRICT: {"pattern": f"{BLANK['pattern']}|{GRAMMAR_WITH_OFFSET}"}},
 }
 
 
@@ -24,15 +25,14 @@ def _of_somebody(serializer: type[BodySerializer]) -> Schema:
     return at_least_one_of(*_NAMES, serializer=serializer, value=NOT_BLANK)
 
 
-_ITEMS = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/EventBody"},
-        {"description": "Any other value is refused, without affecting the other items."},
-    ]
+_ITEMS: Schema = {
+    "items": body_reference(EventPart),
+    # Any other item is refused, without affecting the others.
+    STRICT: {"items": {"anyOf": [body_reference(EventPart), {}]}},
 }
 _BODY = Body(
     EventsBody,
-    properties={**_FORMS, "events": {"items": _ITEMS}},
+    properties={**_FORMS, "events": _ITEMS},
     rules={
         "oneOf": [
             {
@@ -53,7 +53,7 @@ _BODY = Body(
             },
         ]
     },
-    parts=(Body(EventBody, properties=_FORMS, rules=_of_somebody(EventBody)),),
+    parts=(Body(EventPart, properties=_FORMS, rules=_of_somebody(EventPart)),),
 )
 
 describe_report = ServerCall(
@@ -79,6 +79,7 @@ The two forms cannot be mixed.
     requests=examples.REPORTS,
     answers=[
         Answer(
+            name="EventsAnswer",
             status=202,
             data=answers.ReportedEventData | answers.ReportedEventsData,
             description="The event and its effects are committed; workers do the rest. A call with many events returns "

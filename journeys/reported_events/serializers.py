@@ -43,7 +43,7 @@ class _EventFields(ReferenceBody):
     )
 
 
-class EventBody(_EventFields):
+class EventPart(_EventFields):
     """One event of one customer."""
 
     eventName = _event_name(required=True)
@@ -84,7 +84,7 @@ def _read_item(item: Any, *, now: datetime) -> ReportedEvent | Refusal:
 def _read_event(body: Any, *, now: datetime) -> ReportedEvent:
     if not isinstance(body, dict):
         raise InvalidRequest(f"An event must be an object, but {describe(body)} came.")
-    values = EventBody.read(body)
+    values = EventPart.read(body)
     return ReportedEvent(
         customer=read_reference(values),
         name=values["eventName"],

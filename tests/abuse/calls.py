@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from config.documentation import openapi_document
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.conformance import at
 
@@ -66,7 +65,7 @@ class Case:
 
 def good_calls(ids: Mapping[str, str]) -> Iterator[Call]:
     """Every call of the document, with its first example as the body and these ids in the path."""
-    for template, methods in openapi_document()["paths"].items():
+    for template, methods in at("/paths").items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {}).get("application/json")
             example = next(iter(content["examples"].values()))["value"] if content else None

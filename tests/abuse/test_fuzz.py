@@ -43,7 +43,8 @@ _CONFIGURATION = {
 
 @cache
 def _document() -> OpenApiSchema:
-    api = openapi.from_dict(deepcopy(openapi_document()), config=SchemathesisConfig.from_dict(_CONFIGURATION))
+    configuration = SchemathesisConfig.from_dict(_CONFIGURATION)
+    api = openapi.from_dict(deepcopy(openapi_document(strict=True)), config=configuration)
     api.app = application
     return api
 

@@ -1,9 +1,8 @@
 """`code` is stable: programs rely on it. The tests' clients hold each answer to the document, and this the document."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from config.documentation import openapi_document
+from tests.conformance import at, escaped, target
 
 CODES = {
     "array_size_exceeded": (400, "Array size exceeded"),
@@ -42,17 +41,15 @@ CODES = {
 }
 
 
-def _failures() -> Iterator[tuple[int, dict[str, Any]]]:
-    shared = openapi_document()["components"]["responses"]
-    for operations in openapi_document()["paths"].values():
-        for operation in operations.values():
-            for status, named in operation["responses"].items():
-                response = shared[named["$ref"].rpartition("/")[2]] if "$ref" in named else named
-                for example in response.get("content", {}).get("application/json", {}).get("examples", {}).values():
-                    if not example["value"]["success"]:
-                        yield int(status), example["value"]
+def _described() -> Iterator[tuple[str, tuple[int, str]]]:
+    for path, operations in at("/paths").items():
+        for method, operation in operations.items():
+            for status in operation["responses"]:
+                response = at(target(f"/paths/{escaped(path)}/{method}/responses/{status}"))
+                for either in response["content"]["application/json"]["schema"].get("anyOf", []):
+                    kind = {name: described["const"] for name, described in either["properties"].items()}
+                    yield kind["code"], (int(status), kind["error"])
 
 
 def test_every_code_has_its_status_and_its_title() -> None:
-    described = {failure["code"]: (status, failure["error"]) for status, failure in _failures()}
-    assert described == CODES
+    assert dict(_described()) == CODES
