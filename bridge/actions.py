@@ -53,7 +53,12 @@ def perform_action(*, app: App, call: BridgeCall, action: Action, now: datetime)
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
         properties = with_form(action.event_properties, form_data=call.form_data, named_in="actionData.eventProperties")
-        event = MessageEvent(name=action.event_name, properties=properties, source=Event.Source.BRIDGE_ACTION)
+        event = MessageEvent(
+            name=action.event_name,
+            properties=properties,
+            source=Event.Source.BRIDGE_ACTION,
+            holds_form=properties.get("formData") is call.form_data,
+        )
     elif action.type is Interaction.Kind.UPDATE_PROFILE:
         attributes = NewAttributes(values=action.profile_attributes, field="actionData.profileAttributes")
     return record_interaction(app=app, call=call, kind=action.type, event=event, attributes=attributes, now=now)

@@ -3,6 +3,7 @@
 import structlog
 from django.conf import settings
 
+from engage.app_quotas import Quota, count_for_app
 from engage.caps import CapReached, count_towards, count_within
 from engage.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
 
@@ -17,15 +18,19 @@ class CustomersCreatedLimitExceeded(CapReached):
 
 
 def count_customer_created(*, app_id: str, address: str) -> None:
-    """Counts a new customer. Call it in the transaction that created it. Raises CustomersCreatedLimitExceeded."""
+    """Counts a new customer. Call it in the transaction that created it.
+
+    Raises CustomersCreatedLimitExceeded, and AppQuotaExceeded.
+    """
     rate: str = settings.BRIDGE_CUSTOMERS_CREATED_LIMIT
-    count_towards(CustomersCreatedLimitExceeded, caller=f"{app_id} {address}", rate=rate)
+    count_towards(CustomersCreatedLimitExceeded, app_id=app_id, address=address, rate=rate)
+    count_for_app(Quota.NEW_CUSTOMERS, app_id=app_id)
 
 
 def count_journeys_started(*, app_id: str, address: str, number: int) -> bool:
     """Counts the entries into journeys that an event would queue. Whether the address may still start so many."""
     rate: str = settings.BRIDGE_JOURNEYS_STARTED_LIMIT
-    if count_within("journeys_started", caller=f"{app_id} {address}", rate=rate, number=number):
+    if count_within("journeys_started", app_id=app_id, address=address, rate=rate, number=number):
         return True
     log.warning("journeys_not_started", number=number, limit=rate)
     metric_counters.count(JOURNEYS_NOT_STARTED, by=number)

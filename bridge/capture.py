@@ -54,7 +54,12 @@ def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now
     event, attributes = None, None
     if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
         properties = mapped(submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties")
-        event = MessageEvent(name=submit.event_name, properties=properties, source=Event.Source.BRIDGE_CAPTURE)
+        event = MessageEvent(
+            name=submit.event_name,
+            properties=properties,
+            source=Event.Source.BRIDGE_CAPTURE,
+            holds_form=submit.event_properties is None,
+        )
     if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
         attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)
     kind = Interaction.Kind.CAPTURE

@@ -1,7 +1,7 @@
 """The core of every bridge call: find or create its customer, do what was asked, and record it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -33,11 +33,12 @@ class BridgeCall:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageEvent:
-    """An event to record."""
+    """An event to record. `holds_form`: the form's values are among its properties, so they are stored there alone."""
 
     name: str
     properties: Mapping[str, Any]
     source: Event.Source
+    holds_form: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,8 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
     written, and no customer is created.
     """
+    if event and event.holds_form:
+        call = replace(call, form_data={})
     at_once = None if attributes else _record_at_once(app, call, kind, event, now=now)
     return at_once or _record_step_by_step(app, call, kind, event, attributes, now=now)
 

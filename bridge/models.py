@@ -29,7 +29,7 @@ class Interaction(models.Model):
     event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     message_id = models.CharField(max_length=255)
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    form_data = models.JSONField(default=dict)
+    form_data = models.JSONField(default=dict, help_text="Empty if the event holds what was sent.")
     attributes_written = models.JSONField(default=list, help_text="The names of the attributes written.")
     created_customer = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

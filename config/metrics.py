@@ -16,9 +16,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
 from config.servers import ROOT
+from engage.app_quotas import Quota
 from engage.authentication import Unauthorized
 from engage.envelope import plain_failure
 from engage.metric_counters import (
+    APP_QUOTA,
     BUCKETS,
     DECISIONS,
     GIVEN_UP,
@@ -136,6 +138,9 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     yield _counter("engage_limits_counted_in_process_total", meaning, LIMITS_ALONE, [{}], counts)
     meaning = "Entries into journeys that bridge calls did not start, because their address had started too many."
     yield _counter("engage_journeys_not_started_total", meaning, JOURNEYS_NOT_STARTED, [{}], counts)
+    quotas = [{"quota": quota.value} for quota in Quota]
+    meaning = "Bridge calls that were refused because their app had used up what it may do in a day."
+    yield _counter("engage_app_quota_exceeded_total", meaning, APP_QUOTA, quotas, counts)
     yield Metric(
         name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
         samples=_request_times(counts),

@@ -231,6 +231,10 @@ BRIDGE_RATE_LIMIT = environment.rate("BRIDGE_RATE_LIMIT", default="600/m")  # pe
 # What one app's calls from one address may create: anyone can send an app id.
 BRIDGE_CUSTOMERS_CREATED_LIMIT = environment.rate("BRIDGE_CUSTOMERS_CREATED_LIMIT", default="60/m")
 BRIDGE_JOURNEYS_STARTED_LIMIT = environment.rate("BRIDGE_JOURNEYS_STARTED_LIMIT", default="60/m")
+# What all calls of one app may do in a day, whatever their addresses.
+BRIDGE_APP_DAILY_CALLS = environment.number("BRIDGE_APP_DAILY_CALLS", default=10_000_000, at_least=1)
+BRIDGE_APP_DAILY_NEW_CUSTOMERS = environment.number("BRIDGE_APP_DAILY_NEW_CUSTOMERS", default=200_000, at_least=1)
+BRIDGE_APP_DAILY_KIB = environment.number("BRIDGE_APP_DAILY_KIB", default=10_000_000, at_least=1)
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)

@@ -1,4 +1,4 @@
-"""Caps on what a caller creates, in addition to the limit on how often it calls."""
+"""Caps on what calls from one address create or try, in addition to the limit on how often it calls."""
 
 import hashlib
 import time
@@ -7,8 +7,11 @@ from typing import ClassVar
 from django.conf import settings
 from django.core.cache import caches
 
+from engage.client_address import site_of
 from engage.errors import Refusal
 from engage.rates import parse_rate
+
+SITE_FACTOR = 10  # how many callers a site may be as busy as
 
 
 class CapReached(Refusal):
@@ -25,22 +28,31 @@ class CapReached(Refusal):
         )
 
 
-def count_towards(cap: type[CapReached], *, caller: str, rate: str) -> None:
-    """Adds one to the caller's count in this window. Raises the cap if that exceeds the rate ("60/m").
+def count_towards(cap: type[CapReached], *, address: str, rate: str, app_id: str = "") -> None:
+    """Adds one to this address's count, for the app if any. Raises the cap if that exceeds the rate ("60/m").
 
     Call it before the commit, so that a raised cap rolls back what was created.
     """
-    if not count_within(cap.code, caller=caller, rate=rate):
+    if not count_within(cap.code, app_id=app_id, address=address, rate=rate):
         limit, window_seconds = parse_rate(rate)
         seconds_left = window_seconds - int(time.time()) % window_seconds
         raise cap(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left)
 
 
-def count_within(counted: str, *, caller: str, rate: str, number: int = 1) -> bool:
-    """Adds `number` to the caller's count of what is `counted`, in this window. Whether it stays within the rate."""
+def count_within(counted: str, *, address: str, rate: str, app_id: str = "", number: int = 1) -> bool:
+    """Adds `number` to the count of what is `counted` for calls (of the app, if any) from this address, in this window.
+
+    Whether it stays within the rate. A whole IPv6 site counts as a caller, too.
+    """
+    site = site_of(address)
+    of_site = site is None or _count_within(counted, f"{app_id} {site}", rate, number=number, factor=SITE_FACTOR)
+    return _count_within(counted, f"{app_id} {address}", rate, number=number) and of_site
+
+
+def _count_within(counted: str, caller: str, rate: str, *, number: int, factor: int = 1) -> bool:
     limit, window_seconds = parse_rate(rate)
     window = int(time.time()) // window_seconds
     name = f"cap:{counted}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"
     counters = caches[settings.RATELIMIT_USE_CACHE]
     counters.add(name, 0, timeout=window_seconds + 1)
-    return int(counters.incr(name, number)) <= limit
+    return int(counters.incr(name, number)) <= limit * factor

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 _ONE_CALLERS_BITS = 64
+_ONE_SITES_BITS = 48
 
 
 def client_address(request: HttpRequest) -> str:
@@ -21,6 +22,13 @@ def client_address(request: HttpRequest) -> str:
     if len(seen) < settings.TRUSTED_PROXIES:
         return _callers_network(peer)
     return _callers_network(_without_port(seen[-settings.TRUSTED_PROXIES]), otherwise=peer)
+
+
+def site_of(address: str) -> str | None:
+    """The /48 network of an IPv6 caller: one site has as many callers' networks as it likes. None for IPv4."""
+    if "/" not in address:
+        return None
+    return str(ip_network(address).supernet(new_prefix=_ONE_SITES_BITS))
 
 
 def _without_port(text: str) -> str:

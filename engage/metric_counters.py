@@ -24,6 +24,7 @@ GIVEN_UP = "given_up"  # enrollments
 WEBHOOKS = "webhooks"  # the attempt's result
 LIMITS_ALONE = "limits_alone"
 JOURNEYS_NOT_STARTED = "journeys_not_started"
+APP_QUOTA = "app_quota"  # what was used up
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 
 SUM = "sum"

@@ -34,6 +34,8 @@ class StrictJsonParser(BaseParser):
             raise body_too_large(limit)
         if packed:
             raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_BODY_BYTES))
+        if count := getattr(context.get("view"), "count_body", None):
+            count(len(raw))
         return parse_object(raw, most_values=MAX_BODY_VALUES)
 
 

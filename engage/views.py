@@ -11,8 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from engage.app_quotas import Quota, count_for_app, kib_of
 from engage.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
-from engage.client_address import client_address
+from engage.caps import SITE_FACTOR
+from engage.client_address import client_address, site_of
 from engage.errors import Refusal
 from engage.idempotency import Caller
 from engage.models import ApiKey, App
@@ -166,8 +168,19 @@ class SdkView(_LimitedView):
 
     def count(self, request: Request) -> Usage:
         limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
-        caller = f"{self.app.id} {self.address}"
-        return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=seconds)
+        usage = self._count_for(request, self.address, limit=limit, window_seconds=seconds)
+        if site := site_of(self.address):
+            self._count_for(request, site, limit=limit * SITE_FACTOR, window_seconds=seconds)
+        return usage
+
+    def _count_for(self, request: Request, network: str, *, limit: int, window_seconds: int) -> Usage:
+        caller = f"{self.app.id} {network}"
+        return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=window_seconds)
+
+    def count_body(self, size: int) -> None:
+        """Counts the call, now that its body is there, towards what its app may do in a day."""
+        count_for_app(Quota.CALLS, app_id=self.app.id)
+        count_for_app(Quota.KIB, app_id=self.app.id, number=kib_of(size))
 
     @property
     def app(self) -> App:

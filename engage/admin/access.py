@@ -14,6 +14,7 @@ from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter
 from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
+from engage.app_quotas import counted_today
 from engage.models import ApiKey, App, Workspace
 
 _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
@@ -97,7 +98,7 @@ class AppAdmin(RecordAdmin):
     search_fields = ("name", "=id")
     search_help_text = "Name or app id"
     autocomplete_fields = ("workspace",)
-    fields = ("workspace", "name", "enabled", "allowed_origins", "id", "created_at")
+    fields = ("workspace", "name", "enabled", "allowed_origins", "id", "created_at", "today")
     written_once = ("workspace",)
     never_deleted = "An app is not deleted, because interactions refer to it. Switch it off instead."
 
@@ -105,6 +106,14 @@ class AppAdmin(RecordAdmin):
         if db_field.name == "allowed_origins":
             return OriginsField(label="Allowed origins", required=False)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    @display(description="Today (UTC)")
+    def today(self, app: App) -> str:
+        """What all its callers have used of what the app may do in a day."""
+        counts = counted_today(app.id)
+        if counts is None:
+            return "not known while Redis is away"
+        return ", ".join(f"{count:,} of {quota.limit:,} {quota}" for quota, count in counts.items())
 
 
 show_on(

@@ -23,7 +23,7 @@ class LoginForm(AuthenticationForm):
     def clean(self) -> dict[str, Any]:
         address = client_address(self.request) if self.request else ""
         try:
-            count_towards(LoginLimitExceeded, caller=address, rate=settings.ADMIN_LOGIN_LIMIT)
+            count_towards(LoginLimitExceeded, address=address, rate=settings.ADMIN_LOGIN_LIMIT)
         except LoginLimitExceeded as exceeded:
             raise ValidationError(exceeded.message, code=exceeded.code) from None
         cleaned: dict[str, Any] = super().clean()

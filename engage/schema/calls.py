@@ -10,6 +10,7 @@ from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import exceptions
 
+from engage.app_quotas import AppQuotaExceeded, Quota
 from engage.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
 from engage.envelope import as_refusal
 from engage.errors import BodyTooLarge, InvalidRequest, Refusal
@@ -154,7 +155,12 @@ class SdkCall(_Call):
     """A call from an app's SDK, which sends an app id."""
 
     def _of_every_such_call(self) -> list[Refusal]:
-        return [InvalidRequest(KEY_LEAKED), InvalidAppId(), OriginNotAllowed("https://elsewhere.example")]
+        return [
+            InvalidRequest(KEY_LEAKED),
+            InvalidAppId(),
+            OriginNotAllowed("https://elsewhere.example"),
+            AppQuotaExceeded(Quota.CALLS),
+        ]
 
     def _body_too_large(self) -> BodyTooLarge:
         return body_too_large(MAX_SDK_BODY_BYTES)

@@ -85,7 +85,7 @@ def test_event_properties_are_optional(sdk: SdkClient, ada: Customer) -> None:
 @known_and_new
 @pytest.mark.parametrize("properties", [None, {"offer": "spring"}])
 @pytest.mark.parametrize("journeys_started", [0, 1])
-def test_the_form_around_a_button_is_stored_with_the_interaction_and_with_the_event(
+def test_the_form_around_a_button_is_stored_once_with_the_event(
     sdk: SdkClient, ada: Customer, user_id: str, properties: dict[str, Any] | None, journeys_started: int
 ) -> None:
     for _ in range(journeys_started):
@@ -95,7 +95,14 @@ def test_the_form_around_a_button_is_stored_with_the_interaction_and_with_the_ev
     assert click(sdk, userId=user_id, actionType="track_event", actionData=data, formData=form).status_code == 200
     assert EnrollmentJob.objects.count() == journeys_started
     assert Event.objects.get().properties == {**(properties or {}), "formData": form}
-    assert Interaction.objects.get().form_data == form
+    assert Interaction.objects.get().form_data == {}
+
+
+def test_a_property_called_form_data_leaves_the_form_to_the_interaction(sdk: SdkClient, ada: Customer) -> None:
+    data = {"eventName": "answered", "eventProperties": {"formData": "mine"}}
+    assert click(sdk, userId=ada.user_id, actionType="track_event", actionData=data, formData={"a": 1}).succeeded
+    assert Event.objects.get().properties == {"formData": "mine"}
+    assert Interaction.objects.get().form_data == {"a": 1}
 
 
 @known_and_new

@@ -106,13 +106,18 @@ def test_the_interaction_records_what_was_sent_and_what_came_of_it(sdk: SdkClien
         sdk,
         messageId="survey-1",
         formData=FORM,
-        submitAction={"type": "both", "eventName": "e", "profileAttributes": {"shirt": "size"}},
+        submitAction={"type": "both", "eventName": "e", "eventProperties": {}, "profileAttributes": {"shirt": "size"}},
     )
     interaction = Interaction.objects.get()
     assert (interaction.workspace, interaction.app, interaction.customer) == (ada.workspace, sdk.app, ada)
     assert (interaction.kind, interaction.message_id, interaction.form_data) == ("capture", "survey-1", FORM)
     assert (interaction.event, interaction.attributes_written) == (Event.objects.get(), ["shirt"])
     assert not interaction.created_customer
+
+
+def test_a_form_that_its_event_holds_is_stored_there_alone(sdk: SdkClient, ada: Customer) -> None:
+    submit(sdk, formData=FORM, submitAction={"type": "track_event", "eventName": "e"})
+    assert (Interaction.objects.get().form_data, Event.objects.get().properties) == ({}, FORM)
 
 
 # Maps ----------------------------------------------------------------------------------------------------------------

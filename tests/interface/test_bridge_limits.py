@@ -1,11 +1,15 @@
 """How often the bridge may be called: per app and address."""
 
 import time
+from datetime import UTC, datetime
 
 import pytest
+import time_machine
+from django.test import Client
 from pytest_django import Settings
 
 from bridge.models import Interaction
+from customers.models import Customer
 from engage.models import Workspace
 from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
 from tests.calls import refused
@@ -77,3 +81,71 @@ def test_behind_a_proxy_the_address_that_it_saw_counts(sdk: SdkClient, settings:
             call(sdk, ACTION, {}, headers={"X-Forwarded-For": f"198.51.100.{n}, {seen}"}).status_code for n in range(3)
         ]
         assert calls == [200, 200, 429]
+
+
+# A whole IPv6 site, and a whole app -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("_two_a_day")
+def test_a_site_may_call_as_often_as_ten_of_its_networks(sdk: SdkClient) -> None:
+    calls = [call(sdk, ACTION, {}, REMOTE_ADDR=f"2001:db8:7:{number}::1").status_code for number in range(21)]
+    assert calls == [200] * 20 + [429]
+    assert call(sdk, ACTION, {}, REMOTE_ADDR="2001:db8:8::1").status_code == 200
+    assert Interaction.objects.count() == 21
+
+
+def test_a_site_may_create_as_many_customers_as_ten_of_its_networks(sdk: SdkClient, settings: Settings) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/d"
+    statuses = [
+        call(sdk, ACTION, {"userId": f"u-{number}"}, REMOTE_ADDR=f"2001:db8:9:{number}::1").status_code
+        for number in range(11)
+    ]
+    assert statuses == [200] * 10 + [429]
+    assert Customer.objects.count() == 10
+
+
+QUOTAS = [
+    ("BRIDGE_APP_DAILY_CALLS", 2, "calls"),
+    ("BRIDGE_APP_DAILY_NEW_CUSTOMERS", 2, "new customers"),
+    ("BRIDGE_APP_DAILY_KIB", 4, "KiB of bodies"),
+]
+
+
+@pytest.mark.parametrize(("setting", "limit", "quota"), QUOTAS)
+def test_an_app_has_its_quota_of_a_day_whatever_the_addresses(
+    sdk: SdkClient, acme: Workspace, settings: Settings, setting: str, limit: int, quota: str
+) -> None:
+    setattr(settings, setting, limit)
+    answers = [
+        call(sdk, CAPTURE, {"userId": f"u-{number}", "formData": {"a": "x" * 1500}}, REMOTE_ADDR=f"198.51.100.{number}")
+        for number in range(3)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    message = refused(answers[-1], status=429, error="Rate limit exceeded")
+    assert message == f"This app has had its {limit} {quota} of today. The next day begins at midnight UTC."
+    assert (answers[-1].json()["code"], 1 <= int(answers[-1]["Retry-After"]) <= 86_400) == ("app_quota_exceeded", True)
+    assert (Customer.objects.count(), Interaction.objects.count()) == (2, 2)
+    neighbour = SdkClient(AppFactory.create(workspace=acme))
+    assert call(neighbour, CAPTURE, {"userId": "u-9"}).status_code == 200
+
+
+def test_the_next_day_begins_at_midnight(sdk: SdkClient, settings: Settings) -> None:
+    settings.BRIDGE_APP_DAILY_CALLS = 1
+    with time_machine.travel(datetime(2030, 1, 1, 23, 59, 58, tzinfo=UTC), tick=False) as clock:
+        assert [call(sdk, ACTION, {}).status_code for _ in range(2)] == [200, 429]
+        clock.shift(2)
+        assert call(sdk, ACTION, {}).status_code == 200
+
+
+def test_the_apps_page_tells_what_is_used(sdk: SdkClient, admin_client: Client, settings: Settings) -> None:
+    settings.BRIDGE_APP_DAILY_CALLS = 5
+    for _ in range(2):
+        call(sdk, ACTION, {})
+    page = admin_client.get(f"/admin/engage/app/{sdk.app.id}/change/").content.decode()
+    assert "2 of 5 calls, 1 of 200,000 new customers, 2 of 10,000,000 KiB of bodies" in page
+
+
+@pytest.mark.usefixtures("redis_is_away")
+def test_the_apps_page_says_that_redis_is_away(sdk: SdkClient, admin_client: Client) -> None:
+    page = admin_client.get(f"/admin/engage/app/{sdk.app.id}/change/").content.decode()
+    assert "not known while Redis is away" in page

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tests.conformance import at, escaped, target
 
 CODES = {
+    "app_quota_exceeded": (429, "Rate limit exceeded"),
     "array_size_exceeded": (400, "Array size exceeded"),
     "body_too_large": (413, "Body too large"),
     "customer_not_found": (404, "Customer not found"),
