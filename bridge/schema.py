@@ -137,7 +137,7 @@ describe_capture = SdkCall(
     tag=_TAG,
     summary="Record a submitted form",
     description="Records a form submitted in a message, and turns it into an event, profile attributes, or both.\n"
-    + _CUSTOMER,
+    "A field that is called like an identifier, such as `email`, becomes an attribute and nothing else.\n" + _CUSTOMER,
     body=_CAPTURE_BODY,
     requests={
         "Every field becomes an attribute": {

@@ -57,8 +57,8 @@ def _value(field: Field, facts: Facts) -> Any:
     match field.source:
         case Source.CUSTOMER:
             first, *rest = field.path
-            known = getattr(facts.customer, field.identifier_column) if field.identifier_column else None
-            return reduce(_member, rest, _member(facts.customer.attributes, first) if known is None else known)
+            column, customer = field.identifier_column, facts.customer
+            return reduce(_member, rest, getattr(customer, column) if column else _member(customer.attributes, first))
         case Source.ATTRIBUTES:
             return reduce(_member, field.path, facts.customer.attributes)
         case Source.PAYLOAD:

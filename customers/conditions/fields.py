@@ -1,7 +1,9 @@
 """A condition's fields: values of the customer, of the trigger's payload, or of the event.
 
-Dots lead into objects, never into arrays. `customer.<field>` is the identifier if it is set, else the attribute of that
-name; `customer.attributes.<name>` is the attribute alone. `api.payload` and `api.properties` are the same.
+Dots lead into objects, never into arrays. `customer.<field>` is the attribute of that name, but for the names of
+identifiers: those mean the identifier and nothing else, in every spelling, because anybody who sends an in-app message
+may write attributes. `customer.attributes.<name>` is always the attribute. `api.payload` and `api.properties` are the
+same.
 """
 
 from collections.abc import Collection
@@ -60,7 +62,7 @@ class Field:
 
     @property
     def identifier_column(self) -> str | None:
-        """The column of the identifier that takes precedence over the attribute of the same name."""
+        """The column of the identifier that it means; None if it means something else."""
         return IDENTIFIER_COLUMNS.get(self.path[0]) if self.source is Source.CUSTOMER else None
 
 

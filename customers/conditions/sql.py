@@ -61,9 +61,7 @@ def _value(field: Field, columns: Columns) -> Fragment:
     """The field's value, of the type jsonb; SQL's or JSON's NULL if it is missing."""
     match field.source:
         case Source.CUSTOMER if field.identifier_column:
-            attribute = _within("customer.attributes", field.path[:1])
-            known = compose(f"coalesce(to_jsonb(customer.{field.identifier_column}), {{}})", attribute)
-            return compose("{}{}", known, _within("", field.path[1:]))
+            return _within(f"to_jsonb(customer.{field.identifier_column})", field.path[1:])
         case Source.CUSTOMER | Source.ATTRIBUTES:
             return _within("customer.attributes", field.path)
         case Source.PAYLOAD:

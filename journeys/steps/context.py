@@ -51,9 +51,9 @@ class StepContext:
         return Rendering(self._scope)
 
     def _scope(self) -> dict[str, object]:
-        customer, event = self.customer, self.event
+        event = self.event
         return {
-            "customer": {**customer.attributes, **_identifiers(customer), "attributes": customer.attributes},
+            "customer": _fields(self.customer),
             "api": {"properties": self.payload, "payload": self.payload},
             "event": {} if event is None else {"name": event.name, "properties": event.properties},
             "journey": {"id": self.journey_id, "name": self.journey_name},
@@ -62,7 +62,14 @@ class StepContext:
         }
 
 
-def _identifiers(customer: CustomerFacts) -> dict[str, str]:
-    """The identifiers that are set, under all their spellings. They take precedence over attributes of that name."""
-    known = {spelling: getattr(customer, column) for spelling, column in IDENTIFIER_COLUMNS.items()}
-    return {spelling: value for spelling, value in known.items() if value is not None}
+def _fields(customer: CustomerFacts) -> dict[str, object]:
+    """What `customer.<field>` is in conditions, too: the names of identifiers never mean an attribute."""
+    fields = dict(customer.attributes)
+    for spelling, column in IDENTIFIER_COLUMNS.items():
+        identifier = getattr(customer, column)
+        if identifier is None:
+            fields.pop(spelling, None)
+        else:
+            fields[spelling] = identifier
+    fields["attributes"] = customer.attributes
+    return fields

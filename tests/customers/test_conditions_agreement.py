@@ -140,6 +140,15 @@ def test_each_field_leads_to_the_same_value(population: list[Facts], subtests: p
                 assert chosen_by_sql(condition) == chosen_by_python(condition, population), condition
 
 
+@pytest.mark.parametrize(("name", "column"), IDENTIFIER_COLUMNS.items())
+def test_an_identifier_s_name_means_the_identifier_whatever_attributes_are_called(
+    population: list[Facts], name: str, column: str
+) -> None:
+    known = {facts.customer.id for facts in population if getattr(facts.customer, column) is not None}
+    condition = parse_condition({"field": f"customer.{name}", "op": "exists"}, roots=list(Root))
+    assert chosen_by_sql(condition) == chosen_by_python(condition, population) == known
+
+
 texts = st.one_of(
     st.sampled_from(TEXTS), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
 )

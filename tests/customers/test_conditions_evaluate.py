@@ -89,6 +89,7 @@ ADA = Facts(
             "email": "other@example.com",
             "phone": "+44",
             "user_id": {"nested": 1},
+            "userId": "another",
             "address": {"city": "Ulm", "lines": ["a", "b"]},
             "attributes": {"email": "inner"},
             "external_id": {"nested": 2},
@@ -109,8 +110,8 @@ ADA = Facts(
         ("customer.externalId", "ada"),
         ("customer.id", "650000000000000000000001"),
         ("customer.customerId", "650000000000000000000001"),
-        ("customer.phone", "+44"),  # the identifier is not set
-        ("customer.user_id.nested", 1),
+        ("customer.attributes.phone", "+44"),
+        ("customer.attributes.user_id.nested", 1),
         ("customer.address.city", "Ulm"),
         ("customer.attributes.attributes.email", "inner"),
         ("api.payload.order.total", 5),
@@ -126,7 +127,7 @@ def test_a_field_has_the_value_that_it_names(field: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("customer.phone", "+49"), ("customer.user_id", "u1"), ("customer.userId", "u1")]
 )
-def test_an_identifier_that_is_set_comes_before_the_attribute_of_its_name(field: str, value: str) -> None:
+def test_an_identifier_is_meant_whatever_attributes_are_called(field: str, value: str) -> None:
     others = {"phone": "+44", "user_id": "other", "userId": "other"}
     facts = Facts(customer=replace(NOBODY, phone="+49", user_id="u1", attributes=others))
     assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), facts)
@@ -135,7 +136,10 @@ def test_an_identifier_that_is_set_comes_before_the_attribute_of_its_name(field:
 @pytest.mark.parametrize(
     "field",
     [
-        "customer.userId",  # an attribute of another spelling is another attribute
+        "customer.phone",  # an identifier that is not set is no attribute of that name
+        "customer.userId",
+        "customer.user_id",
+        "customer.user_id.nested",
         "customer.external_id.nested",  # the identifier is set, and is a string
         "customer.address.lines.0",  # dots do not lead into arrays
         "customer.address.city.length",

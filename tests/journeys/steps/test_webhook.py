@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from customers.conditions.fields import IDENTIFIER_COLUMNS
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import parse_steps
@@ -93,16 +94,23 @@ def test_templates_see_the_payload_the_event_the_journey_and_the_enrollment() ->
     ]
 
 
-def test_an_identifier_comes_before_the_attribute_of_its_name() -> None:
-    body = ["{{ customer.email }}", "{{ customer.userId }}", "{{ customer.attributes.email }}", "{{ customer.id }}"]
-    attributes = {"email": "other", "userId": "as attribute"}
-    customer = replace(NOBODY, id="c1", email="ada@example.com", attributes=attributes)
-    assert json.loads(request_of(webhook(body=body), context(customer=customer)).body or "") == [
-        "ada@example.com",
-        "as attribute",
-        "other",
-        "c1",
-    ]
+NAMED = dict.fromkeys(IDENTIFIER_COLUMNS, "attribute")
+KNOWN = replace(NOBODY, external_id="ada", email="ada@example.com", phone="+49", user_id="u-1", attributes=NAMED)
+
+
+@pytest.mark.parametrize(("spelling", "column"), IDENTIFIER_COLUMNS.items())
+def test_an_identifier_s_name_means_the_identifier_and_no_attribute(spelling: str, column: str) -> None:
+    tell = webhook(body=[f"{{{{ customer.{spelling} }}}}", f"{{{{ customer.attributes.{spelling} }}}}"])
+    assert json.loads(request_of(tell, context(customer=KNOWN)).body or "") == [getattr(KNOWN, column), "attribute"]
+
+
+@pytest.mark.parametrize("spelling", [name for name, column in IDENTIFIER_COLUMNS.items() if column != "id"])
+def test_an_identifier_that_is_not_set_is_empty_and_noted_whatever_attributes_are_called(spelling: str) -> None:
+    tell = webhook(body=[f"[{{{{ customer.{spelling} }}}}]", "{{ customer | size }}"])
+    record = begun(tell, context(customer=replace(NOBODY, attributes={**NAMED, "plan": "pro"})))
+    assert record.request is not None
+    assert json.loads(record.request.body or "") == ["[]", "4"]  # id, customerId, plan and attributes
+    assert record.missing == (f"customer.{spelling}",)
 
 
 def test_names_without_a_value_are_noted_whether_the_step_fails_or_not() -> None:
