@@ -114,7 +114,7 @@ def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
         delivery_state=badge(delivery.state, DELIVERY_STATE[delivery.state]),
         sees_request=staff.sees_requests,
         url=url_without_secrets(delivery.url),
-        headers=without_secrets(delivery.headers),
+        headers=list(without_secrets(delivery.headers).items()),  # `headers.items` may be one of them
         may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
     )
 
