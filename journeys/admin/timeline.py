@@ -1,6 +1,6 @@
 """The timeline on an enrollment's page: each step with its reasons, and each webhook with its attempts.
 
-It takes the same four queries for every history; a long one shows only its latest steps.
+It takes the same two queries for every history; a long one shows only its latest steps.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from unfold.utils import display_for_value
 
 from engage.admin.columns import badge, column_of, linked_fields
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
-from journeys.enrollments.states import RecordedStep, history_page
+from journeys.enrollments.history import RecordedStep, enrollment_history
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 
@@ -44,7 +44,13 @@ class _Staff:
 
 def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     """The history as this member of staff may see it: requests and answers may contain a customer's data."""
-    steps = history_page(enrollment, after=enrollment.steps_begun - STEPS_SHOWN - 1, limit=STEPS_SHOWN).steps
+    history = enrollment_history(
+        workspace_id=enrollment.workspace_id,
+        enrollment_id=enrollment.id,
+        after=enrollment.steps_begun - STEPS_SHOWN - 1,
+        limit=STEPS_SHOWN,
+    )
+    steps, read = history.steps, history.state.enrollment
     may = request.user.has_perm
     staff = _Staff(
         event=column_of(StepRun, "event", request=request),
@@ -53,10 +59,10 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
     return Timeline(
-        standing=standing_of(enrollment, delivery=steps[-1].delivery if steps else None),
+        standing=standing_of(read, delivery=steps[-1].delivery if steps else None),
         table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
-        may_end=enrollment.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
+        may_end=read.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
     )
 
 

@@ -9,7 +9,8 @@ from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.answers import JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
-from journeys.enrollments.states import MOST_ATTEMPTS, EnrollmentState, HistoryPage, RecordedStep
+from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RecordedStep
+from journeys.enrollments.states import EnrollmentState
 from journeys.models import Enrollment, StepRun, Trigger, WebhookAttempt, WebhookDelivery
 from journeys.redaction import url_without_secrets, without_secrets
 
@@ -177,12 +178,12 @@ def enrollment_data(state: EnrollmentState) -> EnrollmentData:
     }
 
 
-def history_data(state: EnrollmentState, page: HistoryPage) -> EnrollmentHistoryData:
+def history_data(history: EnrollmentHistory) -> EnrollmentHistoryData:
     return {
-        **enrollment_data(state),
-        "steps": [_step_data(step) for step in page.steps],
-        "stepsBegun": state.enrollment.steps_begun,
-        "nextCursor": written_cursor([page.last]) if page.last is not None else None,
+        **enrollment_data(history.state),
+        "steps": [_step_data(step) for step in history.steps],
+        "stepsBegun": history.state.enrollment.steps_begun,
+        "nextCursor": written_cursor([history.last]) if history.last is not None else None,
     }
 
 

@@ -9,8 +9,9 @@ from engage.views import LookupView, ServerView, WorkspaceView
 from journeys.enrollments import answers, schema
 from journeys.enrollments.by_customer import customer_triggers_page
 from journeys.enrollments.exiting import exit_enrollment
+from journeys.enrollments.history import enrollment_history
 from journeys.enrollments.serializers import read_exit, read_history_query, read_triggers_query
-from journeys.enrollments.states import EnrollmentNotFound, enrollment_state, history_page
+from journeys.enrollments.states import EnrollmentNotFound
 
 
 class EnrollmentView(LookupView):
@@ -20,9 +21,8 @@ class EnrollmentView(LookupView):
     def get(self, request: Request, workspace_id: str, enrollment_id: str) -> Response:
         after, limit = read_history_query(request.query_params)
         self.require_own(workspace_id, otherwise=EnrollmentNotFound(enrollment_id))
-        state = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
-        page = history_page(state.enrollment, after=after, limit=limit)
-        return success(answers.ENROLLMENT_MESSAGE, answers.history_data(state, page))
+        history = enrollment_history(workspace_id=workspace_id, enrollment_id=enrollment_id, after=after, limit=limit)
+        return success(answers.ENROLLMENT_MESSAGE, answers.history_data(history))
 
 
 class EnrollmentExitView(ServerView):
