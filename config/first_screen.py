@@ -10,6 +10,7 @@ from typing import Any
 
 from config.demo import ADMIN, Demo
 from config.tour import TOUR
+from engage.terminal import printable
 
 PATIENCE_SECONDS = 20.0  # for a first job
 
@@ -70,7 +71,7 @@ def first_screen(*, address: Address, demo: Demo) -> str:
     try:
         proof = _proof(address, demo, try_trigger(address=address, demo=demo))
     except TriggerFailed as failure:
-        proof = f"  A trigger was sent just now, and failed. {failure}"
+        proof = f"  A trigger was sent just now, and failed. {printable(str(failure))}"
     return f"""
   engage runs at {address.url}
 

@@ -19,6 +19,8 @@ from typing import TextIO
 
 import redis
 
+from engage.terminal import printable
+
 _LINE = re.compile(r"^([\w-]+):\s*(\S.*)$", re.MULTILINE)
 
 
@@ -98,5 +100,5 @@ def with_us() -> list[str]:
 def _show(output: TextIO, prefix: str) -> None:
     with output:
         for line in output:
-            sys.stdout.write(f"{prefix} | {line.rstrip()}\n")
+            sys.stdout.write(f"{prefix} | {printable(line.rstrip())}\n")
             sys.stdout.flush()

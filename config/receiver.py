@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from config.demo import RECEIVER_HOST, read_demo
+from engage.terminal import printable
 
 TOLERANCE_SECONDS = 300
 _LONGEST_BODY = 1 << 20
@@ -51,7 +52,7 @@ class _Receiver(BaseHTTPRequestHandler):
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
     sys.stdout.flush()
 
 

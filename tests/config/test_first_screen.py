@@ -12,6 +12,7 @@ import pytest
 from config.demo import Demo
 from config.first_screen import Address, first_screen
 from tests.receiver import free_port
+from tests.terminals import HOSTILE, SHOWN, commands_in
 
 DEMO: Demo = {
     "workspace": {
@@ -76,6 +77,13 @@ def test_a_trigger_that_is_refused_is_told_as_it_was_answered() -> None:
     failure = f"  A trigger was sent just now, and failed. POST {TRIGGER} was answered 403: Not this one.\n"
     assert failure in screen
     assert f"engage runs at {address.url}\n" in screen
+
+
+def test_what_another_program_answers_commands_no_terminal() -> None:
+    with answering((403, {"success": False, "message": HOSTILE})) as (address, _):
+        screen = first_screen(address=address, demo=DEMO)
+    assert SHOWN in screen
+    assert commands_in(screen) == set()
 
 
 def test_a_trigger_that_nobody_answers_is_told() -> None:

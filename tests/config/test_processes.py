@@ -58,6 +58,17 @@ def test_each_line_shows_whose_it_is(processes: Processes, tmp_path: Path, capfd
     processes.check()
 
 
+def test_a_line_commands_no_terminal(processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "line").write_text("a\x1b[2J\x9bb\u202e\n")
+    start(processes, tmp_path, "web: sh -c 'cat line; exec sleep 60'")
+    seen = ""
+    deadline = time.monotonic() + 10
+    while "\n" not in seen and time.monotonic() < deadline:
+        time.sleep(0.01)
+        seen += capfd.readouterr().out
+    assert seen == r"web | a\x1b[2J\x9bb\u202e" + "\n"
+
+
 def test_one_that_ends_is_named(processes: Processes, tmp_path: Path) -> None:
     start(processes, tmp_path, "web: sleep 60", "worker: sh -c 'exit 3'")
     time.sleep(0.2)

@@ -1,12 +1,21 @@
 """The demo's receiver takes what the Standard Webhooks library signs, and nothing else."""
 
 import base64
+import http.client
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from standardwebhooks import Webhook
 
 from config.receiver import is_signed
+from config.servers import ROOT
+from tests.receiver import free_port
+from tests.terminals import HOSTILE, SHOWN
+from tests.waiting import wait_until
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes....").decode()
 OTHER = "whsec_" + base64.b64encode(b"another one of thirty-two bytes.").decode()
@@ -54,3 +63,29 @@ def test_another_secret_another_body_and_another_id_do_not_hold() -> None:
 @pytest.mark.parametrize("seconds", [-301, 301])
 def test_a_request_of_another_time_does_not_hold(seconds: float) -> None:
     assert not signed(headers(), seconds_later=seconds)
+
+
+def test_a_line_of_what_arrives_commands_no_terminal(tmp_path: Path) -> None:
+    port = free_port()
+    surroundings = {**os.environ, "DEMO_RECEIVER_PORT": str(port), "EMBEDDED_DATA": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "config.receiver"], cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True
+    ) as receiver:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            wait_until(lambda: _listens(connection))
+            connection.request("POST", "/hello?who=%1b", HOSTILE.encode(), {"webhook-id": "\x9b31m"})
+            assert connection.getresponse().status == 401
+            assert receiver.stdout is not None
+            line = receiver.stdout.readline()
+        finally:
+            receiver.kill()
+    assert line == f"/hello?who=%1b \\x9b31m signature INVALID {SHOWN}\n"
+
+
+def _listens(connection: http.client.HTTPConnection) -> bool:
+    try:
+        connection.connect()
+    except ConnectionRefusedError:
+        return False
+    return True

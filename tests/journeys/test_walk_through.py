@@ -13,6 +13,7 @@ from engage.models import Workspace
 from journeys.models import Journey
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.tables import everything
+from tests.terminals import HOSTILE, SHOWN, commands_in
 
 AT = "2026-11-20T12:00:00Z"
 STEPS: list[dict[str, Any]] = [
@@ -94,6 +95,22 @@ Entry     enrolled: The customer met the entry rules.
 End       exited: Enough.
 """
     )
+
+
+def test_whatever_a_customer_is_called_commands_no_terminal(acme: Workspace, tmp_path: Path) -> None:
+    CustomerFactory.create(workspace=acme, external_id=HOSTILE, email=None, attributes={HOSTILE: HOSTILE})
+    named = "{{ customer.external_id }}"
+    steps: list[dict[str, Any]] = [
+        {"id": "note", "type": "update_profile", "attributes": {HOSTILE: named}},
+        {"id": "tell", "type": "track_event", "eventName": HOSTILE, "eventProperties": {"a": named, "b": 90 * "b"}},
+        {"id": "call", "type": "webhook", "url": "https://shop.example/", "body": {HOSTILE: [named, 90 * "b"]}},
+    ]
+    JourneyFactory.create(workspace=acme, key="welcome", name=HOSTILE, steps=steps)
+    printed = walked("welcome", "--customer", HOSTILE, "--at", AT)
+    assert commands_in(printed) == set()
+    assert f"({SHOWN})\n" in printed
+    assert len([line for line in printed.splitlines() if line.startswith("End ")]) == 1
+    assert commands_in(refusal("welcome", "--customer", HOSTILE + "?")) == set()
 
 
 def test_journey_and_customer_go_by_their_id_or_by_their_own_name(journey: Journey, ada: Customer) -> None:

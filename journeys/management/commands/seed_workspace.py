@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from engage.errors import Refusal
+from engage.terminal import printable
 from journeys.management.arguments import read_object
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
 
@@ -75,8 +76,9 @@ A bad file changes nothing; the error names the place.
                 now=timezone.now(),
             )
         except Refusal as refusal:
-            raise CommandError(refusal.message) from None
-        self.stdout.write(_as_json(seeded) if options["json"] else _in_words(seeded, crowd_size=options["customers"]))
+            raise CommandError(printable(refusal.message)) from None
+        in_words = map(printable, _in_words(seeded, crowd_size=options["customers"]))
+        self.stdout.write(_as_json(seeded) if options["json"] else "\n".join(in_words))
 
 
 def _as_json(seeded: SeededWorkspace) -> str:
@@ -92,7 +94,8 @@ def _as_json(seeded: SeededWorkspace) -> str:
     )
 
 
-def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> str:
+def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
+    """Line by line."""
     lines = [f"Workspace {seeded.workspace.key}: {seeded.workspace.id}"]
     for name, secret in seeded.api_keys.items():
         lines.append(f"API key {name}: {secret or 'was there already; --new-keys replaces it'}")
@@ -106,7 +109,7 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> str:
     lines += _ids("Segment", seeded.segments) + _ids("Journey", seeded.journeys)
     if crowd_size:
         lines.append(f"{crowd_size:,} customers from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now")
-    return "\n".join(lines)
+    return lines
 
 
 def _ids(kind: str, ids: Mapping[str, str]) -> list[str]:

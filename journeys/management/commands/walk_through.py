@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from engage.errors import Refusal
+from engage.terminal import printable
 from journeys.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
 from journeys.management.arguments import read_object
 from journeys.serializers import read_payload
@@ -51,8 +52,9 @@ a wait for an event to last until its time-out.
             payload = read_payload(read_object(options["payload"])) if options["payload"] else {}
             walk = walk_through(journey=journey, customer=customer, payload=payload, now=now)
         except Refusal as refusal:
-            raise CommandError(refusal.message) from None
-        self.stdout.write(_as_json(walk) if options["json"] else "\n".join(_in_words(walk)))
+            raise CommandError(printable(refusal.message)) from None
+        told = [_as_json(walk)] if options["json"] else map(printable, _in_words(walk))
+        self.stdout.write("\n".join(told))
 
 
 def _instant(text: str) -> datetime:
@@ -76,6 +78,7 @@ def _as_json(walk: WalkThrough) -> str:
 
 
 def _in_words(walk: WalkThrough) -> Iterator[str]:
+    """Line by line."""
     journey, tried = walk.journey, walk.tried
     known_as = f" ({tried.customer.external_id})" if tried.customer.external_id else ""
     yield f"Journey   {journey.key}, revision {journey.revision} ({journey.id})"
@@ -83,11 +86,13 @@ def _in_words(walk: WalkThrough) -> Iterator[str]:
     yield f"Entry     {walk.why_not_started or f'{tried.decision.verdict}: {tried.decision.reason}'}"
     rehearsal = rehearsal_data(walk.rehearsal)
     if not walk.enters:
-        yield "\nThey would not enter. If they did:"
+        yield ""
+        yield "They would not enter. If they did:"
     yield ""
     for step in rehearsal["steps"]:
         yield from _step_in_words(step)
-    yield f"\nEnd       {rehearsal['end']['state']}: {rehearsal['end']['reason']}"
+    yield ""
+    yield f"End       {rehearsal['end']['state']}: {rehearsal['end']['reason']}"
 
 
 def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
@@ -97,18 +102,20 @@ def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
         yield f"{_INDENT}{request['method']} {request['url']}"
         yield from (f"{_INDENT}{name}: {value}" for name, value in request["headers"].items())
         if request["body"] is not None:
-            yield f"{_INDENT}{_json(json.loads(request['body']))}"
+            yield from _json("", json.loads(request["body"]))
     for name, value in (step["writes"] or {}).items():
-        yield f"{_INDENT}{name} = {_json(value)}"
+        yield from _json(f"{name} = ", value)
     if event := step["event"]:
-        yield f"{_INDENT}{event['eventName']} {_json(event['eventProperties'])}"
+        yield from _json(f"{event['eventName']} ", event["eventProperties"])
     if step["missing"]:
         yield f"{_INDENT}without a value: {', '.join(step['missing'])}"
 
 
-def _json(value: object) -> str:
-    """On several indented lines if it is long. Escapes the control characters that would affect a terminal."""
+def _json(before: str, value: object) -> Iterator[str]:
+    """The value after the text before it, on several lines if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) > _LONGEST_LINE:
-        text = json.dumps(value, ensure_ascii=False, indent=2).replace("\n", f"\n{_INDENT}")
-    return text
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    first, *further = text.split("\n")
+    yield f"{_INDENT}{before}{first}"
+    yield from (f"{_INDENT}{line}" for line in further)

@@ -21,6 +21,7 @@ from tests.factories import CustomerFactory
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described
 from tests.processes import ROOT, environment
 from tests.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
+from tests.terminals import HOSTILE, SHOWN, commands_in
 
 
 @pytest.mark.django_db
@@ -103,6 +104,23 @@ def test_a_long_list_of_customers_is_only_counted_in_words(tmp_path: Path) -> No
     printed = io.StringIO()
     call_command("seed_workspace", str(file), stdout=printed)
     assert "21 customers of the file (--json prints their ids)\n" in printed.getvalue()
+
+
+@pytest.mark.django_db
+def test_what_is_told_in_words_commands_no_terminal(tmp_path: Path) -> None:
+    file, printed = tmp_path / "seed.json", io.StringIO()
+    described_so = described(
+        customers=[{"external_id": HOSTILE}], apps=[{"name": HOSTILE}], apiKeys=[{"name": HOSTILE}]
+    )
+    file.write_text(json.dumps(described_so))
+    call_command("seed_workspace", str(file), stdout=printed)
+    assert commands_in(printed.getvalue()) == set()
+    for kind in ("Customer", "App", "API key"):
+        assert f"\n{kind} {SHOWN}: " in printed.getvalue()
+    file.write_text(json.dumps(described(customers=[{"external_id": "a", "attributes": {"$" + HOSTILE: 1}}])))
+    with pytest.raises(CommandError) as refused:
+        call_command("seed_workspace", str(file))
+    assert commands_in(str(refused.value)) == set()
 
 
 def run_program(*arguments: str, standard_input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
