@@ -1,13 +1,16 @@
-"""The audience of a call: external ids ∩ segments, less the exclusions, as one query within the database."""
+"""The audience of a call: external ids ∩ segments, less the exclusions, as one query within the database.
+
+Whom the call names by external id is looked up once, in two common table expressions. The audience is selected from
+these, and so is everybody whom the call names and does not address.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import connection
 
 from customers.fragment import Fragment, compose
-from customers.lookup import ids_having_any
 from customers.models import Segment
 from customers.segments import ErrorResolvingSegments, belongs_to_any, members_of
 from engage.errors import FailureDetail
@@ -61,35 +64,88 @@ class LeftOut:
     not_in_segments: Sequence[NamedCustomer] = ()
 
 
-def audience_query(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Fragment:
-    """The ids of the audience's customers (column `id`, each once); `segments` are those of `audience.segment_ids`.
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An audience in SQL. `tables` are common table expressions, in which the queries find what they read.
+
+    In `named` and `exempt` are the external ids that the call names and excludes: each once, with its `place` in the
+    order sent, the `customer_id` of who has it (NULL: nobody), and whether they belong to the call's segments
+    (`belongs`; true if it names none). `audience` selects the ids (column `id`, each once) of the audience's customers.
+    `excluded` is a condition on a row of `exempt`: the customer would otherwise be in the audience.
+    """
+
+    tables: Fragment
+    audience: Fragment
+    excluded: str
+
+    def alone(self) -> Fragment:
+        """The ids of the audience's customers, as a query of its own."""
+        return compose("WITH {} {}", self.tables, self.audience)
+
+
+def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Selection:
+    """`segments` are those of `audience.segment_ids`.
 
     Several segments are united; with external ids, only customers in both remain; exclusions apply in any case.
     """
-    if audience.segment_ids is None:
-        ids = _ids(workspace_id, audience.external_ids or ())
-    elif audience.external_ids is None and all(segment.conditions is None for segment in segments):
-        ids = members_of(segments, workspace_id=workspace_id)
+    belongs = Fragment("true") if audience.segment_ids is None else belongs_to_any(segments)
+    by_name = audience.external_ids is not None
+    tables = compose(
+        "named AS MATERIALIZED ({}), exempt AS MATERIALIZED ({})",
+        _known_as(workspace_id, audience.external_ids or (), belongs=belongs),
+        _known_as(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
+    )
+    if by_name:
+        chosen = Fragment("SELECT customer_id AS id FROM named WHERE belongs")
+    elif all(segment.conditions is None for segment in segments):
+        chosen = compose("SELECT id FROM ({}) AS member", members_of(segments, workspace_id=workspace_id))
     else:
-        meant = _in_audience(workspace_id=workspace_id, audience=audience, segments=segments)
-        if audience.external_ids is None:
-            meant = [Fragment("customer.workspace_id = %s", [workspace_id]), *meant]
-        return _customers("customer.id", meant)
-    chosen = compose("SELECT customer.id FROM ({}) AS customer", ids)
-    if not audience.exclude_external_ids:
-        return chosen
-    return compose("{} WHERE {}", chosen, _not_excluded(workspace_id, audience.exclude_external_ids))
+        own = Fragment("%s", [workspace_id])
+        chosen = compose("SELECT id FROM customers_customer customer WHERE workspace_id = {} AND {}", own, belongs)
+    if audience.exclude_external_ids:
+        chosen = compose("SELECT id FROM ({}) AS chosen WHERE id NOT IN ({})", chosen, _EXEMPT)
+    return Selection(tables=tables, audience=chosen, excluded=_NAMED_TOO if by_name else "belongs")
+
+
+# Subqueries that are hashed, which joins need not be: a plan for any list expects a short one.
+_EXEMPT = Fragment("SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL")
+_NAMED_TOO = "(customer_id IN (SELECT customer_id FROM named WHERE belongs)) IS TRUE"
+
+# Each external id is looked up by its unique index, and nothing else is said of the workspace: a plan for any workspace
+# expects one of average size, and may read the whole of a large one instead. A blank one is not looked up.
+_KNOWN_AS = """
+SELECT sent.external_id, sent.place, known.id AS customer_id, known.belongs
+FROM unnest({}) WITH ORDINALITY AS sent (external_id, place)
+LEFT JOIN LATERAL (
+    SELECT customer.id, {} AS belongs FROM customers_customer customer
+    WHERE customer.workspace_id = {} AND customer.external_id = sent.external_id LIMIT 1
+) AS known ON sent.external_id <> ALL({})
+"""
+
+
+def _known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
+    sent = list(dict.fromkeys(external_ids))
+    blank = [external_id for external_id in sent if not external_id.strip()]
+    return compose(
+        _KNOWN_AS,
+        Fragment("%s::text[]", [sent]),
+        belongs,
+        Fragment("%s", [workspace_id]),
+        Fragment("%s::text[]", [blank]),
+    )
 
 
 def pages_of_audience(
     *, workspace_id: str, audience: Audience, segments: Sequence[Segment], size: int
 ) -> Iterator[list[NamedCustomer]]:
     """The audience's customers ordered by id, page by page through a cursor, so that memory use stays flat."""
+    selection = select_audience(workspace_id=workspace_id, audience=audience, segments=segments)
     query = compose(
-        "SELECT customer.id, customer.external_id FROM ({}) AS audience"
+        "WITH {} SELECT customer.id, customer.external_id FROM ({}) AS audience"
         " CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = audience.id LIMIT 1) AS customer"
         " ORDER BY customer.id",
-        audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
+        selection.tables,
+        selection.audience,
     )
     with connection.chunked_cursor() as cursor:
         cursor.execute(query.sql, query.params)
@@ -97,76 +153,26 @@ def pages_of_audience(
             yield [NamedCustomer(*row) for row in page]
 
 
-def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
-    """The customers that the call names by external id but does not address: never more than the ids it holds."""
-    excluded: list[NamedCustomer] = []
-    if audience.exclude_external_ids:
-        before = replace(audience, exclude_external_ids=())
-        meant = _in_audience(workspace_id=workspace_id, audience=before, segments=segments)
-        excluded = _named([_known_as(workspace_id, audience.exclude_external_ids), *meant])
-    outside: list[NamedCustomer] = []
-    if audience.external_ids and audience.segment_ids is not None:
-        in_none = compose("NOT {}", belongs_to_any(segments))
-        outside = _named([_known_as(workspace_id, audience.external_ids), in_none])
-    unknown = _unknown(workspace_id, audience.external_ids) if audience.external_ids else []
-    return LeftOut(unknown=unknown, excluded=excluded, not_in_segments=outside)
-
-
-def _in_audience(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> list[Fragment]:
-    """SQL expressions that all hold if the workspace's customer in the row `customer` is part of the audience."""
-    conditions = []
-    if audience.external_ids is not None:
-        conditions.append(_known_as(workspace_id, audience.external_ids))
-    if audience.segment_ids is not None:
-        conditions.append(belongs_to_any(segments))
-    if audience.exclude_external_ids:
-        conditions.append(_not_excluded(workspace_id, audience.exclude_external_ids))
-    return conditions
-
-
-def _customers(columns: str, conditions: Sequence[Fragment]) -> Fragment:
-    where = compose(" AND ".join("{}" for _ in conditions), *conditions)
-    return compose("SELECT {} FROM customers_customer customer WHERE {}", Fragment(columns), where)
-
-
-def _known_as(workspace_id: str, external_ids: Sequence[str]) -> Fragment:
-    """Says nothing else about the workspace: the look-up is by id, and must not read the whole workspace."""
-    return compose("customer.id = ANY(ARRAY({}))", _ids(workspace_id, external_ids))
-
-
-def _not_excluded(workspace_id: str, external_ids: Sequence[str]) -> Fragment:
-    """Compares ids in a hashed subquery; `<> ALL(…)` would compare item by item."""
-    return compose("customer.id NOT IN ({})", _ids(workspace_id, external_ids))
-
-
-def _ids(workspace_id: str, external_ids: Sequence[str]) -> Fragment:
-    named = {external_id for external_id in external_ids if external_id.strip()}
-    return ids_having_any(workspace_id=workspace_id, identifiers={"external_id": named})
-
-
-def _named(conditions: Sequence[Fragment]) -> list[NamedCustomer]:
-    """The customers for whom all expressions hold, ordered by id."""
-    query = compose("{} ORDER BY customer.id", _customers("customer.id, customer.external_id", conditions))
-    return [NamedCustomer(*row) for row in _rows(query)]
-
-
-_UNKNOWN = """
-SELECT named.external_id FROM unnest(%s::text[]) WITH ORDINALITY AS named(external_id, place)
-WHERE NOT EXISTS (
-    SELECT FROM customers_customer customer
-    WHERE customer.workspace_id = %s AND customer.external_id = named.external_id
-    OFFSET 0
-)
-ORDER BY named.place
+_LEFT_OUT = """
+WITH {}
+SELECT 'unknown', customer_id, external_id, place FROM named WHERE customer_id IS NULL
+UNION ALL SELECT 'not_in_segments', customer_id, external_id, place FROM named WHERE NOT belongs
+UNION ALL SELECT 'excluded', customer_id, external_id, place FROM exempt WHERE {}
+ORDER BY place
 """
 
 
-def _unknown(workspace_id: str, external_ids: Sequence[str]) -> list[str]:
-    """In the order sent, each once. OFFSET keeps the planner from a join, which reads the whole workspace."""
-    return [row[0] for row in _rows(Fragment(_UNKNOWN, [list(dict.fromkeys(external_ids)), workspace_id]))]
-
-
-def _rows(query: Fragment) -> list[tuple[Any, ...]]:
+def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
+    """The customers that the call names by external id but does not address, in the order sent."""
+    selection = select_audience(workspace_id=workspace_id, audience=audience, segments=segments)
+    query = compose(_LEFT_OUT, selection.tables, Fragment(selection.excluded))
+    found: dict[str, list[NamedCustomer]] = {"unknown": [], "not_in_segments": [], "excluded": []}
     with connection.cursor() as cursor:
         cursor.execute(query.sql, query.params)
-        return list(cursor.fetchall())
+        for why, customer_id, external_id, _ in cursor.fetchall():
+            found[why].append(NamedCustomer(customer_id, external_id))
+    return LeftOut(
+        unknown=[str(one.external_id) for one in found["unknown"]],
+        excluded=found["excluded"],
+        not_in_segments=found["not_in_segments"],
+    )

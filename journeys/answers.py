@@ -10,10 +10,11 @@ from engage.object_ids import ObjectId
 from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
 from journeys.job_states import JobState
+from journeys.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.models import EnrollmentJob
 from journeys.trigger import Excluded, QueuedMany, QueuedOne
 from journeys.trigger_jobs import TriggerJobsPage
-from journeys.trigger_states import TriggerState
+from journeys.trigger_states import CallForMany, TriggerState
 
 SINGLE_MESSAGE = "The customer is queued for the journey."
 EXCLUDED_MESSAGE = "The customer is on the call's list of exclusions; nothing was queued."
@@ -92,6 +93,32 @@ class JobData(TypedDict):
     decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
 
 
+class LeftOutCountsData(TypedDict):
+    """How many a call left out."""
+
+    unknown: Annotated[int, "The number of `external_ids` that no customer had.", Keywords(minimum=0)]
+    excluded: Annotated[int, "The number of customers left out because of `exclude_external_ids`.", Keywords(minimum=0)]
+    notInSegments: Annotated[
+        int, "The number of customers in `external_ids` who were in none of the segments.", Keywords(minimum=0)
+    ]
+
+
+class CallData(LeftOutData):
+    """What a call for many customers said, and whom it left out, as of the moment of the call."""
+
+    externalIds: Annotated[int, "The number of different `external_ids` in the call.", Keywords(minimum=0)]
+    segmentIds: Annotated[list[ObjectId], "The `segment_ids` of the call."]
+    exclusions: Annotated[
+        list[NamedCustomerData], "The customers in `exclude_external_ids`, selected otherwise or not."
+    ]
+    unknownExclusions: Annotated[list[str], "The `exclude_external_ids` that no customer had, in the order sent."]
+    leftOut: Annotated[
+        LeftOutCountsData,
+        "The numbers of those left out. `unknownExternalIds` lists fewer than `unknown` once a customer with such an "
+        "external id was erased.",
+    ]
+
+
 class TriggerData(TypedDict):
     """What became of all the jobs of one call."""
 
@@ -108,6 +135,15 @@ class TriggerData(TypedDict):
         Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
     ]
     queuedAt: Instant
+    apiKeyId: Annotated[
+        ObjectId | None, "The id of the API key that sent the call; null if an event was the trigger, or if unknown."
+    ]
+    apiKeyName: Annotated[str | None, "The API key's name; null if `apiKeyId` is null."]
+    call: Annotated[
+        CallData | None,
+        "What a call for many customers said, and whom it left out; null if the trigger was for one customer, or if "
+        "unknown.",
+    ]
 
 
 class TriggerJobsData(TypedDict):
@@ -201,6 +237,25 @@ def trigger_data(trigger: TriggerState) -> TriggerData:
         "cancelled": trigger.cancelled,
         "results": trigger.results,
         "queuedAt": iso_utc(trigger.queued_at),
+        "apiKeyId": trigger.key.id if trigger.key else None,
+        "apiKeyName": trigger.key.name if trigger.key else None,
+        "call": _call_data(trigger.call) if trigger.call else None,
+    }
+
+
+def _call_data(call: CallForMany) -> CallData:
+    left_out = call.left_out
+    return {
+        "externalIds": call.named,
+        "segmentIds": list(call.segment_ids),
+        "exclusions": [named_data(customer) for customer in call.exempt],
+        "unknownExclusions": list(call.unknown_exclusions),
+        "leftOut": {
+            "unknown": call.unknown,
+            "excluded": len(left_out.excluded),
+            "notInSegments": len(left_out.not_in_segments),
+        },
+        **left_out_data(left_out),
     }
 
 

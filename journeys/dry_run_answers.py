@@ -5,25 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from customers.audience import NamedCustomer
 from engage.compact_json import ascii_json
 from engage.keywords import Keywords
 from engage.object_ids import ObjectId
 from engage.times import Instant, iso_utc
 from journeys.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
+from journeys.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.redaction import url_without_secrets, without_secrets
 from journeys.steps.rehearsal import Rehearsal
 from journeys.steps.results import StepRecord, WebhookRequest
 
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
-
-
-class NamedCustomerData(TypedDict):
-    """A customer named by the call."""
-
-    customerId: Annotated[ObjectId, "The customer's id."]
-    external_id: Annotated[str | None, "The customer's id in your own system."]
 
 
 class TriedCustomerData(NamedCustomerData):
@@ -86,17 +79,12 @@ class RehearsalData(TypedDict):
     end: RehearsedEndData
 
 
-class DryRunData(TypedDict):
+class DryRunData(LeftOutData):
     """What the call would do. Nothing was written and nothing was queued."""
 
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["dry_run"]
     queued: Literal[False]
-    unknownExternalIds: Annotated[list[str], "The `external_ids` that no customer has, in the order sent."]
-    excluded: Annotated[list[NamedCustomerData], "The customers left out because of `exclude_external_ids`."]
-    notInSegments: Annotated[
-        list[NamedCustomerData], "The customers in `external_ids` who are in none of the segments."
-    ]
     customers: NotRequired[
         Annotated[
             list[TriedCustomerData],
@@ -146,20 +134,17 @@ def dry_run_pieces(run: DryRun) -> Iterator[str]:
 
 def _summary(run: DryRun, results: Counter[str]) -> DryRunData:
     """Everything but the customers and the rehearsal."""
+    left_out = left_out_data(run.left_out)
     return {
         "journeyId": run.journey_id,
         "status": "dry_run",
         "queued": False,
-        "unknownExternalIds": list(run.left_out.unknown),
-        "excluded": [_named(customer) for customer in run.left_out.excluded],
-        "notInSegments": [_named(customer) for customer in run.left_out.not_in_segments],
+        "unknownExternalIds": left_out["unknownExternalIds"],
+        "excluded": left_out["excluded"],
+        "notInSegments": left_out["notInSegments"],
         "found": results.total(),
         "results": results,
     }
-
-
-def _named(customer: NamedCustomer) -> NamedCustomerData:
-    return {"customerId": customer.customer_id, "external_id": customer.external_id}
 
 
 def _results(page: Sequence[Tried]) -> Iterator[str]:
@@ -167,7 +152,7 @@ def _results(page: Sequence[Tried]) -> Iterator[str]:
 
 
 def tried_data(one: Tried) -> TriedCustomerData:
-    return {**_named(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
+    return {**named_data(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
 
 
 def rehearsal_data(rehearsal: Rehearsal) -> RehearsalData:

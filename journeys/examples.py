@@ -5,8 +5,10 @@ from journeys.answers import (
     BULK_NOTE,
     EXCLUDED_NOTE,
     SINGLE_NOTE,
+    CallData,
     ExcludedOneData,
     JobData,
+    LeftOutCountsData,
     QueuedManyData,
     QueuedOneData,
     TriggerData,
@@ -15,7 +17,6 @@ from journeys.answers import (
 from journeys.cancellation import CANCELLED_BY_A_CALL
 from journeys.dry_run_answers import (
     DryRunData,
-    NamedCustomerData,
     RehearsalData,
     RehearsedEndData,
     RehearsedStepData,
@@ -23,6 +24,7 @@ from journeys.dry_run_answers import (
     TriedCustomerData,
 )
 from journeys.job_ids import job_id
+from journeys.left_out_answers import NamedCustomerData
 
 JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
 TRIGGER = "6a0b1c2de4b0a1d2c3e4f503"
@@ -176,6 +178,18 @@ DECIDED_TRIGGER = TriggerData(
     cancelled=0,
     results={"already_enrolled": 1, "enrolled": 1},
     queuedAt=QUEUED_AT,
+    apiKeyId="68a1f0c2e4b0a1d2c3e4f5a1",
+    apiKeyName="shop",
+    call=CallData(
+        externalIds=4,
+        segmentIds=["68a1f0c2e4b0a1d2c3e4f5b1"],
+        exclusions=[],
+        unknownExclusions=[],
+        leftOut=LeftOutCountsData(unknown=1, excluded=0, notInSegments=1),
+        unknownExternalIds=["nobody"],
+        excluded=[],
+        notInSegments=[NamedCustomerData(customerId="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
+    ),
 )
 TRIGGER_JOBS = TriggerJobsData(
     triggerId=TRIGGER,

@@ -86,7 +86,8 @@ limit.
             status=202,
             data=answers.QueuedOneData | answers.QueuedManyData,
             description="The customers are queued and the jobs are committed. A worker checks the entry rules later. "
-            "If a call for many customers selects nobody, nothing is queued, and the message says so.",
+            "If a call for many customers selects nobody, nothing is queued, and the message says so; "
+            "look up the trigger to see whom it left out.",
             examples={
                 "One customer": (answers.SINGLE_MESSAGE, examples.SINGLE),
                 "Many customers": (answers.BULK_MESSAGE, examples.BULK),
@@ -163,15 +164,18 @@ describe_trigger_state = ServerCall(
     operation_id="getTrigger",
     tag=_TAG,
     summary="Get a trigger",
-    description="Returns the number of a trigger's jobs by status and by result. If the trigger queued fewer than "
-    f"{LARGE_TRIGGER:,} customers, jobs pruned because of their age are no longer counted.",
+    description=f"""
+Returns the number of a trigger's jobs by status and by result. For a call for many customers, it also returns whom the
+call left out, and why. If the trigger queued fewer than {LARGE_TRIGGER:,} customers, jobs pruned because of their age
+are no longer counted.
+""",
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` returned by the trigger call.")],
     answers=[
         Answer(
             name="TriggerStateAnswer",
             data=answers.TriggerData,
             description="The current state of the trigger.",
-            examples={"All decided": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
+            examples={"All decided, two left out": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
         )
     ],
     refusals=[TriggerNotFound(examples.TRIGGER)],

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from django.db import connection, transaction
 
-from customers.audience import Audience, audience_query, resolve_segments
+from customers.audience import Audience, resolve_segments, select_audience
 from customers.identity import comparable_email
 from customers.lookup import CustomerNotFound
 from engage.errors import Refusal
@@ -121,8 +121,12 @@ def trigger_one(
     recipient: Recipient,
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
+    called_by: str,
 ) -> QueuedOne | Excluded:
-    """Queues one customer. Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound."""
+    """Queues one customer. `called_by` is the API key's id.
+
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
     outcome = queue_one(
@@ -131,6 +135,7 @@ def trigger_one(
         known_by=recipient.as_stored(),
         exclude_external_ids=exclude_external_ids,
         payload=payload,
+        called_by=called_by,
         request_id=current_request_id(),
     )
     require_api_trigger(outcome.trigger_type, journey_id)
@@ -145,8 +150,13 @@ def trigger_one(
     return queued
 
 
-def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> QueuedMany:
-    """Queues every customer of the audience. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+def trigger_many(
+    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], called_by: str
+) -> QueuedMany:
+    """Queues every customer of the audience. `called_by` is the API key's id.
+
+    Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments.
+    """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
     require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
@@ -154,8 +164,10 @@ def trigger_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     trigger, first_page = queue_jobs(
         workspace_id=workspace_id,
         journey_id=journey_id,
-        audience=audience_query(workspace_id=workspace_id, audience=audience, segments=segments),
+        selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
+        segment_ids=[segment.id for segment in segments],
         payload=payload,
+        called_by=called_by,
         request_id=current_request_id(),
     )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]

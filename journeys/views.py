@@ -74,6 +74,7 @@ class TriggerView(ServerView):
             recipient=recipient,
             exclude_external_ids=call.exclude_external_ids,
             payload=call.payload,
+            called_by=self.api_key.id,
         )
         if isinstance(outcome, Excluded):
             return success(answers.EXCLUDED_MESSAGE, answers.excluded_data(outcome))
@@ -81,7 +82,11 @@ class TriggerView(ServerView):
 
     def _many(self, journey_id: str, audience: Audience, call: TriggerCall) -> HttpResponseBase:
         queued = trigger_many(
-            workspace_id=self.api_key.workspace_id, journey_id=journey_id, audience=audience, payload=call.payload
+            workspace_id=self.api_key.workspace_id,
+            journey_id=journey_id,
+            audience=audience,
+            payload=call.payload,
+            called_by=self.api_key.id,
         )
         if _prefers_minimal(self.request):
             return _minimal(answers.bulk_message(queued), answers.bulk_data(queued), status=HTTPStatus.ACCEPTED)

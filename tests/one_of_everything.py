@@ -17,6 +17,7 @@ from journeys.models import (
     StepRun,
     Trigger,
     TriggerProgress,
+    UnknownExternalId,
     WebhookAttempt,
     WebhookDelivery,
     WebhookHost,
@@ -53,6 +54,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
         workspace=workspace, journey=journey, form="single", event=event, customers=1, queued_at=now, request_id="r"
     )
     TriggerProgress.objects.create(workspace=workspace, trigger=trigger, status="decided", result="enrolled", jobs=1)
+    UnknownExternalId.objects.create(workspace=workspace, trigger=trigger, excluded=False, place=1, external_id="x")
     Chunk.objects.create(workspace=workspace, trigger=trigger, start=0, stop=1, lane="single", turn_at=now, due_at=now)
     return Enrollment.objects.create(
         workspace=workspace,

@@ -1,6 +1,6 @@
 """Journeys, the triggers that name customers for them, the resulting jobs and enrollments, and their webhooks."""
 
-from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress
+from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
@@ -14,6 +14,7 @@ __all__ = [
     "StepRun",
     "Trigger",
     "TriggerProgress",
+    "UnknownExternalId",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookHost",

@@ -7,9 +7,10 @@ from django.db import IntegrityError, models
 from django.db.models import Q
 from psycopg.errors import UniqueViolation
 
+from customers.identifier_rules import LONGEST
 from customers.models import Customer, Event
 from engage.models import Workspace
-from engage.object_ids import ObjectIdField
+from engage.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id
@@ -33,6 +34,18 @@ class Trigger(models.Model):
     request_id = models.CharField(max_length=64)
     queued_at = models.DateTimeField()
     keeps_progress = models.BooleanField(db_default=False, editable=False)  # whether it has TriggerProgress rows
+    # No foreign key: a key is never deleted, and checking it would lock its row for every single trigger.
+    called_by = models.CharField(
+        max_length=OBJECT_ID_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The id of the API key that sent it; empty if an event did.",
+    )
+    # Of a call for many: {"segments": ids, "named": number of external ids, "unknown": number of those that nobody had,
+    # and ids of customers: "not_in_segments", "exempt" (named as exclusions) and "excluded" (those of them who would
+    # have been queued)}. What else is known of these customers is not kept: they may be erased.
+    selection = models.JSONField(null=True, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -79,6 +92,33 @@ class TriggerProgress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.jobs:+} {self.result} of {self.trigger_id}"
+
+
+class UnknownExternalId(models.Model):
+    """An external id that a call for many named, or excluded, and that no customer had; cut to a customer's longest.
+
+    Erasing a customer deletes those that are theirs (migrations/0017_whom_calls_left_out.py): a call may have named
+    them before they were there.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    trigger = models.ForeignKey(Trigger, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    excluded = models.BooleanField(help_text="Whether the call named it as an exclusion.")
+    place = models.PositiveSmallIntegerField(help_text="Its place in the call's list, from 1.")
+    external_id = models.CharField(max_length=LONGEST["external_id"])
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves a trigger's list, in order, and deleting the trigger.
+            models.UniqueConstraint(fields=["trigger", "excluded", "place"], name="unknown_in_trigger"),
+            WorkspaceForeignKey(name="unknown_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
+        ]
+        # Serves erasing a customer.
+        indexes: ClassVar = [models.Index(fields=["external_id", "workspace"], name="unknown_by_external_id")]
+
+    def __str__(self) -> str:
+        return f"{self.place} of {self.trigger_id}"
 
 
 class EnrollmentJob(models.Model):

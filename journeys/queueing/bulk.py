@@ -1,12 +1,13 @@
 """From an audience to committed jobs, in one statement."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from customers.fragment import Fragment
+from customers.audience import Selection
+from customers.identifier_rules import LONGEST
 from engage.object_ids import new_object_id
 from journeys.deciding.chunks import CHUNK_SIZE, SECONDS_BETWEEN_TURNS
 from journeys.progress import LARGE_TRIGGER
@@ -21,7 +22,7 @@ _PAGE_SIZE = 10_000
 _QUEUE = """
 WITH clock AS (
     SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
-), audience AS ({audience}
+), {tables}, audience AS ({audience}
 ), numbered AS (
     SELECT id, row_number() OVER (ORDER BY id) - 1 AS ordinal FROM audience
 ), jobs AS (
@@ -32,10 +33,25 @@ WITH clock AS (
     RETURNING ordinal, customer_id
 ), trigger AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress)
-    SELECT %s, %s, %s, 'bulk', NULL, %s, named.customers, %s, to_timestamp(clock.ms / 1000.0), named.customers >= %s
-    FROM clock, (SELECT count(*) AS customers FROM jobs) AS named
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
+         called_by, selection)
+    SELECT %s, %s, %s, 'bulk', NULL, %s, queued.customers, %s, to_timestamp(clock.ms / 1000.0), queued.customers >= %s,
+           %s, jsonb_build_object(
+               'segments', %s::jsonb,
+               'named', (SELECT count(*) FROM named),
+               'unknown', (SELECT count(*) FROM named WHERE customer_id IS NULL),
+               'not_in_segments', ARRAY(SELECT customer_id FROM named WHERE NOT belongs ORDER BY place),
+               'exempt', ARRAY(SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL ORDER BY place),
+               'excluded', ARRAY(SELECT customer_id FROM exempt WHERE {excluded} ORDER BY place)
+           )
+    FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
+), strangers AS (
+    INSERT INTO journeys_unknownexternalid (workspace_id, trigger_id, excluded, place, external_id)
+    SELECT %s, %s, excluded, place, left(external_id, %s) FROM (
+        SELECT false AS excluded, place, external_id FROM named WHERE customer_id IS NULL
+        UNION ALL SELECT true, place, external_id FROM exempt WHERE customer_id IS NULL
+    ) AS unknown
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
     SELECT %s, %s, number * %s, least((number + 1) * %s, customers), 'bulk',
@@ -52,29 +68,36 @@ def queue_jobs(
     *,
     workspace_id: str,
     journey_id: str,
-    audience: Fragment,
+    selection: Selection,
+    segment_ids: Sequence[str],
     payload: Mapping[str, Any],
+    called_by: str,
     request_id: str,
 ) -> tuple[QueuedTrigger, list[str]]:
-    """Creates a trigger with a job for every customer of the audience, and chunks for the workers.
+    """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
 
-    Returns it with the first page of its customers, as `queued_customer_ids` does.
+    The trigger notes whom the call left out. Returns it with the first page of its customers, as `queued_customer_ids`
+    does.
 
     The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
     customer, the millisecond moves past it.
     """
     trigger_id = new_object_id()
     customers, queued_ms, first_page = execute_past_taken_ids(
-        _QUEUE.replace("{audience}", audience.sql),
+        _QUEUE.replace("{tables}", selection.tables.sql)
+        .replace("{audience}", selection.audience.sql)
+        .replace("{excluded}", selection.excluded),
         lambda least_ms: [
-            least_ms, *audience.params,
+            least_ms, *selection.tables.params, *selection.audience.params,
             workspace_id, journey_id, trigger_id,
             trigger_id, workspace_id, journey_id, Jsonb(payload), request_id, LARGE_TRIGGER,
+            called_by, Jsonb(list(segment_ids)),
+            workspace_id, trigger_id, LONGEST["external_id"],
             workspace_id, trigger_id, CHUNK_SIZE, CHUNK_SIZE, SECONDS_BETWEEN_TURNS, CHUNK_SIZE,
             _PAGE_SIZE,
         ],
         journey_id=journey_id,
-        audience=audience,
+        audience=selection.alone(),
     )  # fmt: skip
     trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
     return trigger, first_page

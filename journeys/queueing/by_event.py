@@ -87,7 +87,7 @@ WITH clock AS (
     SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[]) WITH ORDINALITY
         AS asked(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
 ), entry AS (
-    SELECT asked.*, %s::text AS request_id, greatest(clock.ms, taken.ms + 1)
+    SELECT asked.*, %s::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job

@@ -29,9 +29,9 @@ jobs AS (
     SELECT workspace_id, journey_id, customer_id, trigger_id, 0, queued_ms, 'queued', '', '' FROM entry ORDER BY place
 ), triggers AS (
     INSERT INTO journeys_trigger
-        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at)
+        (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, called_by)
     SELECT trigger_id, workspace_id, journey_id, 'single', event_id, payload, 1, request_id,
-           to_timestamp(queued_ms / 1000.0)
+           to_timestamp(queued_ms / 1000.0), called_by
     FROM entry
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)

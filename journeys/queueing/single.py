@@ -33,7 +33,8 @@ WITH clock AS (
     {customer}
 ), entry AS (
     SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s::text AS trigger_id,
-           clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id, 1 AS place
+           clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id,
+           %s::text AS called_by, 1 AS place
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
 ), {queue_each}
@@ -48,6 +49,7 @@ def queue_one(
     known_by: tuple[IdentifyingColumn, str],
     exclude_external_ids: list[str],
     payload: Mapping[str, Any],
+    called_by: str,
     request_id: str,
 ) -> QueueingOutcome:
     """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
@@ -64,7 +66,7 @@ def queue_one(
         _QUEUE.replace("{customer}", customer.sql),
         lambda least_ms: [
             least_ms, workspace_id, journey_id, *customer.params, trigger_id, Jsonb(payload), request_id,
-            exclude_external_ids,
+            called_by, exclude_external_ids,
         ],
         journey_id=journey_id,
         audience=customer,

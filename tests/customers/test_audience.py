@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
-from customers.audience import Audience, audience_query, pages_of_audience
+from customers.audience import Audience, pages_of_audience, select_audience
 from customers.models import Customer, Segment
 from customers.segments import ErrorResolvingSegments
 from engage.models import Workspace
@@ -34,7 +34,7 @@ def named(people: dict[str, Customer], workspace: Workspace, *segments: Segment,
     """Who is in the audience, by name, one entry per row."""
     if segments:
         audience["segment_ids"] = tuple(segment.id for segment in segments)
-    query = audience_query(workspace_id=workspace.id, audience=Audience(**audience), segments=segments)
+    query = select_audience(workspace_id=workspace.id, audience=Audience(**audience), segments=segments).alone()
     with connection.cursor() as cursor:
         cursor.execute(query.sql, query.params)
         rows = [customer_id for (customer_id,) in cursor.fetchall()]
@@ -161,9 +161,8 @@ def test_an_audience_of_any_size_is_one_query(
 
 def test_the_query_stands_inside_an_insert(acme: Workspace, people: dict[str, Customer]) -> None:
     pro = SegmentFactory.create(workspace=acme, members=[people["ben"]], conditions=PRO)
-    query = audience_query(
-        workspace_id=acme.id, audience=Audience(segment_ids=(pro.id,), exclude_external_ids=("ann",)), segments=[pro]
-    )
+    audience = Audience(segment_ids=(pro.id,), exclude_external_ids=("ann",))
+    query = select_audience(workspace_id=acme.id, audience=audience, segments=[pro]).alone()
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE picked (id text, ordinal bigint) ON COMMIT DROP")
         cursor.execute(
@@ -198,7 +197,7 @@ def test_nobody_is_compared_with_everybody_whatever_the_statistics_say(
     )
     with rows_gone_through() as seen:
         pages = list(pages_of_audience(workspace_id=acme.id, audience=audience, segments=[segment], size=300))
-        query = audience_query(workspace_id=acme.id, audience=audience, segments=[segment])
+        query = select_audience(workspace_id=acme.id, audience=audience, segments=[segment]).alone()
         with connection.cursor() as cursor:
             cursor.execute(query.sql, query.params)
             found = sorted(customer_id for (customer_id,) in cursor.fetchall())

@@ -77,6 +77,7 @@ def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, jo
     path = f"/api/v1/journeys/{journey.workspace_id}/triggers/{answered['triggerId']}"
     before = data(server.get(path), status=200)
     assert before.pop("queuedAt").endswith("Z")
+    assert before.pop("call")["externalIds"] == 3
     assert before == {
         "triggerId": answered["triggerId"],
         "journeyId": journey.id,
@@ -86,6 +87,8 @@ def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, jo
         "failed": 0,
         "cancelled": 0,
         "results": {},
+        "apiKeyId": server.key.id,
+        "apiKeyName": server.key.name,
     }
     let_workers_decide()
     after = data(server.get(path), status=200)

@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from customers.audience import Audience, Selection, select_audience
 from customers.conditions import InvalidCondition
 from customers.fragment import Fragment
 from customers.models import Customer, Event
@@ -19,6 +20,12 @@ from tests.calls import let_workers_decide
 from tests.factories import CustomerFactory, JourneyFactory
 
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+
+
+def selection_of(*customers: Customer) -> Selection:
+    """These, who all have external ids."""
+    names = tuple(str(customer.external_id) for customer in customers)
+    return select_audience(workspace_id=customers[0].workspace_id, audience=Audience(external_ids=names), segments=[])
 
 
 def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
@@ -38,8 +45,10 @@ def result_of_event(customer: Customer, conditions: dict[str, Any]) -> str:
     queued, _ = queue_jobs(
         workspace_id=customer.workspace_id,
         journey_id=journey.id,
-        audience=Fragment("SELECT %s::text AS id", [customer.id]),
+        selection=selection_of(customer),
+        segment_ids=[],
         payload=properties,
+        called_by="",
         request_id="test",
     )
     Trigger.objects.filter(id=queued.id).update(event=event)
@@ -89,8 +98,10 @@ def queue(journey: Journey, *customers: Customer) -> None:
     queue_jobs(
         workspace_id=journey.workspace_id,
         journey_id=journey.id,
-        audience=Fragment("SELECT unnest(%s::text[]) AS id", [[customer.id for customer in customers]]),
+        selection=selection_of(*customers),
+        segment_ids=[],
         payload={},
+        called_by="",
         request_id="test",
     )
 
