@@ -39,6 +39,11 @@ def link(record: Model) -> SafeString:
     return format_html('<a href="{}" class="text-link">{}</a>', page_url(record), record)
 
 
+def gone(key: Any) -> SafeString:
+    """The bare id of a record that is not there any more."""
+    return format_html('{} <span class="text-subtle">(gone)</span>', key)
+
+
 def may_view(model: type[Model], *, request: HttpRequest) -> bool:
     """Whether this member of staff may view the model's records: their pages and their names."""
     return bool(admin.site.get_model_admin(model).has_view_permission(request))
@@ -121,7 +126,7 @@ class Linked(_Column):
         except ObjectDoesNotExist:
             linked = None
         # None also where the field may be empty, and its record was deleted after this one was read.
-        return link(linked) if linked else format_html('{} <span class="text-subtle">(gone)</span>', key)
+        return link(linked) if linked else gone(key)
 
 
 class BareId(_Column):

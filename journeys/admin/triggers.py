@@ -1,5 +1,7 @@
 """Triggers, and their waiting work."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
@@ -9,6 +11,7 @@ from unfold.decorators import display
 from customers.admin.search import by_customer, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
+from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
 from journeys.job_ids import parse_job_id
 from journeys.models import Chunk, EnrollmentJob, Trigger
@@ -30,6 +33,11 @@ class TriggerAdmin(ReadOnlyAdmin):
         (None, {"fields": (("form", "customers"), "queued_at", "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
+    change_form_outer_after_template: Any = "journeys/admin/call.html"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context["call"] = table_of_call(context["original"], request=request)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def search_hint(self, request: HttpRequest) -> str:
         return f"Trigger id, job id, or {by_customer(request)}"

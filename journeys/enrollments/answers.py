@@ -16,7 +16,7 @@ from journeys.redaction import url_without_secrets, without_secrets
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
 EXITED_MESSAGE = "The enrollment is exited; no step follows."
-TRIGGERS_MESSAGE = "What named the customer for journeys, newest first."
+TRIGGERS_MESSAGE = "What queued the customer for journeys, newest first."
 
 _EnrollmentState = Annotated[str, Choice("EnrollmentState", tuple(Enrollment.State.values))]
 _GOES_ON = (
@@ -132,12 +132,12 @@ class TriggeredEnrollmentData(TypedDict):
 
 
 class CustomerTriggerData(TypedDict):
-    """One trigger that named the customer, and what was decided."""
+    """One trigger that queued the customer, and what was decided."""
 
     journeyId: Annotated[ObjectId, "The journey's id."]
     journeyName: str
-    triggerId: Annotated[ObjectId, "The id of the trigger: a call or an event that named the customer."]
-    form: Annotated[str, "Whether the trigger named one customer or many.", Keywords(enum=[*Trigger.Form.values])]
+    triggerId: Annotated[ObjectId, "The id of the trigger: a call or an event that queued the customer."]
+    form: Annotated[str, "Whether the trigger was for one customer or many.", Keywords(enum=[*Trigger.Form.values])]
     eventId: Annotated[ObjectId | None, "The event's id; null if the trigger was a call, or if the event was deleted."]
     eventName: Annotated[str | None, "The event's name; null if `eventId` is null."]
     jobId: Annotated[str, "The job's id."]
@@ -150,7 +150,7 @@ class CustomerTriggerData(TypedDict):
 
 
 class CustomerJourneysData(TypedDict):
-    """A page of the triggers that named a customer for journeys."""
+    """A page of the triggers that queued a customer for journeys."""
 
     customerId: Annotated[ObjectId, "The customer's id."]
     triggers: Annotated[list[CustomerTriggerData], "The triggers, newest first."]

@@ -1,4 +1,4 @@
-"""Every trigger that named a customer, newest first: what was decided and why, and how the enrollment went."""
+"""Every trigger that queued a customer, newest first: what was decided and why, and how the enrollment went."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

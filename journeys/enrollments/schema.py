@@ -66,8 +66,9 @@ describe_customer_journeys = ServerCall(
     tag="Customers",
     summary="List a customer's journey triggers",
     description=f"""
-Returns every trigger that named this customer, by a call or by an event, newest first: what was decided and why, even
-if the customer was not enrolled, and the state of the enrollment. Pages have {TRIGGERS} triggers by default and at most
+Returns every trigger that queued this customer, by a call or by an event, newest first: what was decided and why, even
+if the customer was not enrolled, and the state of the enrollment. A call that named the customer but left them out is
+not included: look up its trigger. Pages have {TRIGGERS} triggers by default and at most
 {MOST_TRIGGERS} (`limit`). Data that was pruned because of its age is not included.
 """,
     parameters=[
@@ -78,7 +79,7 @@ if the customer was not enrolled, and the state of the enrollment. Pages have {T
     answers=[
         Answer(
             data=answers.CustomerJourneysData,
-            description="A page of triggers. The list is empty if no trigger ever named the customer.",
+            description="A page of triggers. The list is empty if no trigger ever queued the customer.",
             examples={"One refused, one exited": (answers.TRIGGERS_MESSAGE, examples.CUSTOMER_JOURNEYS)},
         )
     ],

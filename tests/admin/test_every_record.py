@@ -31,7 +31,9 @@ NOT_SHOWN = {
     "Enrollment.steps_begun": "the timeline shows the steps",
     "Event.chain": "only bounds how long events lead to further events",
     "JourneyRevision.exit_events": "the names in exit_on",
+    "Trigger.called_by": "the table of the call says it",
     "Trigger.keeps_progress": "only says how its results are counted",
+    "Trigger.selection": "the table of the call says it",
     "WebhookSecret.secret": "hidden behind a click",
 }
 

@@ -36,7 +36,7 @@ def test_every_trigger_is_there_newest_first_with_what_was_decided_and_why(
     let_workers_decide()
     third = data(trigger(server, journey, {"customerId": ada.id}))
     answer = server.get(customers_path(ada.workspace, ada.id, "journeys"))
-    assert answer.json()["message"] == "What named the customer for journeys, newest first."
+    assert answer.json()["message"] == "What queued the customer for journeys, newest first."
     enrollment = Enrollment.objects.get()
     assert enrollment.due_at is not None
     of_all = {"journeyId": journey.id, "journeyName": "Follow-up", "eventId": None, "eventName": None}
