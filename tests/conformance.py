@@ -85,8 +85,7 @@ def _hold(raw: bytes, schema: str, called: str) -> None:
 @cache
 def _required_headers(response: str) -> frozenset[str]:
     headers = at(response)["headers"]
-    described = {name: at(header["$ref"]) if "$ref" in header else header for name, header in headers.items()}
-    return frozenset(name.lower() for name, header in described.items() if header.get("required"))
+    return frozenset(name.lower() for name, header in headers.items() if referred(header).get("required"))
 
 
 @cache
@@ -102,6 +101,11 @@ def _registry(*, strict: bool) -> Registry:
 def target(pointer: str) -> str:
     """The JSON pointer to which the reference at this one leads; this one if there is no reference."""
     return str(at(pointer).get("$ref", pointer)).removeprefix("#")
+
+
+def referred(part: Any) -> Any:
+    """What the reference leads to; the part itself if it is none."""
+    return at(part["$ref"]) if "$ref" in part else part
 
 
 def at(pointer: str, *, strict: bool = True) -> Any:

@@ -2,45 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from django.core.exceptions import DisallowedHost
-from django.db import OperationalError
-from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
-from rest_framework import exceptions
 
-from engage.app_quotas import AppQuotaExceeded, Quota
-from engage.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
-from engage.envelope import as_refusal
-from engage.errors import BodyTooLarge, InvalidRequest, Refusal
-from engage.idempotency import IdempotencyKeyReused, RequestInProgress
-from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.errors import InvalidRequest, Refusal
+from engage.idempotency import RequestInProgress
 from engage.paging import InvalidCursor
-from engage.parsing import body_too_large
-from engage.rate_limit import RateLimitExceeded, Usage
 from engage.schema.bodies import Body
+from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
 from engage.schema.responses import Answer, failures, successes
-from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
-from engage.storable_json import InvalidJson
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-_EVERY_CALL = (
-    RateLimitExceeded(
-        Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663)
-    ),
-    as_refusal(DisallowedHost()),
-    as_refusal(exceptions.NotAcceptable()),
-    as_refusal(OperationalError()),
-    as_refusal(Exception()),
-)
-_CALL_WITH_BODY = (
-    InvalidRequest("external_id must be a string, but a number came."),
-    InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
-    InvalidGzip(GZIP_TOO_SHORT),
-    as_refusal(exceptions.UnsupportedMediaType("text/plain")),
-)
 _REQUEST_ID = OpenApiParameter(
     "X-Request-Id",
     location=OpenApiParameter.HEADER,
@@ -99,12 +73,13 @@ class _Call:
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Sequence[Answer]
     refusals: Sequence[Refusal] = ()
+    of_every_such_call: ClassVar[Sequence[Refusal]] = ()
 
     def __call__(self, view: View) -> View:
         is_once = vars(view).get("is_once_per_key", False)
-        of_body = [*_CALL_WITH_BODY, self._body_too_large()] if self.body else []
-        of_key = [RequestInProgress(), IdempotencyKeyReused()] if is_once else []
-        refusals = [*self.refusals, *of_body, *of_key, *self._of_every_such_call(), *_EVERY_CALL]
+        of_body = OF_A_BODY if self.body else ()
+        of_key = OF_AN_IDEMPOTENCY_KEY if is_once else ()
+        in_common = [*of_body, *of_key, *self.of_every_such_call, *OF_EVERY_CALL]
         describe = extend_schema(
             operation_id=self.operation_id,
             tags=[self.tag],
@@ -113,7 +88,7 @@ class _Call:
             parameters=[*self.parameters, *(self._about_key() if is_once else ()), _REQUEST_ID],
             request=self.body,
             examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
-            responses=successes(self.answers) | failures(refusals),
+            responses=successes(self.answers) | failures(self.refusals, in_common=in_common),
         )
         return describe(view)
 
@@ -134,33 +109,14 @@ class _Call:
         )
         return [_IDEMPOTENCY_KEY, replayed, retry_after]
 
-    def _of_every_such_call(self) -> list[Refusal]:
-        raise NotImplementedError
-
-    def _body_too_large(self) -> BodyTooLarge:
-        raise NotImplementedError
-
 
 class ServerCall(_Call):
     """A call from a server, which sends an API key, and ids in the path."""
 
-    def _of_every_such_call(self) -> list[Refusal]:
-        return [Unauthorized(KEY_NOT_VALID), as_refusal(Http404())]
-
-    def _body_too_large(self) -> BodyTooLarge:
-        return body_too_large(MAX_BODY_BYTES)
+    of_every_such_call = OF_A_SERVER
 
 
 class SdkCall(_Call):
     """A call from an app's SDK, which sends an app id."""
 
-    def _of_every_such_call(self) -> list[Refusal]:
-        return [
-            InvalidRequest(KEY_LEAKED),
-            InvalidAppId(),
-            OriginNotAllowed("https://elsewhere.example"),
-            AppQuotaExceeded(Quota.CALLS),
-        ]
-
-    def _body_too_large(self) -> BodyTooLarge:
-        return body_too_large(MAX_SDK_BODY_BYTES)
+    of_every_such_call = OF_AN_SDK

@@ -13,6 +13,9 @@ from drf_spectacular.generators import SchemaGenerator
 
 from engage.keywords import STRICT
 
+# Marks the schema of a failure that is no call's own. It stands in neither form.
+IS_OF_EVERY_CALL = "x-is-of-every-call"
+
 
 class StrictGenerator(SchemaGenerator):
     """Makes the strict form of the document: `StrictGenerator().get_schema(public=True)`."""
@@ -22,7 +25,7 @@ def plain_form(part: Any) -> Any:
     """The document, or a part of it, in its plain form."""
     match part:
         case dict():
-            return {name: plain_form(value) for name, value in part.items() if name != STRICT}
+            return {name: plain_form(value) for name, value in part.items() if name not in {STRICT, IS_OF_EVERY_CALL}}
         case list() | tuple():
             return [plain_form(item) for item in part]
         case _:
@@ -36,7 +39,7 @@ def strict_form(part: Any) -> Any:
             merged = {**part, **part[STRICT], STRICT: None}
             return strict_form({name: value for name, value in merged.items() if value is not None})
         case dict():
-            return {name: strict_form(value) for name, value in part.items()}
+            return {name: strict_form(value) for name, value in part.items() if name != IS_OF_EVERY_CALL}
         case list() | tuple():
             return [strict_form(item) for item in part]
         case _:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from engage.credentials import KEY_PREFIX
 from tests.abuse.calls import Call, Case, Spoil, cases, header
-from tests.conformance import at
+from tests.conformance import at, referred
 
 _WELL_FORMED = f"{KEY_PREFIX}{'a' * 43}"
 _ID = "68a1f0c2e4b0a1d2c3e4f5b2"
@@ -197,7 +197,7 @@ CORS = cases(
 def _idempotency_key(value: str) -> Spoil:
     def spoil(call: Call) -> Iterable[Call]:
         parameters = at("/paths")[call.template][call.method.lower()]["parameters"]
-        if any(parameter["name"] == "Idempotency-Key" for parameter in parameters):
+        if any(referred(parameter)["name"] == "Idempotency-Key" for parameter in parameters):
             yield replace(call, headers={"Idempotency-Key": value})
 
     return spoil

@@ -1,5 +1,6 @@
 """`GET /api/v1/schema`: the OpenAPI document."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from django.test import Client
 from config.documentation import openapi_document
 from config.servers import ROOT
 from tests.clients import Answer
-from tests.conformance import at, escaped, violation
+from tests.conformance import at, escaped, referred, violation
 from tests.processes import environment
 
 PATH = "/api/v1/schema"
@@ -151,7 +152,7 @@ def test_what_servers_come_for_stands_first() -> None:
 
 def test_every_call_is_explained() -> None:
     for place, operation in operations():
-        parts = [operation, *operation["parameters"], *map(at, responses(place, operation))]
+        parts = [operation, *map(referred, operation["parameters"]), *map(at, responses(place, operation))]
         assert all(part["description"] for part in parts), place
         assert operation["summary"], place
         assert len(operation["tags"]) == 1, place
@@ -191,6 +192,25 @@ def test_what_does_not_go_together_is_told_with_its_refusal(operation_id: str, m
     ((place, _),) = [found for found in operations() if found[1]["operationId"] == operation_id]
     examples = at(f"{place}/responses/400/content/application~1json/examples")
     assert message in [example["value"]["message"] for example in examples.values()]
+
+
+def test_what_calls_have_in_common_stands_once() -> None:
+    components = plain("/components")
+    told = plain("/info/description")
+    for kind in ("Unauthorized", "RequestInProgress", "RateLimitExceeded", "InternalError"):
+        (example,) = components["responses"][kind]["content"]["application/json"]["examples"].values()
+        assert f"| `{example['value']['code']}` |" in told
+    assert "| `X-RateLimit-Remaining` |" in told
+    for part in ("responses", "parameters", "headers"):
+        described = {json.dumps(component) for component in components[part].values()}
+        assert not [place for place, _ in operations() if described & _inline(plain(place))]
+
+
+def _inline(operation: dict[str, Any]) -> set[str]:
+    """The parameters, answers and headers that stand in the operation itself."""
+    answers = [*operation["responses"].values()]
+    headers = [header for answer in answers for header in answer.get("headers", {}).values()]
+    return {json.dumps(part) for part in [*operation["parameters"], *answers, *headers]}
 
 
 def test_every_field_of_a_body_is_explained() -> None:

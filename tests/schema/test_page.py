@@ -30,7 +30,7 @@ def test_it_is_a_page_that_needs_no_key() -> None:
 def test_no_address_of_another_host_stands_in_it() -> None:
     page = get(PAGE).content.decode()
     assert "//" not in page
-    assert len(addresses_in(page)) == 5
+    assert len(addresses_in(page)) == 6
 
 
 def test_the_browser_is_told_to_load_nothing_from_elsewhere() -> None:
@@ -59,7 +59,7 @@ def test_in_production_it_names_the_collected_files(settings: Any, tmp_path: Pat
     settings.STORAGES = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
     call_command("collectstatic", ignore=["admin", "unfold", "redoc", "engage"], interactive=False, verbosity=0)
     files = [address for address in addresses_in(get(PAGE).content.decode()) if address.startswith("/static/")]
-    assert len(files) == 3
+    assert len(files) == 4
     for address in files:
         assert re.search(r"\.[0-9a-f]{12}\.(js|css)$", address)
         assert (tmp_path / address.removeprefix("/static/")).exists()

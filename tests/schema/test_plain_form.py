@@ -9,7 +9,7 @@ import pytest
 
 from config.documentation import openapi_document
 from engage.keywords import STRICT
-from tests.conformance import at, escaped, target
+from tests.conformance import at, escaped, referred, target
 
 _SCHEMA = "content/application~1json/schema"
 _OF_TEXTS = {"pattern", "format", "minLength", "maxLength", "enum", "const"}
@@ -86,7 +86,7 @@ def _camel_case(name: str) -> str:
 def test_no_two_names_beside_each_other_are_the_same_in_camel_case() -> None:
     operations = [operation for path in openapi_document()["paths"].values() for operation in path.values()]
     beside = [[*schema["properties"]] for _, schema in ALL if "properties" in schema]
-    beside += [[parameter["name"] for parameter in operation["parameters"]] for operation in operations]
+    beside += [[referred(parameter)["name"] for parameter in operation["parameters"]] for operation in operations]
     beside.append([*openapi_document()["components"]["schemas"]])
     assert [names for names in beside if len({*map(_camel_case, names)}) < len(names)] == []
 

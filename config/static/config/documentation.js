@@ -1,7 +1,34 @@
 "use strict";
 
+const mapped = (object, change) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+const filtered = (object, keep) => Object.fromEntries(Object.entries(object).filter(([, value]) => keep(value)));
+const isOwn = ({ $ref }) => !$ref;
+
+// What all calls have in common stands once, above them. So each call is shown without the failures and the headers that
+// the document only refers to, and without the parameter X-Request-Id. A call's own failures are told in words.
+function withoutWhatIsCommon(operation) {
+  return {
+    ...operation,
+    parameters: operation.parameters.filter(({ $ref }) => !$ref?.endsWith("/X-Request-Id")),
+    responses: mapped(filtered(operation.responses, isOwn), ({ content, headers, description }) =>
+      content["application/json"].schema.$ref.endsWith("/Failure")
+        ? { description }
+        : { content, headers: filtered(headers, isOwn), description },
+    ),
+  };
+}
+
 SwaggerUIBundle({
   url: "schema",
+  responseInterceptor: (response) => {
+    if (response.url.endsWith("/api/v1/schema")) {
+      const document = JSON.parse(response.text);
+      document.paths = mapped(document.paths, (calls) => mapped(calls, withoutWhatIsCommon));
+      response.text = JSON.stringify(document);
+    }
+    return response;
+  },
   dom_id: "#documentation",
   deepLinking: true,
   displayRequestDuration: true,

@@ -1,0 +1,54 @@
+"""The failures that calls have in common, beside those of their own."""
+
+from collections.abc import Sequence
+
+from django.core.exceptions import DisallowedHost
+from django.db import OperationalError
+from django.http import Http404
+from rest_framework import exceptions
+
+from engage.app_quotas import AppQuotaExceeded, Quota
+from engage.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
+from engage.envelope import as_refusal
+from engage.errors import InvalidRequest, Refusal
+from engage.idempotency import IdempotencyKeyReused, RequestInProgress
+from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.parsing import body_too_large
+from engage.rate_limit import RateLimitExceeded, Usage
+from engage.sizes import MAX_BODY_BYTES
+from engage.storable_json import InvalidJson
+
+Refusals = Sequence[Refusal]
+
+OF_EVERY_CALL: Refusals = (
+    RateLimitExceeded(
+        Usage(policy="trigger", limit=100, window_seconds=60, remaining=0, seconds_left=18, resets_at=1_795_349_663)
+    ),
+    as_refusal(DisallowedHost()),
+    as_refusal(exceptions.NotAcceptable()),
+    as_refusal(OperationalError()),
+    as_refusal(Exception()),
+)
+OF_A_BODY: Refusals = (
+    InvalidRequest("external_id must be a string, but a number came."),
+    InvalidJson("The body is not JSON: Expecting ',' delimiter at line 3, column 5."),
+    InvalidGzip(GZIP_TOO_SHORT),
+    as_refusal(exceptions.UnsupportedMediaType("text/plain")),
+    body_too_large(MAX_BODY_BYTES),
+)
+OF_AN_IDEMPOTENCY_KEY: Refusals = (RequestInProgress(), IdempotencyKeyReused())
+OF_A_SERVER: Refusals = (Unauthorized(KEY_NOT_VALID), as_refusal(Http404()))
+OF_AN_SDK: Refusals = (
+    InvalidRequest(KEY_LEAKED),
+    InvalidAppId(),
+    OriginNotAllowed("https://elsewhere.example"),
+    AppQuotaExceeded(Quota.CALLS),
+)
+
+
+def failures_in_words() -> str:
+    """A Markdown table of them, one line for each code."""
+    refusals = (*OF_EVERY_CALL, *OF_A_BODY, *OF_AN_IDEMPOTENCY_KEY, *OF_A_SERVER, *OF_AN_SDK)
+    kinds = sorted({type(refusal) for refusal in refusals}, key=lambda kind: (kind.status, kind.code))
+    lines = [f"| {kind.status} | `{kind.code}` | {kind.error} | {kind.__doc__} |" for kind in kinds]
+    return "\n".join(["| Status | `code` | `error` | Meaning |", "|---|---|---|---|", *lines])
