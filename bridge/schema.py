@@ -8,6 +8,7 @@ from bridge.capture import InvalidSubmitAction, SubmitType
 from bridge.models import Interaction
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionPart
 from customers.identifier_rules import LONGEST
+from customers.tombstones import CustomerErased
 from engage.errors import MissingParameter
 from engage.keywords import STRICT
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
@@ -129,6 +130,7 @@ describe_action = SdkCall(
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         _TOO_MANY_NEW,
+        CustomerErased(),
     ],
 )
 
@@ -177,5 +179,6 @@ describe_capture = SdkCall(
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         _TOO_MANY_NEW,
+        CustomerErased(),
     ],
 )

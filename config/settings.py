@@ -257,6 +257,9 @@ RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)
 RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
 RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
+RETAIN_ADMIN_LOG_DAYS = environment.days("RETAIN_ADMIN_LOG_DAYS", default=365)
+# For how long a page that still knows the user id of somebody erased does not make them anew.
+RETAIN_TOMBSTONES_DAYS = environment.days("RETAIN_TOMBSTONES_DAYS", default=30)
 
 METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one, /metrics exists in development only
 

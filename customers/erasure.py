@@ -6,14 +6,13 @@ the database (journeys/migrations), because nothing here knows of journeys. So t
 """
 
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
-from customers.models import Customer
+from customers.tombstones import delete_and_leave_tombstone
 from engage.object_ids import is_object_id
 
 
 def erase_customer(*, workspace_id: str, customer_id: str) -> None:
-    """Deletes the customer and everything that is personal to them. Raises CustomerNotFound."""
-    erased = 0
-    if is_object_id(customer_id):
-        erased, _ = Customer.objects.filter(workspace_id=workspace_id, id=customer_id).delete()
-    if not erased:
+    """Deletes the customer and everything that is personal to them, and leaves a tombstone. Raises CustomerNotFound."""
+    if not is_object_id(customer_id) or not delete_and_leave_tombstone(
+        workspace_id=workspace_id, customer_id=customer_id
+    ):
         raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])

@@ -14,6 +14,7 @@ from django.db import connection
 from customers.fragment import Fragment
 from customers.identifier_rules import LONGEST
 from customers.models import Customer
+from customers.tombstones import refuse_erased
 from engage.errors import InvalidRequest
 
 
@@ -135,6 +136,8 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
     """
     if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
         return Resolution(customer=found, created=False)
+    if known_by.user_id is not None:
+        refuse_erased(workspace_id=workspace_id, user_id=known_by.user_id)
     while True:
         fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=list(known_by.present()))
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)

@@ -64,6 +64,24 @@ class Customer(models.Model):
         return self.external_id or self.email or self.phone or self.user_id or self.id
 
 
+class Tombstone(models.Model):
+    """A digest of the user id of somebody who was erased (tombstones.py)."""
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    digest = models.CharField(max_length=64)
+    erased_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves asking for a user id.
+            models.UniqueConstraint(fields=["workspace", "digest"], name="tombstone_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
 class Segment(models.Model):
     """A set of customers: the union of those put into it and those who meet its conditions, if it has any."""
 

@@ -87,6 +87,7 @@ class _LimitedView(ApiView):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
+        final["Cache-Control"] = "no-store"  # it may tell what is known of people
         if self.usage is not None:
             for name, value in self.usage.headers().items():
                 final[name] = value

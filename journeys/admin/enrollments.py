@@ -109,7 +109,7 @@ def _end(request: HttpRequest, enrollment: Enrollment) -> str:
     if not reason:
         raise InvalidRequest("Say why the enrollment is ended.")
     exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)
-    return f"Ended: {reason}"
+    return "The enrollment was ended."  # without the reason: it goes into the log, which outlives the person
 
 
 def _send_again(enrollment: Enrollment, delivery_id: int) -> str:

@@ -98,13 +98,13 @@ def test_an_enrollment_is_ended_with_a_reason(staff: Client, failed: Enrollment)
     failed.refresh_from_db()
     assert (failed.state, failed.exit_reason, failed.due_at) == ("exited", "Asked to leave.", None)
     assert StepRun.objects.get(step_id="day").state == "interrupted"
-    assert "Ended: Asked to leave." in page
+    assert "The enrollment was ended." in page
     assert "End it now" not in page
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_id, entry.change_message) == (
         User.objects.get(),
         failed.id,
-        "Ended: Asked to leave.",
+        "The enrollment was ended.",
     )
 
 
@@ -166,7 +166,7 @@ def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
     assert ender.post(ending, {"reason": "Because."}).status_code == 302
     assert sender.post(again).status_code == 302
     assert set(LogEntry.objects.values_list("change_message", flat=True)) == {
-        "Ended: Because.",
+        "The enrollment was ended.",
         "The webhook is sent again.",
     }
 

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import time_machine
 from django.apps import apps
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Event
@@ -336,3 +338,14 @@ def test_rows_that_somebody_holds_are_passed_over(acme: Workspace) -> None:
         list(StepRun.objects.select_for_update().filter(ordinal=0))
         assert [one.rows for one in all_at_once([lambda: prune(STEP_RUNS, before=later)])] == [1]
     assert prune(STEP_RUNS, before=later).rows == 1
+
+
+def test_the_admins_log_is_pruned_if_it_is_not_kept_for_ever(admin_user: User, settings: Settings) -> None:
+    LogEntry.objects.create(user=admin_user, action_flag=CHANGE, object_repr="long ago")
+    what = "entries of the admin's log"
+    settings.RETAIN_ADMIN_LOG_DAYS = 0
+    assert what not in after(1000)
+    settings.RETAIN_ADMIN_LOG_DAYS = 365
+    assert what not in after(364)
+    assert after(366)[what] == 1
+    assert not LogEntry.objects.exists()

@@ -1,20 +1,27 @@
 """DELETE /api/v1/customers/{workspaceId}/{customerId}: erase the person and all that hangs on them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from io import StringIO
 
 import pytest
+import time_machine
+from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
 from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
 from customers.erasure import erase_customer
-from customers.models import Customer, Event, SegmentMembership
+from customers.models import Customer, Event, SegmentMembership, Tombstone
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
 from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
-from tests.clients import ServerClient
+from tests.clients import SdkClient, ServerClient
 from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
 
@@ -209,3 +216,71 @@ def test_erasing_costs_the_key_and_one_statement(
     ada = _known_everywhere(acme, server, journey, ADA)
     with django_assert_num_queries(2):
         server.delete(customers_path(acme, ada.id))
+
+
+# Who still knows them -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def erased(server: ServerClient, sdk: SdkClient, acme: Workspace) -> None:
+    """A visitor whom a page knows as anon-7, and who asked to be forgotten."""
+    assert call(sdk, ACTION, {"userId": "anon-7"}).succeeded
+    visitor = Customer.objects.get(user_id="anon-7")
+    assert server.delete(customers_path(acme, visitor.id)).succeeded
+
+
+@pytest.mark.usefixtures("erased")
+@pytest.mark.parametrize("path", [ACTION, CAPTURE])
+def test_a_page_that_still_knows_them_does_not_make_them_anew(sdk: SdkClient, path: str) -> None:
+    message = refused_without_a_trace(call(sdk, path, {"userId": "anon-7"}), status=410, error="Customer erased")
+    assert message == "The customer with this userId was erased. Use another userId for whoever is there now."
+
+
+@pytest.mark.usefixtures("erased")
+def test_a_known_person_is_served_whatever_user_id_comes_along(sdk: SdkClient, acme: Workspace) -> None:
+    CustomerFactory.create(workspace=acme, external_id="x-1")
+    assert call(sdk, ACTION, {"userId": "anon-7", "external_id": "x-1"}).succeeded
+
+
+@pytest.mark.usefixtures("erased")
+def test_the_same_user_id_is_somebody_else_in_another_workspace(rival_sdk: SdkClient) -> None:
+    assert call(rival_sdk, ACTION, {"userId": "anon-7"}).succeeded
+
+
+@pytest.mark.usefixtures("erased")
+def test_a_server_may_say_who_has_the_user_id_now(server: ServerClient, sdk: SdkClient, acme: Workspace) -> None:
+    assert server.put(customers_path(acme), {"userId": "anon-7"}).status_code == 201
+    assert call(sdk, ACTION, {"userId": "anon-7"}).succeeded
+
+
+@pytest.mark.usefixtures("erased")
+def test_nothing_is_kept_that_names_them() -> None:
+    assert "anon-7" not in Tombstone.objects.get().digest
+
+
+def test_somebody_may_be_erased_twice(server: ServerClient, acme: Workspace) -> None:
+    for _ in range(2):
+        again = CustomerFactory.create(workspace=acme, user_id="anon-7")
+        assert server.delete(customers_path(acme, again.id)).succeeded
+    assert Tombstone.objects.count() == 1
+
+
+@pytest.mark.usefixtures("erased")
+@pytest.mark.parametrize(("days", "status"), [(29, 410), (31, 200)])
+def test_after_a_month_the_user_id_may_be_anybodys(sdk: SdkClient, days: int, status: int) -> None:
+    with time_machine.travel(timezone.now() + timedelta(days=days)):
+        call_command("prune", stdout=StringIO())
+    assert call(sdk, ACTION, {"userId": "anon-7"}).status_code == status
+
+
+def test_what_staff_typed_is_not_in_the_log_that_stays(
+    admin_client: Client, server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
+    trigger(server, journey, {"external_id": ada.external_id})
+    let_workers_decide()
+    enrollment = Enrollment.objects.get()
+    page = f"/admin/journeys/enrollment/{enrollment.id}/end/"
+    assert admin_client.post(page, {"reason": "Ada Lovelace has called us"}).status_code == 302
+    assert Enrollment.objects.get().exit_reason == "Ada Lovelace has called us"
+    assert "Lovelace" not in LogEntry.objects.get().change_message

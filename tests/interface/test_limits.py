@@ -239,3 +239,8 @@ def test_the_hundredth_call_of_a_minute_is_served_and_the_next_is_not(acme: Work
     server = limited(acme, DEFAULT_RATE_LIMIT)
     answers = [trigger(server, journey, b"not json") for _ in range(101)]
     assert [answer.status_code for answer in answers] == [400] * 100 + [429]
+
+
+def test_no_proxy_or_browser_keeps_what_is_known_of_people(endpoint: Endpoint) -> None:
+    for answer in (endpoint.call(), endpoint.call(body=b"{"), endpoint.call("DELETE")):
+        assert answer["Cache-Control"] == "no-store"

@@ -8,6 +8,7 @@ CODES = {
     "app_quota_exceeded": (429, "Rate limit exceeded"),
     "array_size_exceeded": (400, "Array size exceeded"),
     "body_too_large": (413, "Body too large"),
+    "customer_erased": (410, "Customer erased"),
     "customer_not_found": (404, "Customer not found"),
     "customers_created_limit_exceeded": (429, "Rate limit exceeded"),
     "enrollment_already_ended": (409, "Enrollment already ended"),

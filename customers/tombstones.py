@@ -1,0 +1,74 @@
+"""What is left of a person who was erased: a digest of their user id, for a while.
+
+A page still knows the user id of its visitor, and its next call would make the person anew. So such a call is refused
+until the digest is pruned. No other identifier is kept: with those, somebody may mean to come back.
+"""
+
+import hashlib
+
+from django.db import connection
+from django.utils.crypto import salted_hmac
+
+from customers.models import Tombstone
+from engage.errors import Refusal
+from engage.object_ids import new_object_id
+from engage.pruning import Prunable
+
+TOMBSTONES = Prunable(
+    what="tombstones of erased customers",
+    table="customers_tombstone",
+    key=("id",),
+    may_go="old.erased_at < %(before)s",
+)
+
+
+class CustomerErased(Refusal):
+    """The person with this user id was erased, and is not made anew by a page that still knows it."""
+
+    status = 410
+    error = "Customer erased"
+    code = "customer_erased"
+
+    def __init__(self) -> None:
+        super().__init__("The customer with this userId was erased. Use another userId for whoever is there now.")
+
+
+_ERASE = """
+WITH erased AS (
+    DELETE FROM customers_customer WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
+    RETURNING workspace_id, user_id
+), left_behind AS (
+    INSERT INTO customers_tombstone (id, workspace_id, digest)
+    SELECT %(id)s, workspace_id, encode(sha256(convert_to(%(key)s || user_id, 'UTF8')), 'hex')
+    FROM erased WHERE user_id IS NOT NULL
+    ON CONFLICT (workspace_id, digest) DO UPDATE SET erased_at = statement_timestamp()
+)
+SELECT count(*) FROM erased
+"""
+
+
+def delete_and_leave_tombstone(*, workspace_id: str, customer_id: str) -> bool:
+    """Deletes the customer, in one statement. Whether there was one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ERASE,
+            {
+                "workspace_id": workspace_id,
+                "customer_id": customer_id,
+                "id": new_object_id(),
+                "key": _key(workspace_id),
+            },
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def refuse_erased(*, workspace_id: str, user_id: str) -> None:
+    """Raises CustomerErased if the workspace's customer with this user id was erased a while ago."""
+    digest = hashlib.sha256(f"{_key(workspace_id)}{user_id}".encode()).hexdigest()
+    if Tombstone.objects.filter(workspace_id=workspace_id, digest=digest).exists():
+        raise CustomerErased
+
+
+def _key(workspace_id: str) -> str:
+    """The digests are keyed, because user ids may be few enough to try them all."""
+    return salted_hmac("customers.tombstones", workspace_id, algorithm="sha256").hexdigest()
