@@ -5,9 +5,8 @@
 """
 
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import ClassVar
-from zoneinfo import ZoneInfo
 
 from customers.conditions.instants import parse_instant
 from engage.documents import Part
@@ -44,10 +43,16 @@ class TimeOfDay:
     paces_loops: ClassVar = True
 
     time: time
-    zone: ZoneInfo
+    zone: tzinfo
+    lost_zone: str | None = None  # the name of a time zone that the machine does not know any more; `zone` is UTC then
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
         return next_time(self.time, self.zone, after=now)
+
+    @property
+    def remark(self) -> str:
+        """What is to be told beside when the wait ends."""
+        return f" In UTC: the time zone {self.lost_zone!r} is not known any more." if self.lost_zone else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +102,10 @@ class Delay:
             return self._go_on("failed", failed.detail, rendering)
         if due_at <= context.now:
             return self._go_on("done", "Does not wait: the time is past.", rendering)
+        remark = self.length.remark if isinstance(self.length, TimeOfDay) else ""
+        detail = f"Waits until {in_words(due_at)}.{remark}"
         return StepResult(
-            step_record=step_record(self, "waiting", f"Waits until {in_words(due_at)}.", missing=rendering.missing),
+            step_record=step_record(self, "waiting", detail, missing=rendering.missing),
             then=Wait(step_id=self.id, due_at=due_at),
         )
 
@@ -129,13 +136,21 @@ def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay
     if "at" in fields:
         fields["at"].text()
         return Moment(text=_read_moment(step, fields["at"]))
+    return _time_of_day(step, fields["until"], step.part.field("timezone"))
+
+
+def _time_of_day(step: WrittenStep, until: Part, timezone: Part) -> TimeOfDay:
     try:
-        part = fields["until"]
-        time_of_day = parse_time(part.text(at_most=_LONGEST_TEXT))
-        part = step.part.field("timezone")
-        return TimeOfDay(time=time_of_day, zone=parse_timezone(part.text(at_most=_LONGEST_TEXT)))
+        time_of_day = parse_time(until.text(at_most=_LONGEST_TEXT))
     except InvalidTime as invalid:
-        part.refuse(str(invalid))
+        until.refuse(str(invalid))
+    name = timezone.text(at_most=_LONGEST_TEXT)
+    try:
+        return TimeOfDay(time=time_of_day, zone=parse_timezone(name))
+    except InvalidTime as invalid:
+        if step.stored:  # updates rename and drop time zones, and customers are inside
+            return TimeOfDay(time=time_of_day, zone=UTC, lost_zone=name)
+        timezone.refuse(str(invalid))
 
 
 def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:

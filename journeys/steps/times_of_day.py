@@ -1,7 +1,7 @@
 """Times of day in a time zone: "09:00" in "Europe/Berlin"."""
 
 import re
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -33,7 +33,7 @@ def _names() -> frozenset[str]:
     return frozenset(available_timezones() - _NO_PLACES)
 
 
-def next_time(time_of_day: time, zone: ZoneInfo, *, after: datetime) -> datetime:
+def next_time(time_of_day: time, zone: tzinfo, *, after: datetime) -> datetime:
     """The first moment (in UTC) strictly after `after` at which the zone's clocks show this time; once a day.
 
     On a day when the clocks skip this time, it is later by as much as they skip. If they go back and show it twice, it

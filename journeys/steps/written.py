@@ -24,7 +24,8 @@ class UnknownStepType(InvalidSteps):
 class WrittenStep:
     """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.
 
-    `stored`: it was saved before, so it need not keep to the rules that came later, because customers are inside.
+    `stored`: it was saved before, so it need not keep to the rules that came later, nor name only what is still known,
+    because customers are inside.
     """
 
     part: Part

@@ -131,3 +131,14 @@ def test_only_what_surely_waits_may_close_a_loop() -> None:
     course(delay(until="09:00", timezone="UTC", next="wait"))
     loop = "steps[0] stands in a loop without a wait: wait → wait."
     assert refusal_of(delay(at="{{ api.payload.at }}", next="wait")) == loop
+
+
+def test_in_steps_of_before_a_time_zone_that_is_known_no_more_becomes_utc() -> None:
+    """An update of the time zones may drop a name; customers wait, and a loop through the delay stays slow."""
+    unknown = delay(until="13:00", timezone="Europe/Atlantis", next="wait")
+    walked = walk(course(unknown))
+    assert walked.stop == Wait(step_id="wait", due_at=NOW + timedelta(hours=1))
+    assert walked.step_records[0].detail == (
+        "Waits until 2026-11-20T13:00:00Z. In UTC: the time zone 'Europe/Atlantis' is not known any more."
+    )
+    assert refusal_of(unknown) == f"steps[0].timezone {NO_ZONE}"

@@ -21,6 +21,7 @@ from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
 from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history, walked
 
 PROFILE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
@@ -43,6 +44,18 @@ def test_what_a_step_writes_the_next_one_reads(server: ServerClient, acme: Works
     event = Event.objects.get(customer_id=enrollment.customer_id)
     assert (event.name, event.properties, event.source, event.chain) == ("noted", {"plan": "pro"}, "journey", 1)
     assert StepRun.objects.get(step_id="tell").event_id == event.id
+
+
+def test_a_time_zone_that_is_known_no_more_makes_no_revision_unreadable(server: ServerClient, acme: Workspace) -> None:
+    early = {"id": "early", "type": "delay", "until": "09:00", "timezone": "Europe/Atlantis"}
+    journey = JourneyFactory.create(workspace=acme, steps=[early, PROFILE], steps__exit_on=[{"event": "left"}])
+    stays, leaves = (enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2))
+    let_workers_walk()
+    report(server, leaves.customer, "left")
+    time_passes(days=1)
+    let_workers_walk()
+    assert history(stays) == [("early", "done"), ("note", "done")]
+    assert history(leaves) == [("early", "interrupted")]
 
 
 def test_each_webhook_step_ends_with_its_own_result(server: ServerClient, acme: Workspace) -> None:
