@@ -80,8 +80,22 @@ _CAPTURE_BODY = Body(
                 }
             },
             rules={
-                "if": _needs("type", {"enum": [str(SubmitType.TRACK_EVENT), str(SubmitType.BOTH)]}),
-                "then": _needs("eventName", NOT_BLANK),
+                "allOf": [
+                    {
+                        "if": _needs("type", {"enum": [str(SubmitType.TRACK_EVENT), str(SubmitType.BOTH)]}),
+                        "then": _needs("eventName", NOT_BLANK),
+                    },
+                    {
+                        "if": {
+                            "anyOf": [
+                                _needs("eventName", NOT_BLANK),
+                                _needs("eventProperties", {"type": "object"}),
+                                _needs("profileAttributes", {"type": "object"}),
+                            ]
+                        },
+                        "then": _needs("type", NOT_BLANK),
+                    },
+                ]
             },
         ),
     ),

@@ -76,20 +76,20 @@ class ActionBody(_CallBody):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         kind, data = attrs["actionType"], attrs.setdefault("actionData", {})
         if kind is Interaction.Kind.TRACK_EVENT and "eventName" not in data:
-            _require("actionData", "eventName")
+            _require("eventName", of="actionData")
         if kind is Interaction.Kind.UPDATE_PROFILE and "profileAttributes" not in data:
-            _require("actionData", "profileAttributes")
+            _require("profileAttributes", of="actionData")
         return attrs
 
 
 class SubmitActionPart(BodySerializer):
-    """What to do with a form's data. Without a type, every field becomes a profile attribute."""
+    """What to do with a form's data. If it is empty, every field becomes a profile attribute."""
 
     type = TextField(
         required=False,
         blank_is_absent=True,
         max_length=None,
-        help_text="Whether to create an event, update the profile, or both.",
+        help_text="Whether to create an event, update the profile, or both. Required if any other field is sent.",
     )
     eventName = _event_name()
     eventProperties = ObjectField(
@@ -107,6 +107,11 @@ class SubmitActionPart(BodySerializer):
     def validate_type(self, text: str) -> SubmitType:
         return submit_type(text)
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs and "type" not in attrs:  # or what it says would be ignored
+            _require("type")
+        return attrs
+
 
 class CaptureBody(_CallBody):
     """A form that was submitted."""
@@ -119,12 +124,13 @@ class CaptureBody(_CallBody):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         submit = attrs.setdefault("submitAction", {})
         if submit.get("type") in {SubmitType.TRACK_EVENT, SubmitType.BOTH} and "eventName" not in submit:
-            _require("submitAction", "eventName")
+            _require("eventName", of="submitAction")
         return attrs
 
 
-def _require(parent: str, field: str) -> Never:
-    raise ValidationError({parent: {field: [ErrorDetail("is required.", code="required")]}})
+def _require(field: str, *, of: str | None = None) -> Never:
+    missing = {field: [ErrorDetail("is required.", code="required")]}
+    raise ValidationError({of: missing} if of else missing)
 
 
 def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:

@@ -183,6 +183,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["engage.parsing.StrictJsonParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.negotiation.LenientNegotiation",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.envelope.answer_exception",

@@ -17,7 +17,7 @@ _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}
 _FORMS: dict[str, Schema] = {
     "email": EMAIL,
-    "occurredAt": {"format": "date-time", STRICT: {"pattern": f"{BLANK['pattern']}|{GRAMMAR_WITH_OFFSET}"}},
+    "occurredAt": {"format": "date-time", STRICT: {"pattern": GRAMMAR_WITH_OFFSET}},
 }
 
 
@@ -47,8 +47,8 @@ _BODY = Body(
                 "required": ["events"],
                 "properties": {"events": {"type": "array"}},
                 "allOf": [
-                    none_of(*_NAMES, "eventName", "occurredAt", serializer=EventsBody, absent=BLANK),
-                    none_of("eventProperties", serializer=EventsBody, absent=_NULL),
+                    none_of(*_NAMES, "eventName", serializer=EventsBody, absent=BLANK),
+                    none_of("eventProperties", "occurredAt", serializer=EventsBody, absent=_NULL),
                 ],
             },
         ]

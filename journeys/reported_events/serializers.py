@@ -36,7 +36,6 @@ class _EventFields(ReferenceBody):
     )
     occurredAt = TextField(
         required=False,
-        blank_is_absent=True,
         max_length=64,
         help_text="When the event happened. Must be ISO 8601 with an offset, within the last ten years and at most "
         "5 minutes ahead of the service's clock. Defaults to now.",

@@ -55,6 +55,18 @@ def test_what_is_not_served_is_not_said_to_be_allowed(path: str) -> None:
     assert "OPTIONS" not in answer["Allow"]
 
 
+@pytest.mark.parametrize("accepted", ["", " ", ",", "*", "*; q=.2", "text/html, image/gif, *; q=.2", "*/*"])
+def test_json_is_served_to_who_accepts_anything(server: ServerClient, acme: Workspace, accepted: str) -> None:
+    answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
+    refused(answer, status=404, error="Job not found")
+
+
+@pytest.mark.parametrize("accepted", ["text/html", "text/*", "*html", "*/html", "text/html;*"])
+def test_who_accepts_no_json_is_told_so(server: ServerClient, acme: Workspace, accepted: str) -> None:
+    answer = server.get(f"/api/v1/journeys/{acme.id}/jobs/none", headers={"Accept": accepted})
+    assert refused(answer, status=406, error="Not acceptable") == "The service answers in application/json only."
+
+
 def test_a_format_in_the_query_is_a_parameter_that_nobody_knows(server: ServerClient) -> None:
     answer = server.get("/api/v1/journeys/a/jobs/b?format=yaml")
     refused(answer, status=404, error="Job not found")

@@ -87,9 +87,8 @@ def test_both_does_both(sdk: SdkClient, ada: Customer) -> None:
         {},
         {"type": None},
         {"type": " "},
-        {"eventName": "ignored"},
-        {"eventProperties": {"x": "first_name"}},
-        {"profileAttributes": {"x": "first_name"}},
+        {"eventName": " ", "eventProperties": None},
+        {"unknown": {"x": "first_name"}},
     ],
 )
 def test_without_a_submit_action_every_form_field_becomes_an_attribute(
@@ -194,6 +193,21 @@ def test_an_event_needs_a_name(sdk: SdkClient, submit_type: str, nothing: str | 
     answer = submit(sdk, formData=FORM, submitAction={"type": submit_type, "eventName": nothing})
     message = refused_without_a_trace(answer, error="Missing required parameter")
     assert message == "submitAction.eventName is required."
+
+
+@pytest.mark.parametrize(
+    "submit_action",
+    [
+        {"eventName": "size_chosen"},
+        {"eventProperties": {"x": "first_name"}},
+        {"profileAttributes": {"x": "first_name"}},
+        {"type": " ", "profileAttributes": {}},
+    ],
+)
+def test_a_submit_action_that_says_what_but_not_which_is_refused(sdk: SdkClient, submit_action: dict[str, Any]) -> None:
+    answer = submit(sdk, formData=FORM, submitAction=submit_action)
+    message = refused_without_a_trace(answer, error="Missing required parameter")
+    assert message == "submitAction.type is required."
 
 
 # What is wrong -------------------------------------------------------------------------------------------------------

@@ -161,7 +161,16 @@ def test_what_is_no_event_is_refused(
 
 @pytest.mark.parametrize(
     "text",
-    ["yesterday", "2026-11-20", "2026-11-20T19:08:00", "2026-02-30T19:08:00Z", "2026-W01-1T00:00:00Z", "1795201680"],
+    [
+        "",
+        " ",
+        "yesterday",
+        "2026-11-20",
+        "2026-11-20T19:08:00",
+        "2026-02-30T19:08:00Z",
+        "2026-W01-1T00:00:00Z",
+        "1795201680",
+    ],
 )
 def test_a_time_that_is_no_instant_is_refused(acme: Workspace, server: ServerClient, ada: Customer, text: str) -> None:
     answer = report(server, acme, {"external_id": "ada", "eventName": "seen", "occurredAt": text})
