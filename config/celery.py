@@ -5,6 +5,7 @@ workers again while rows are waiting. No ETA or countdown is used: a wait is a `
 """
 
 import os
+import re
 import warnings
 from typing import Any
 
@@ -32,7 +33,16 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 load_settings()
 
-app = Celery("engage")
+_PASSWORD_IN_URL = re.compile(r"(://[^\s:@/]*:)\S+(?=@)")
+
+
+class _App(Celery):
+    def bugreport(self) -> str:
+        """What `celery report` prints to be passed on. Celery itself hides passwords in its own settings only."""
+        return _PASSWORD_IN_URL.sub(r"\1********", super().bugreport())
+
+
+app = _App("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["consumer"].add(PauseBeforeConnecting)

@@ -288,6 +288,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = False  # the sweeper wakes workers; redelivery would only repeat a crash at once
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Whoever reaches Redis could stop the workers; and one more connection each would have to survive what Redis does.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
