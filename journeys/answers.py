@@ -27,6 +27,10 @@ JOB_MESSAGE = "The job as it stands."
 CANCELLED_MESSAGE = "The job is cancelled; nobody will be enrolled by it."
 TRIGGER_MESSAGE = "The trigger as it stands."
 TRIGGER_JOBS_MESSAGE = "The trigger's jobs as they stand."
+DETAILS = (
+    "For `conditions_not_met`: the tests that failed, each with the value that was there and what was wanted; at most "
+    "five, with values of at most 200 characters. Empty for other results, and once the customer was erased."
+)
 
 JobStatus = Annotated[str, Choice("JobStatus", tuple(EnrollmentJob.Status.values))]
 JobResult = Annotated[str, Choice("JobResult", tuple(EnrollmentJob.Result.values))]
@@ -88,6 +92,7 @@ class JobData(TypedDict):
     ]
     result: Annotated[JobResult | None, "The decision; null while the job is queued."]
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
+    details: Annotated[list[str], DETAILS]
     enrollmentId: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
     queuedAt: Instant
     decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
@@ -220,6 +225,7 @@ def job_data(job: JobState) -> JobData:
         "status": job.status,
         "result": job.result,
         "reason": job.reason,
+        "details": job.details,
         "enrollmentId": job.enrollment_id,
         "queuedAt": iso_utc(job.queued_at),
         "decidedAt": iso_utc_or_none(job.decided_at),

@@ -24,6 +24,11 @@ class TriedCustomerData(NamedCustomerData):
 
     result: Annotated[str, "The result that the job would have.", Keywords(enum=[verdict.value for verdict in Verdict])]
     reason: Annotated[str, "The reason for the result, as text."]
+    details: Annotated[
+        list[str],
+        "For `conditions_not_met`: the tests that fail, each with the value that is there and what is wanted. Empty "
+        "for other results.",
+    ]
 
 
 class RehearsedWebhookData(TypedDict):
@@ -51,6 +56,7 @@ class RehearsedStepData(TypedDict):
     state: Literal["done", "waiting", "failed"]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[list[str], "The names used in the step's templates that have no value."]
+    because: Annotated[list[str], "The values that decide which way a `branch` goes; empty for other steps."]
     request: Annotated[RehearsedWebhookData | None, "The webhook that would be sent; null if there is none."]
     writes: Annotated[
         Mapping[str, Any] | None,
@@ -152,7 +158,12 @@ def _results(page: Sequence[Tried]) -> Iterator[str]:
 
 
 def tried_data(one: Tried) -> TriedCustomerData:
-    return {**named_data(one.customer), "result": one.decision.verdict.value, "reason": one.decision.reason}
+    return {
+        **named_data(one.customer),
+        "result": one.decision.verdict.value,
+        "reason": one.decision.reason,
+        "details": list(one.decision.details),
+    }
 
 
 def rehearsal_data(rehearsal: Rehearsal) -> RehearsalData:
@@ -177,6 +188,7 @@ def _step(at: datetime, step_record: StepRecord) -> RehearsedStepData:
         "state": step_record.state,
         "detail": step_record.detail,
         "missing": list(step_record.missing),
+        "because": list(step_record.because),
         "request": _request(request) if request else None,
         "writes": step_record.writes,
         "event": RehearsedEventData(eventName=tracked.name, eventProperties=tracked.properties) if tracked else None,

@@ -34,19 +34,27 @@ class EntryRules:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """One customer's past in one journey."""
+    """One customer's past in one journey: the enrollment that is active, and how many were completed; ids or None.
 
-    active: bool
+    `last_completed` is one of the completed ones.
+    """
+
+    active: str | None
     completed: int
+    last_completed: str | None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with its reason in words, and whether the active enrollment is exited to make room."""
+    """A verdict with its reason in words, and whether the active enrollment is exited to make room.
+
+    `details` are what the reason rests on. They quote the customer's values, which the reason never does.
+    """
 
     verdict: Verdict
     reason: str
     exits_active: bool = False
+    details: tuple[str, ...] = ()
 
     @property
     def enrolls(self) -> bool:
@@ -72,13 +80,17 @@ def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
             return None
         return Decision(
             Verdict.MAX_ENTRIES_REACHED,
-            f"The customer has completed the journey as often as is allowed: {rules.max_entries} times.",
+            f"The customer had completed the journey as often as was allowed: {rules.max_entries} times.",
         )
     if history.active:
-        return Decision(Verdict.ALREADY_ENROLLED, "The customer is in the journey at the moment.")
+        return Decision(
+            Verdict.ALREADY_ENROLLED, f"The customer was in the journey already: enrollment {history.active}."
+        )
     if history.completed and not rules.allow_reenrollment:
         return Decision(
-            Verdict.ALREADY_ENROLLED, "The customer completed the journey, and re-enrollment is not enabled."
+            Verdict.ALREADY_ENROLLED,
+            f"The customer had completed the journey (enrollment {history.last_completed}), and re-enrollment was not "
+            "enabled.",
         )
     return None
 
@@ -86,7 +98,7 @@ def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
 def _refused_by_conditions(*, conditions_hold: bool) -> Decision | None:
     if conditions_hold:
         return None
-    return Decision(Verdict.CONDITIONS_NOT_MET, "The customer does not meet the journey's entry conditions.")
+    return Decision(Verdict.CONDITIONS_NOT_MET, "The customer did not meet the journey's entry conditions.")
 
 
 def _enroll(rules: EntryRules, history: History) -> Decision:

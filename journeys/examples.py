@@ -84,7 +84,7 @@ DRY_RUN = DryRunData(
     notInSegments=[],
     customers=[
         TriedCustomerData(
-            customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules."
+            customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.", details=[]
         )
     ],
     found=1,
@@ -98,6 +98,7 @@ DRY_RUN = DryRunData(
                 state="waiting",
                 detail="Sends POST to shop.example.",
                 missing=["customer.first_name"],
+                because=[],
                 request=RehearsedWebhookData(
                     method="POST",
                     url="https://shop.example/orders",
@@ -123,7 +124,8 @@ BULK_DRY_RUN = DryRunData(
             customerId=ADA,
             external_id="ada",
             result="already_enrolled",
-            reason="The customer is in the journey at the moment.",
+            reason="The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
+            details=[],
         )
     ],
     found=1,
@@ -138,6 +140,7 @@ QUEUED_JOB = JobData(
     status="queued",
     result=None,
     reason=None,
+    details=[],
     enrollmentId=None,
     queuedAt=QUEUED_AT,
     decidedAt=None,
@@ -151,6 +154,7 @@ ENROLLED_JOB = JobData(
     status="decided",
     result="enrolled",
     reason="The customer met the entry rules.",
+    details=[],
     enrollmentId="6a0b1c2fe4b0a1d2c3e4f504",
     queuedAt=QUEUED_AT,
     decidedAt="2026-11-20T19:08:00.310Z",
@@ -164,6 +168,7 @@ CANCELLED_JOB = JobData(
     status="cancelled",
     result="cancelled",
     reason=CANCELLED_BY_A_CALL,
+    details=[],
     enrollmentId=None,
     queuedAt=QUEUED_AT,
     decidedAt="2026-11-20T19:08:00.310Z",
@@ -176,7 +181,7 @@ DECIDED_TRIGGER = TriggerData(
     decided=2,
     failed=0,
     cancelled=0,
-    results={"already_enrolled": 1, "enrolled": 1},
+    results={"conditions_not_met": 1, "enrolled": 1},
     queuedAt=QUEUED_AT,
     apiKeyId="68a1f0c2e4b0a1d2c3e4f5a1",
     apiKeyName="shop",
@@ -202,8 +207,9 @@ TRIGGER_JOBS = TriggerJobsData(
             customerId=BOB,
             external_id="bob",
             status="decided",
-            result="already_enrolled",
-            reason="The customer is in the journey at the moment.",
+            result="conditions_not_met",
+            reason="The customer did not meet the journey's entry conditions.",
+            details=['customer.plan is "free", wanted "pro"'],
             enrollmentId=None,
             queuedAt=QUEUED_AT,
             decidedAt="2026-11-20T19:08:00.310Z",

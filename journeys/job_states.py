@@ -27,6 +27,7 @@ class JobState:
     """A job's current state; `result`, `reason` and `decided_at` are None while it is queued.
 
     `ordinal` is its place in the trigger; `external_id` is None also if the customer has been erased.
+    `details` are what the reason rests on; erasing the customer empties them.
     """
 
     job_id: str
@@ -38,6 +39,7 @@ class JobState:
     status: str
     result: str | None
     reason: str | None
+    details: list[str]
     enrollment_id: str | None
     queued_at: datetime
     decided_at: datetime | None
@@ -47,7 +49,8 @@ class JobState:
 # deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _READ = """
 SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, customer.external_id, job.status,
-       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason, enrollment.id AS enrollment_id,
+       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
+       ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
        trigger.queued_at, job.decided_at
 FROM ({}) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger

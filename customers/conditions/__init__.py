@@ -12,6 +12,7 @@ the meaning: `evaluate` for one customer in Python, `compile_condition` for sets
 """
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate
+from customers.conditions.explain import Findings, findings_of, values_that_decide, why_not
 from customers.conditions.fields import Root
 from customers.conditions.operands import Op
 from customers.conditions.sql import Columns, compile_condition
@@ -25,11 +26,15 @@ __all__ = [
     "CustomerFacts",
     "Facts",
     "FieldTest",
+    "Findings",
     "InvalidCondition",
     "Not",
     "Op",
     "Root",
     "compile_condition",
     "evaluate",
+    "findings_of",
     "parse_condition",
+    "values_that_decide",
+    "why_not",
 ]

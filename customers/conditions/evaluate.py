@@ -48,11 +48,11 @@ def evaluate(condition: Condition, facts: Facts) -> bool:
         case Not(inner):
             return not evaluate(inner, facts)
         case FieldTest():
-            value = _value(condition.field, facts)
+            value = value_of(condition.field, facts)
             return value is not None and _TESTS[condition.op](value, condition.operand)
 
 
-def _value(field: Field, facts: Facts) -> Any:
+def value_of(field: Field, facts: Facts) -> Any:
     """The field's value; None if it is missing."""
     match field.source:
         case Source.CUSTOMER:

@@ -61,6 +61,11 @@ class Field:
     path: tuple[str, ...] = ()
 
     @property
+    def name(self) -> str:
+        """As it is written: `api.payload.total`."""
+        return ".".join((self.source, *self.path))
+
+    @property
     def identifier_column(self) -> str | None:
         """The column of the identifier that it means; None if it means something else."""
         return IDENTIFIER_COLUMNS.get(self.path[0]) if self.source is Source.CUSTOMER else None

@@ -49,7 +49,7 @@ def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
         case Not(inner):
             return compose("(NOT {})", compile_condition(inner, columns=columns))
         case FieldTest():
-            return compose("coalesce({}, false)", _test(condition, _value(condition.field, columns)))
+            return compose("coalesce({}, false)", _test(condition, compile_value(condition.field, columns=columns)))
 
 
 def _joined(word: str, conditions: tuple[Condition, ...], columns: Columns) -> Fragment:
@@ -57,8 +57,8 @@ def _joined(word: str, conditions: tuple[Condition, ...], columns: Columns) -> F
     return compose(f"({word.join(['{}'] * len(parts))})", *parts)
 
 
-def _value(field: Field, columns: Columns) -> Fragment:
-    """The field's value, of the type jsonb; SQL's or JSON's NULL if it is missing."""
+def compile_value(field: Field, *, columns: Columns) -> Fragment:
+    """An SQL expression for the field's value, of the type jsonb; SQL's or JSON's NULL if it is missing."""
     match field.source:
         case Source.CUSTOMER if field.identifier_column:
             return _within(f"to_jsonb(customer.{field.identifier_column})", field.path[1:])

@@ -13,7 +13,7 @@ from django.db.models import ForeignKey, JSONField, Model, OneToOneRel, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from engage.models import Workspace
@@ -177,6 +177,14 @@ class Json(_Column):
 
     def __call__(self, record: Model) -> SafeString | None:
         return json_block(getattr(record, self.field))
+
+
+class Lines(_Column):
+    """Texts, one in each line."""
+
+    def __call__(self, record: Model) -> SafeString | None:
+        texts = getattr(record, self.field)
+        return format_html_join("", "<div>{}</div>", ((text,) for text in texts)) if texts else None
 
 
 class Id(_Column):

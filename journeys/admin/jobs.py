@@ -12,6 +12,8 @@ from unfold.decorators import display
 from unfold.utils import display_for_value
 
 from customers.admin.search import by_customer, customers_known_as
+from customers.models import Customer
+from engage.admin.columns import Lines, may_view
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import JOB_RESULT, JOB_STATUS
@@ -40,10 +42,23 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         ("result", ChoicesDropdownFilter),
     )
     fieldsets = (
-        (None, {"fields": ("job_id", ("status", "result"), "reason", ("queued_at", "decided_at"))}),
+        (None, {"fields": ("job_id", ("status", "result"), "reason", "details", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Details quote the customer's values, and are shown to those who may view customers."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if may_view(Customer, request=request):
+            return fieldsets
+        return [
+            (title, {**options, "fields": [row for row in options["fields"] if not isinstance(row, Lines)]})
+            for title, options in fieldsets
+        ]
+
+    def _on_page(self, name: str, request: HttpRequest) -> Any:
+        return Lines(name) if name == "details" else super()._on_page(name, request)
 
     @display(description="job id")
     def shortened_id(self, job: EnrollmentJob) -> SafeString:

@@ -12,7 +12,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from unfold.utils import display_for_value
 
-from engage.admin.columns import badge, column_of, linked_fields
+from customers.models import Customer
+from engage.admin.columns import badge, column_of, linked_fields, may_view
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.history import RecordedStep, enrollment_history
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
@@ -38,6 +39,7 @@ class _Staff:
     """What the viewing member of staff may see and do."""
 
     event: Any  # the column for the event that a step recorded or waited for
+    sees_values: bool
     sees_requests: bool
     sends_again: bool
 
@@ -54,6 +56,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     may = request.user.has_perm
     staff = _Staff(
         event=column_of(StepRun, "event", request=request),
+        sees_values=may_view(Customer, request=request),
         sees_requests=may("journeys.view_webhookdelivery"),
         sends_again=may("journeys.change_webhookdelivery"),
     )
@@ -112,7 +115,8 @@ def _row(step: RecordedStep, staff: _Staff) -> dict[str, Any]:
 def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
     delivery = step.delivery
     if delivery is None:
-        return _rendered("came_to", run=step.run, event=staff.event(step.run))
+        because = step.run.because if staff.sees_values else None
+        return _rendered("came_to", run=step.run, because=because, event=staff.event(step.run))
     return _rendered(
         "came_to",
         run=step.run,

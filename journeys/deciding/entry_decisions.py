@@ -3,16 +3,17 @@
 1. Read the jobs with their customers' past in the journey; entry conditions are one SQL filter per journey that has
    any.
 2. Decide each job by the entry rules, in order; a job sees the effects of the jobs before it.
+3. Say of those whom conditions have refused, if any, which values failed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
-from journeys.deciding.entry_conditions import failing_conditions
+from journeys.deciding.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.deciding.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
-from journeys.entry_rules import Decision, History, decide
+from journeys.entry_rules import Decision, History, Verdict, decide
 from journeys.exits import EnrollmentExit
 from journeys.models import Enrollment
 
@@ -36,6 +37,11 @@ class _Past:
 
     active: str | Entry | None
     completed: int
+    last_completed: str | None
+
+    def as_history(self) -> History:
+        active = self.active.id if isinstance(self.active, Entry) else self.active
+        return History(active=active, completed=self.completed, last_completed=self.last_completed)
 
 
 @dataclass
@@ -53,7 +59,15 @@ def decide_jobs(relation: Fragment) -> DecidedJobs:
     The number of statements does not grow with that of a journey's jobs.
     """
     jobs, journeys = _read(relation)
-    return _decide_all(jobs, journeys, failing=failing_conditions(relation=relation, jobs=jobs, journeys=journeys))
+    failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
+    decided = _decide_all(jobs, journeys, failing=failing)
+    if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
+        reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
+        decided.decisions = [
+            (job, replace(decision, details=tuple(reasons[job.id])) if job.id in reasons else decision)
+            for job, decision in decided.decisions
+        ]
+    return decided
 
 
 def _read(relation: Fragment) -> tuple[list[WaitingJob], dict[str, EnteredJourney]]:
@@ -72,12 +86,13 @@ def _decide_all(
     pasts: dict[tuple[str, str], _Past] = {}
     for job in jobs:
         past = pasts.setdefault(
-            (job.journey_id, job.customer_id), _Past(active=job.active_enrollment_id, completed=job.completed)
+            (job.journey_id, job.customer_id),
+            _Past(active=job.active_enrollment_id, completed=job.completed, last_completed=job.last_completed_id),
         )
         journey = journeys[job.journey_id]
         decision = decide(
             rules=journey.rules,
-            history=History(active=past.active is not None, completed=past.completed),
+            history=past.as_history(),
             customer_exists=job.customer_exists,
             conditions_hold=job.id not in failing,
         )
@@ -105,4 +120,5 @@ def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past) -> Entry:
         past.active = entry
     else:
         past.completed += 1
+        past.last_completed = entry.id
     return entry

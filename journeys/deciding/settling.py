@@ -7,6 +7,7 @@
 3. Write exits, enrollments and results, one statement each.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,14 +122,15 @@ def _write_entries(entries: Sequence[Entry]) -> None:
 _WRITE_DECISIONS = """
 WITH decided AS MATERIALIZED (
     SELECT decided.*
-    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS decided(id, result, reason)
+    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::jsonb[]) AS decided(id, result, reason, details)
     CROSS JOIN LATERAL (
         SELECT FROM journeys_enrollmentjob job
         WHERE job.id = decided.id AND job.status = 'queued' LIMIT 1 FOR NO KEY UPDATE
     ) AS queued
 )
 UPDATE journeys_enrollmentjob job
-SET status = 'decided', result = decided.result, reason = decided.reason, decided_at = now()
+SET status = 'decided', result = decided.result, reason = decided.reason, details = decided.details,
+    decided_at = now()
 FROM decided WHERE job.id = ANY(ARRAY[decided.id])
 """
 
@@ -143,5 +145,6 @@ def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
                 [job.id for job, _ in decisions],
                 [decision.verdict.value for _, decision in decisions],
                 [decision.reason for _, decision in decisions],
+                [json.dumps(decision.details) if decision.details else None for _, decision in decisions],
             ],
         )

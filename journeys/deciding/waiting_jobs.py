@@ -24,6 +24,8 @@ from journeys.models import Journey, JourneyRevision
 class WaitingJob:
     """A job with its customer's past in the journey; `completed` is counted up to `counted_to`, the entries allowed.
 
+    `last_completed_id` is one of the enrollments counted.
+
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
     the call or event that queued it, are "" for a supposed job.
     """
@@ -37,6 +39,7 @@ class WaitingJob:
     customer_exists: bool
     active_enrollment_id: str | None
     completed: int
+    last_completed_id: str | None
     counted_to: int
     event_id: str | None
     chain: int
@@ -95,7 +98,7 @@ FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 _READ_JOBS = """
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
-       allowed.counted_to, job.event_id, job.chain
+       past.last_completed_id, allowed.counted_to, job.event_id, job.chain
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
@@ -108,8 +111,8 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS inside ON true
 CROSS JOIN LATERAL (
-    SELECT count(*) AS completed FROM (
-        SELECT FROM journeys_enrollment past
+    SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
+        SELECT id FROM journeys_enrollment past
         WHERE past.customer_id = job.customer_id AND past.journey_id = job.journey_id AND past.state = 'completed'
         LIMIT allowed.counted_to
     ) AS counted

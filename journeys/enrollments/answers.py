@@ -7,7 +7,7 @@ from engage.keywords import Choice, Keywords
 from engage.object_ids import ObjectId
 from engage.paging import NEXT_CURSOR, written_cursor
 from engage.times import Instant, iso_utc, iso_utc_or_none
-from journeys.answers import JobResult, JobStatus
+from journeys.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RecordedStep
 from journeys.enrollments.states import EnrollmentState
@@ -72,6 +72,11 @@ class EnrollmentStepData(TypedDict):
     ]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[list[str], "The names used in the step's templates that had no value."]
+    because: Annotated[
+        list[str],
+        "The values that decided which way a `branch` went; at most five, of at most 200 characters. Empty for other "
+        "steps.",
+    ]
     eventId: Annotated[
         ObjectId | None, "The id of the event that the step recorded, or that ended its wait; null if there is none."
     ]
@@ -144,6 +149,7 @@ class CustomerTriggerData(TypedDict):
     status: Annotated[JobStatus, "`queued` until the job is decided, fails or is cancelled."]
     result: Annotated[JobResult | None, "The decision; null while the job is queued."]
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
+    details: Annotated[list[str], DETAILS]
     queuedAt: Instant
     decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]
     enrollment: Annotated[TriggeredEnrollmentData | None, "The enrollment; null if the customer was not enrolled."]
@@ -196,6 +202,7 @@ def _step_data(step: RecordedStep) -> EnrollmentStepData:
         "state": run.state,
         "detail": run.detail,
         "missing": run.missing,
+        "because": run.because or [],
         "eventId": run.event_id,
         "beganAt": iso_utc(run.began_at),
         "endedAt": iso_utc_or_none(run.ended_at),
@@ -250,6 +257,7 @@ def _customer_trigger_data(trigger: CustomerTrigger) -> CustomerTriggerData:
         "status": trigger.status,
         "result": trigger.result or None,
         "reason": trigger.reason or None,
+        "details": trigger.details,
         "queuedAt": iso_utc(trigger.queued_at),
         "decidedAt": iso_utc_or_none(trigger.decided_at),
         "enrollment": _triggered_enrollment_data(trigger.enrollment) if trigger.enrollment else None,

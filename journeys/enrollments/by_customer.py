@@ -54,6 +54,7 @@ class CustomerTrigger:
     status: str
     result: str
     reason: str
+    details: list[str]
     queued_at: datetime
     decided_at: datetime | None
     enrollment: TriggeredEnrollment | None
@@ -72,7 +73,8 @@ class CustomerTriggersPage:
 # one index lookup per journey, and queueing jobs has no extra index to maintain.
 _PAGE = """
 SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
-       event.name AS event_name, job.status, job.result, job.reason, trigger.queued_at, job.decided_at,
+       event.name AS event_name, job.status, job.result, job.reason,
+       ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
        enrollment.id AS enrollment_id, enrollment.state, enrollment.step_id,
        CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, delivery.due_at) END AS goes_on_at,
        enrollment.exit_reason, enrollment.entered_at, enrollment.ended_at
@@ -131,6 +133,7 @@ def _customer_trigger(row: Mapping[str, Any]) -> CustomerTrigger:
         status=row["status"],
         result=row["result"],
         reason=row["reason"],
+        details=row["details"],
         queued_at=row["queued_at"],
         decided_at=row["decided_at"],
         enrollment=None if row["enrollment_id"] is None else _enrollment(row),

@@ -159,6 +159,8 @@ class EnrollmentJob(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     result = models.CharField(max_length=20, choices=Result.choices, blank=True)
     reason = models.TextField(blank=True)
+    # What the reason rests on: texts that quote the customer's values; blanked when the customer is erased.
+    details = models.JSONField(null=True)
     decided_at = models.DateTimeField(null=True)
 
     class Meta:

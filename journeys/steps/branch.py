@@ -4,10 +4,11 @@
 `next` applies.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from customers.conditions import Condition, Root, evaluate
+from customers.conditions import Condition, Facts, Root, evaluate, findings_of, values_that_decide
 from engage.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
@@ -44,12 +45,13 @@ class Branch:
         facts = context.facts()
         for number, case in enumerate(self.cases, start=1):
             if evaluate(case.condition, facts):
-                return self._go(case.next, f"Case {number} of {len(self.cases)} holds")
-        return self._go(self.next, "No case holds")
+                return self._go(case.next, f"Case {number} of {len(self.cases)} holds", facts, [case])
+        return self._go(self.next, "No case holds", facts, self.cases)
 
-    def _go(self, step_id: str | None, why: str) -> StepResult:
-        detail = f"{why}: {going_on(step_id)}."
-        return StepResult(step_record=step_record(self, "done", detail), then=GoTo(step_id=step_id))
+    def _go(self, step_id: str | None, why: str, facts: Facts, decided_by: Sequence[Case]) -> StepResult:
+        because = values_that_decide((case.condition for case in decided_by), findings_of(facts))
+        record = step_record(self, "done", f"{why}: {going_on(step_id)}.", because=tuple(because))
+        return StepResult(step_record=record, then=GoTo(step_id=step_id))
 
 
 def parse_branch(step: WrittenStep) -> Branch:

@@ -34,6 +34,7 @@ class StepRecord:
 
     `resumed`: this is the end of a step that began in an earlier walk. The state `waiting` is a delay, a wait for an
     event, or a webhook to be sent. `missing` lists the template variables without a value. None in `writes` deletes.
+    `because` quotes the values that decided, which `detail` never does.
     """
 
     step_id: str
@@ -42,6 +43,7 @@ class StepRecord:
     state: State
     detail: str
     missing: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
     writes: Mapping[str, Any] | None = None
     tracked: TrackedEvent | None = None
     request: WebhookRequest | None = None
@@ -64,6 +66,7 @@ def step_record(
     *,
     resumed: bool = False,
     missing: tuple[str, ...] = (),
+    because: tuple[str, ...] = (),
     writes: Mapping[str, Any] | None = None,
     tracked: TrackedEvent | None = None,
     request: WebhookRequest | None = None,
@@ -76,6 +79,7 @@ def step_record(
         state=state,
         detail=detail,
         missing=missing,
+        because=because,
         writes=writes,
         tracked=tracked,
         request=request,

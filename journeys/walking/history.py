@@ -136,11 +136,13 @@ def _event_that_came(entry: _HistoryEntry) -> str | None:
 
 _INSERT_RUNS = """
 INSERT INTO journeys_steprun
-    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, event_id, began_at, ended_at)
+    (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, began_at, ended_at)
 SELECT workspace_id, enrollment_id, ordinal, step_id, type, state, detail,
-       ARRAY(SELECT jsonb_array_elements_text(missing)), event_id, now(), CASE WHEN state <> 'waiting' THEN now() END
-FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[])
-  AS run(workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, event_id)
+       ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, now(),
+       CASE WHEN state <> 'waiting' THEN now() END
+FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::jsonb[],
+            %s::text[])
+  AS run(workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id)
 """
 
 
@@ -159,6 +161,7 @@ def _insert_runs(entries: Sequence[_HistoryEntry]) -> None:
                 [entry.step_record.state for entry in entries],
                 [entry.step_record.detail for entry in entries],
                 [json.dumps(entry.step_record.missing) for entry in entries],
+                [json.dumps(entry.step_record.because) if entry.step_record.because else None for entry in entries],
                 [entry.event.id if entry.event else None for entry in entries],
             ],
         )

@@ -41,6 +41,20 @@ def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerC
         assert f"{run.began_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 
+def test_the_values_that_led_a_branch_are_shown_to_those_who_may_view_customers(
+    staff: Client, server: ServerClient, acme: Workspace
+) -> None:
+    paid = {"field": "api.payload.plan", "op": "eq", "value": "pro"}
+    which = {"id": "which", "type": "branch", "cases": [{"if": paid, "next": None}]}
+    enrollment = walked(server, acme, [which], plan="<pro>")
+    told = "api.payload.plan is &quot;&lt;pro&gt;&quot;"
+    assert told in page_of(staff, enrollment)
+    assert told in page_of(staff_with("view_enrollment", "view_customer"), enrollment)
+    page = page_of(staff_with("view_enrollment"), enrollment)
+    assert "No case holds: the journey ends." in page
+    assert told not in page
+
+
 def test_the_event_that_ended_a_wait_is_shown_with_it(staff: Client, server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [{"id": "listen", "type": "wait_for_event", "event": "paid", "timeout": "P2D"}])
     event_id = report(server, enrollment.customer, "paid")

@@ -122,7 +122,7 @@ def test_rule_1_ends_once_the_completed_entries_reach_the_number(
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     jobs = [entered(server, journey) for _ in range(4)]
     assert [job["result"] for job in jobs] == ["enrolled"] * 3 + ["max_entries_reached"]
-    assert jobs[-1]["reason"] == "The customer has completed the journey as often as is allowed: 3 times."
+    assert jobs[-1]["reason"] == "The customer had completed the journey as often as was allowed: 3 times."
 
 
 def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_before(
@@ -133,7 +133,7 @@ def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_befor
         entered(server, journey)
     Journey.objects.update(max_entries_per_customer=2)
     reason = entered(server, journey)["reason"]
-    assert reason == "The customer has completed the journey as often as is allowed: 2 times."
+    assert reason == "The customer had completed the journey as often as was allowed: 2 times."
 
 
 def test_a_journey_switched_off_in_between_enrolls_nobody(

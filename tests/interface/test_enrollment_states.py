@@ -106,6 +106,7 @@ def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
                     "state": "waiting",
                     "detail": run.detail,
                     "missing": [],
+                    "because": [],
                     "eventId": None,
                     "beganAt": iso_utc(run.began_at),
                     "endedAt": None,
@@ -154,6 +155,25 @@ def test_a_step_tells_its_missing_names_and_the_event_that_it_recorded(
     StepRun.objects.update(missing=["customer.first_name"], event=event)
     (step,) = look_up(server, waiting)["steps"]
     assert (step["missing"], step["eventId"]) == (["customer.first_name"], event.id)
+
+
+def test_a_branch_tells_which_values_led_where(server: ServerClient, acme: Workspace) -> None:
+    free = {"field": "api.payload.plan", "op": "eq", "value": "free"}
+    steps = [
+        {"id": "which", "type": "branch", "cases": [{"if": {"not": free}, "next": "out"}, {"if": free, "next": "out"}]},
+        {"id": "out", "type": "exit", "reason": "Enough."},
+    ]
+    which, out = look_up(server, walked(server, acme, steps, plan="free"))["steps"]
+    assert (which["detail"], which["because"]) == (
+        "Case 2 of 2 holds: goes on to 'out'.",
+        ['api.payload.plan is "free"'],
+    )
+    assert out["because"] == []
+    enrollment = Enrollment.objects.get()
+    path = f"/api/v1/journeys/{acme.id}/{enrollment.journey_id}/trigger?dryRun=true"
+    body = {"customerId": enrollment.customer_id, "payload": {"plan": "free"}}
+    tried = data(server.post(path, body), status=200)
+    assert [step["because"] for step in tried["rehearsal"]["steps"]] == [which["because"], []]
 
 
 # Webhooks ------------------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
-from tests.calls import data, job_of, let_workers_decide, trigger
+from tests.calls import customers_path, data, job_of, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 
-NOT_MET = "The customer does not meet the journey's entry conditions."
+NOT_MET = "The customer did not meet the journey's entry conditions."
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 BIG_ORDER: dict[str, Any] = {"field": "api.payload.order.total", "op": "gte", "value": 100}
 
@@ -21,7 +21,10 @@ def ada(acme: Workspace, rival: Workspace) -> Customer:
     """Rival has an Ada, too, of whom nothing is known."""
     CustomerFactory.create(workspace=rival, external_id="ada")
     return CustomerFactory.create(
-        workspace=acme, external_id="ada", email="ada@example.com", attributes={"plan": "pro", "born": "1990-05-17"}
+        workspace=acme,
+        external_id="ada",
+        email="ada@example.com",
+        attributes={"plan": "pro", "born": "1990-05-17", "nothing": None, "tags": ["b", 1.5, {"a": None}]},
     )
 
 
@@ -52,22 +55,105 @@ def test_a_customer_who_meets_the_conditions_is_enrolled(
 
 
 @pytest.mark.parametrize(
-    "conditions",
+    ("conditions", "details"),
     [
-        PRO | {"value": "free"},
-        {"field": "customer.plan", "op": "gt", "value": 1},
-        {"all": [PRO, BIG_ORDER]},
-        {"not": PRO},
-        {"field": "api.payload.missing", "op": "lt", "value": 5},
+        (PRO | {"value": "free"}, ['customer.plan is "pro", wanted "free"']),
+        ({"field": "customer.plan", "op": "gt", "value": 1}, ['customer.plan is "pro", wanted more than 1']),
+        ({"all": [PRO, BIG_ORDER]}, ["api.payload.order.total has no value, wanted at least 100"]),
+        ({"not": PRO}, ['customer.plan is "pro", wanted anything but "pro"']),
+        (
+            {"field": "api.payload.missing", "op": "lt", "value": 5},
+            ["api.payload.missing has no value, wanted less than 5"],
+        ),
+        (
+            {"any": [{"field": "customer.email", "op": "ends_with", "value": ".org"}, {"not": PRO}, BIG_ORDER]},
+            [
+                'customer.email is "ada@example.com", wanted a text that ends with ".org"',
+                'customer.plan is "pro", wanted anything but "pro"',
+                "api.payload.order.total has no value, wanted at least 100",
+            ],
+        ),
+        (
+            {"field": "customer.born", "op": "after", "value": "2008-11-20"},
+            ['customer.born is "1990-05-17", wanted a time after 2008-11-20T00:00:00Z'],
+        ),
+        ({"field": "customer.nothing", "op": "exists"}, ["customer.nothing has no value, wanted a value"]),
+        (
+            {"field": "customer.tags", "op": "contains", "value": "é"},
+            ['customer.tags is ["b", 1.5, {"a": null}], wanted something that contains "é"'],
+        ),
     ],
 )
 def test_a_customer_who_does_not_meet_them_is_not_enrolled_and_the_job_says_why(
-    server: ServerClient, acme: Workspace, ada: Customer, conditions: Any
+    server: ServerClient, acme: Workspace, ada: Customer, conditions: Any, details: list[str]
 ) -> None:
     job = decided(server, JourneyFactory.create(workspace=acme, entry_conditions=conditions))
     assert (job["status"], job["result"], job["reason"]) == ("decided", "conditions_not_met", NOT_MET)
+    assert job["details"] == details
     assert job["enrollmentId"] is None
     assert not Enrollment.objects.exists()
+
+
+def test_the_same_is_told_in_the_history_among_the_trigger_s_jobs_and_by_a_dry_run(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, entry_conditions={"not": PRO})
+    told = ['customer.plan is "pro", wanted anything but "pro"']
+    job = decided(server, journey)
+    history = data(server.get(customers_path(acme, ada.id, "journeys")), status=200)["triggers"]
+    jobs = data(server.get(f"/api/v1/journeys/{acme.id}/triggers/{job['triggerId']}/jobs"), status=200)["jobs"]
+    path = f"/api/v1/journeys/{acme.id}/{journey.id}/trigger?dryRun=true"
+    tried = data(server.post(path, {"external_ids": ["ada"]}), status=200)["customers"]
+    for (one,) in ([job], history, jobs, tried):
+        assert (one["result"], one["reason"], one["details"]) == ("conditions_not_met", NOT_MET, told)
+
+
+def test_a_long_value_is_cut(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    Customer.objects.filter(id=ada.id).update(attributes={"plan": "é" * 30_000})
+    (told,) = decided(server, JourneyFactory.create(workspace=acme, entry_conditions=PRO))["details"]
+    assert told == f'customer.plan is "{"é" * 199}…, wanted "pro"'
+
+
+def test_whose_conditions_hold_has_no_details(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+    assert decided(server, JourneyFactory.create(workspace=acme, entry_conditions=PRO))["details"] == []
+
+
+def test_each_customer_is_told_their_own_values(
+    server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace, ada: Customer
+) -> None:
+    for name, attributes in (("bob", {"plan": "free"}), ("cleo", {}), ("dan", {"plan": "pro"})):
+        CustomerFactory.create(workspace=acme, external_id=name, attributes=attributes)
+    names = {"external_ids": ["ada", "bob", "cleo", "dan"]}
+    of_both = [
+        data(trigger(client, JourneyFactory.create(workspace=workspace, entry_conditions=PRO), names))["triggerId"]
+        for client, workspace in ((server, acme), (rival_server, rival))
+    ]
+    let_workers_decide()
+    told = EnrollmentJob.objects.order_by("customer__external_id").values_list("customer__external_id", "details")
+    assert list(told.filter(trigger_id=of_both[0])) == [
+        ("ada", None),
+        ("bob", ['customer.plan is "free", wanted "pro"']),
+        ("cleo", ['customer.plan has no value, wanted "pro"']),
+        ("dan", None),
+    ]
+    assert list(told.filter(trigger_id=of_both[1])) == [("ada", ['customer.plan has no value, wanted "pro"'])]
+
+
+def test_the_values_go_with_the_person_and_the_decision_stays(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="bob", attributes={"plan": "secret-b"})
+    Customer.objects.filter(id=ada.id).update(attributes={"plan": "secret-a"})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
+    answered = data(trigger(server, journey, {"external_ids": ["ada", "bob"]}))
+    let_workers_decide()
+    data(server.delete(customers_path(acme, ada.id)), status=200)
+    for job_id in answered["jobIds"]:
+        job = job_of(server, acme.id, job_id)
+        assert (job["result"], job["reason"]) == ("conditions_not_met", NOT_MET)
+        bobs = ['customer.plan is "secret-b", wanted "pro"']
+        assert job["details"] == ([] if job["customerId"] == ada.id else bobs)
+    assert not EnrollmentJob.objects.filter(details__icontains="secret-a").exists()
 
 
 @pytest.mark.parametrize("field", ["api.payload.order.total", "api.properties.order.total"])

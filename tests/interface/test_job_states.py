@@ -37,6 +37,7 @@ def test_a_queued_job_says_so(server: ServerClient, journey: Journey, body: dict
         "status": "queued",
         "result": None,
         "reason": None,
+        "details": [],
         "enrollmentId": None,
         "decidedAt": None,
     }
@@ -67,7 +68,10 @@ def test_a_refused_job_tells_why_and_has_no_enrollment(server: ServerClient, jou
     let_workers_decide()
     job = job_of(server, journey.workspace_id, answered["jobId"])
     assert (job["status"], job["result"], job["enrollmentId"]) == ("decided", "already_enrolled", None)
-    assert job["reason"] == "The customer completed the journey, and re-enrollment is not enabled."
+    assert job["reason"] == (
+        f"The customer had completed the journey (enrollment {Enrollment.objects.get().id}), and re-enrollment was not "
+        "enabled."
+    )
 
 
 def test_a_trigger_counts_its_jobs_by_status_and_result(server: ServerClient, journey: Journey) -> None:

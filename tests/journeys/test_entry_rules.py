@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from journeys.entry_rules import Decision, EntryRules, History, Verdict, decide
 
+INSIDE, LAST = "6a0b1c2fe4b0a1d2c3e4f504", "6a0b1c2fe4b0a1d2c3e4f505"  # enrollments
 ENROLLED, ALREADY, MAX_REACHED = Verdict.ENROLLED, Verdict.ALREADY_ENROLLED, Verdict.MAX_ENTRIES_REACHED
 
 
@@ -16,7 +17,9 @@ def decided(
         rules=EntryRules(
             journey_active=facts.get("journey_active", True), max_entries=max_entries, allow_reenrollment=reenroll
         ),
-        history=History(active=active, completed=completed),
+        history=History(
+            active=INSIDE if active else None, completed=completed, last_completed=LAST if completed else None
+        ),
         customer_exists=facts.get("customer_exists", True),
         conditions_hold=facts.get("conditions_hold", True),
     )
@@ -46,6 +49,14 @@ def test_each_rule_of_the_interface(
 ) -> None:
     decision = decided(max_entries=max_entries, reenroll=reenroll, active=active, completed=completed)
     assert (decision.verdict, decision.exits_active) == (verdict, exits_active)
+
+
+def test_who_is_refused_because_of_an_enrollment_is_told_which() -> None:
+    inside, completed = decided(active=True, completed=1), decided(completed=1)
+    assert inside.reason == f"The customer was in the journey already: enrollment {INSIDE}."
+    assert completed.reason == (
+        f"The customer had completed the journey (enrollment {LAST}), and re-enrollment was not enabled."
+    )
 
 
 def test_conditions_must_hold_in_addition() -> None:

@@ -16,6 +16,7 @@ from tests.tables import everything
 from tests.terminals import HOSTILE, SHOWN, commands_in
 
 AT = "2026-11-20T12:00:00Z"
+NOT_MET = "conditions_not_met: The customer did not meet the journey's entry conditions."
 STEPS: list[dict[str, Any]] = [
     {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}},
     {"id": "tell", "type": "track_event", "eventName": "noted", "eventProperties": {"plan": "{{ customer.plan }}"}},
@@ -138,7 +139,7 @@ def test_it_can_be_read_by_programs(journey: Journey, ada: Customer, plan: str) 
         ({"active": False}, "journey_inactive: The journey was switched off before the job was decided."),
         (
             {"entry_conditions": {"field": "customer.plan", "op": "eq", "value": "pro"}},
-            "conditions_not_met: The customer does not meet the journey's entry conditions.",
+            f'{NOT_MET}\n          customer.plan has no value, wanted "pro"',
         ),
     ],
 )

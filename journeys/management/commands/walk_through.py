@@ -84,6 +84,7 @@ def _in_words(walk: WalkThrough) -> Iterator[str]:
     yield f"Journey   {journey.key}, revision {journey.revision} ({journey.id})"
     yield f"Customer  {tried.customer.customer_id}{known_as}"
     yield f"Entry     {walk.why_not_started or f'{tried.decision.verdict}: {tried.decision.reason}'}"
+    yield from (f"          {text}" for text in tried.decision.details)
     rehearsal = rehearsal_data(walk.rehearsal)
     if not walk.enters:
         yield ""
@@ -98,6 +99,7 @@ def _in_words(walk: WalkThrough) -> Iterator[str]:
 def _step_in_words(step: RehearsedStepData) -> Iterator[str]:
     at = f"{step['at'][:10]} {step['at'][11:19]}"
     yield f"{at}   {step['stepId']} ({step['type']}) {step['state']}: {step['detail']}"
+    yield from (f"{_INDENT}{text}" for text in step["because"])
     if request := step["request"]:
         yield f"{_INDENT}{request['method']} {request['url']}"
         yield from (f"{_INDENT}{name}: {value}" for name, value in request["headers"].items())

@@ -13,6 +13,7 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.deciding.chunks import ClaimedChunk
 from journeys.deciding.entry_conditions import check_entry_conditions, failing_conditions
+from journeys.deciding.entry_decisions import decide_jobs
 from journeys.deciding.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from journeys.queueing.bulk import queue_jobs
@@ -127,6 +128,37 @@ def test_a_journey_with_conditions_costs_one_query_whatever_the_number_of_jobs(
     with django_assert_num_queries(2):
         failing = failing_conditions(relation=relation, jobs=jobs, journeys=entered)
     assert failing == {job.id for job in jobs if job.journey_id != journeys[2].id}
+
+
+@pytest.mark.parametrize(("plan", "more"), [("pro", 0), ("free", 2)])
+@pytest.mark.parametrize("customers", [1, 50])
+def test_why_conditions_fail_costs_one_query_for_each_journey_that_refuses_somebody_and_else_none(
+    acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries, customers: int, plan: str, more: int
+) -> None:
+    people = [CustomerFactory.create(workspace=acme, attributes={"plan": plan}) for _ in range(customers)]
+    for conditions in (PRO, PRO, None):
+        queue(JourneyFactory.create(workspace=acme, entry_conditions=conditions), *people)
+    relation = all_waiting()
+    with django_assert_num_queries(4 + more):  # jobs, journeys, conditions of two journeys
+        decisions = decide_jobs(relation).decisions
+    assert len(decisions) == 3 * customers
+    details = ('customer.plan is "free", wanted "pro"',) if plan == "free" else ()
+    assert {decision.details for _, decision in decisions} == {details, ()}
+
+
+def test_who_is_refused_by_number_is_not_asked_why(
+    acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    ada = CustomerFactory.create(workspace=acme, attributes={"plan": "pro"})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions=PRO)
+    queue(journey, ada)
+    let_workers_decide()
+    Customer.objects.update(attributes={"plan": "free"})
+    queue(journey, ada)
+    relation = all_waiting()
+    with django_assert_num_queries(3):
+        ((_, decision),) = decide_jobs(relation).decisions
+    assert (decision.verdict, decision.details) == ("already_enrolled", ())
 
 
 def test_nobody_of_another_workspace_meets_the_conditions(acme: Workspace, rival: Workspace) -> None:

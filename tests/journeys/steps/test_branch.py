@@ -10,6 +10,7 @@ from tests.journeys.steps.contexts import context, course, refusal_of, walk
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
+PLAN = 'customer.plan is "pro"'
 PAID = {"field": "api.payload.paid", "op": "eq", "value": True}
 ORDERED = {"field": "event.name", "op": "eq", "value": "order"}
 
@@ -23,26 +24,40 @@ def branch(*cases: tuple[object, str | None], **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("step", "at", "detail"),
+    ("step", "at", "detail", "because"),
     [
-        (branch((FREE, "a"), (PRO, "b"), (PRO, "a")), "b", "Case 2 of 3 holds: goes on to 'b'."),
-        (branch((FREE, "b")), "a", "No case holds: goes on to 'a'."),
-        (branch((FREE, "a"), **{"else": "b"}), "b", "No case holds: goes on to 'b'."),
-        (branch((FREE, "a"), next="b"), "b", "No case holds: goes on to 'b'."),
-        (branch((FREE, "a"), **{"else": None}), "which", "No case holds: the journey ends."),
-        (branch((PRO, None)), "which", "Case 1 of 1 holds: the journey ends."),
-        (branch((PAID, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
-        (branch((ORDERED, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
-        (branch(({"all": [PAID, {"not": FREE}]}, "b")), "b", "Case 1 of 1 holds: goes on to 'b'."),
+        (branch((FREE, "a"), (PRO, "b"), (PRO, "a")), "b", "Case 2 of 3 holds: goes on to 'b'.", [PLAN]),
+        (branch((FREE, "b")), "a", "No case holds: goes on to 'a'.", [PLAN]),
+        (branch((FREE, "a"), **{"else": "b"}), "b", "No case holds: goes on to 'b'.", [PLAN]),
+        (branch((FREE, "a"), next="b"), "b", "No case holds: goes on to 'b'.", [PLAN]),
+        (branch((FREE, "a"), **{"else": None}), "which", "No case holds: the journey ends.", [PLAN]),
+        (
+            branch(({"not": PAID}, "a"), (FREE, "a"), next="b"),
+            "b",
+            "No case holds: goes on to 'b'.",
+            ["api.payload.paid is true", PLAN],
+        ),
+        (branch((PRO, None)), "which", "Case 1 of 1 holds: the journey ends.", [PLAN]),
+        (branch((PAID, "b")), "b", "Case 1 of 1 holds: goes on to 'b'.", ["api.payload.paid is true"]),
+        (branch((ORDERED, "b")), "b", "Case 1 of 1 holds: goes on to 'b'.", ['event.name is "order"']),
+        (
+            branch(({"all": [PAID, {"not": FREE}]}, "b")),
+            "b",
+            "Case 1 of 1 holds: goes on to 'b'.",
+            ["api.payload.paid is true", PLAN],
+        ),
     ],
 )
-def test_the_first_case_that_holds_decides(step: dict[str, Any], at: str, detail: str) -> None:
+def test_the_first_case_that_holds_decides_and_its_values_are_told(
+    step: dict[str, Any], at: str, detail: str, because: list[str]
+) -> None:
     ordered = Occurrence(name="order", properties={})
     walked = walk(course(step, *exits("a", "b")), context(payload={"paid": True}, event=ordered))
     assert isinstance(walked.stop, Ended)
     assert walked.stop.step_id == at
     first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", False, detail)
+    assert list(first.because) == because
 
 
 @pytest.mark.parametrize("event", [None, Occurrence(name="order", properties={})])

@@ -1,0 +1,151 @@
+"""Why a condition holds or does not, in words: `customer.plan is "free", wanted "pro"`.
+
+Of `all`, the first part that fails is to blame, and of `any` every part. The values stand in the words, so these are as
+personal as the customer: they belong where erasing the customer removes them.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from customers.conditions.evaluate import Facts, evaluate, value_of
+from customers.conditions.operands import Op
+from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
+
+LONGEST_VALUE = 200  # characters; what is longer is cut
+MOST_TOLD = 5
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
+# What is wanted of a value, and what if it was wanted that the test does not hold.
+_WANTED = {
+    Op.EQ: ("{}", "anything but {}"),
+    Op.GT: ("more than {}", "not more than {}"),
+    Op.GTE: ("at least {}", "not at least {}"),
+    Op.LT: ("less than {}", "not less than {}"),
+    Op.LTE: ("at most {}", "not at most {}"),
+    Op.IN: ("one of {}", "none of {}"),
+    Op.CONTAINS: ("something that contains {}", "nothing that contains {}"),
+    Op.STARTS_WITH: ("a text that starts with {}", "no text that starts with {}"),
+    Op.ENDS_WITH: ("a text that ends with {}", "no text that ends with {}"),
+    Op.EXISTS: ("a value", "no value"),
+    Op.BEFORE: ("a time before {}", "no time before {}"),
+    Op.AFTER: ("a time after {}", "no time after {}"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What the tests came to: whether each holds, and the value of its field as JSON, cut (None: it has none)."""
+
+    holds: Callable[[FieldTest], bool]
+    value: Callable[[FieldTest], str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Decided:
+    """Whether a condition holds, and the tests that decided it, each with whether it was wanted to hold."""
+
+    holds: bool
+    by: list[tuple[FieldTest, bool]]
+
+
+def findings_of(facts: Facts) -> Findings:
+    """What the tests come to with these facts."""
+    return Findings(
+        holds=lambda test: evaluate(test, facts),
+        value=lambda test: None if (value := value_of(test.field, facts)) is None else _as_json(value),
+    )
+
+
+def why_not(condition: Condition, findings: Findings) -> list[str]:
+    """The tests because of which the condition does not hold, at most MOST_TOLD; none if it does hold."""
+    decided = _decide(condition, findings, wanted=True)
+    if decided.holds:
+        return []
+    return _first(f"{_is(test, findings)}, wanted {_wanted(test, wanted=wanted)}" for test, wanted in decided.by)
+
+
+def values_that_decide(conditions: Iterable[Condition], findings: Findings) -> list[str]:
+    """What the tests found because of which each condition holds or does not: `customer.plan is "free"`."""
+    return _first(
+        _is(test, findings) for condition in conditions for test, _ in _decide(condition, findings, wanted=True).by
+    )
+
+
+def tests_of(condition: Condition) -> list[FieldTest]:
+    """All tests of the condition."""
+    match condition:
+        case AllOf(conditions) | AnyOf(conditions):
+            return [test for inner in conditions for test in tests_of(inner)]
+        case Not(inner):
+            return tests_of(inner)
+        case FieldTest():
+            return [condition]
+
+
+def cut(text: str) -> str:
+    """The text of a value, at most LONGEST_VALUE characters of it."""
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def _decide(condition: Condition, findings: Findings, *, wanted: bool) -> _Decided:
+    match condition:
+        case AllOf(conditions):
+            return _decide_several(conditions, findings, wanted=wanted, until=False)
+        case AnyOf(conditions):
+            return _decide_several(conditions, findings, wanted=wanted, until=True)
+        case Not(inner):
+            decided = _decide(inner, findings, wanted=not wanted)
+            return _Decided(holds=not decided.holds, by=decided.by)
+        case FieldTest():
+            return _Decided(holds=findings.holds(condition), by=[(condition, wanted)])
+
+
+def _decide_several(conditions: Sequence[Condition], findings: Findings, *, wanted: bool, until: bool) -> _Decided:
+    """One part that comes to `until` decides alone; else all parts decide together."""
+    by: list[tuple[FieldTest, bool]] = []
+    for condition in conditions:
+        decided = _decide(condition, findings, wanted=wanted)
+        if decided.holds is until:
+            return decided
+        by += decided.by
+    return _Decided(holds=not until, by=by)
+
+
+def _first(texts: Iterable[str]) -> list[str]:
+    """The first different ones."""
+    found: dict[str, None] = {}
+    for text in texts:
+        found[text] = None
+        if len(found) == MOST_TOLD:
+            break
+    return list(found)
+
+
+def _is(test: FieldTest, findings: Findings) -> str:
+    value = findings.value(test)
+    return f"{test.field.name} has no value" if value is None else f"{test.field.name} is {value}"
+
+
+def _wanted(test: FieldTest, *, wanted: bool) -> str:
+    template = _WANTED[test.op][0 if wanted else 1]
+    match test.operand:
+        case datetime() as instant:
+            return template.format(instant.isoformat().replace("+00:00", "Z"))
+        case list() as listed if test.op is Op.IN:
+            return template.format(cut(", ".join(map(_as_json, listed[:LONGEST_VALUE]))))
+    return template.format(_as_json(test.operand))
+
+
+def _as_json(value: Any) -> str:
+    """The value as JSON, as far as it is shown."""
+    if isinstance(value, str):
+        return cut(_JSON.encode(value[:LONGEST_VALUE]))
+    text = ""
+    for piece in _JSON.iterencode(value):
+        text += piece
+        if len(text) > LONGEST_VALUE:
+            break
+    return cut(text)

@@ -1,0 +1,46 @@
+"""A job's page: what was decided about the customer, and what that rests on."""
+
+import pytest
+from django.test import Client
+
+from engage.admin.columns import page_url
+from engage.models import Workspace
+from journeys.models import EnrollmentJob
+from tests.admin.staff import staff_with
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
+
+TOLD = (
+    "<div>customer.plan is &quot;&lt;free&gt;&quot;, wanted &quot;pro&quot;</div>"
+    "<div>customer.seats has no value, wanted at least 3</div>"
+)
+REASON = "The customer did not meet the journey&#x27;s entry conditions."
+
+
+@pytest.fixture
+def refused(server: ServerClient, acme: Workspace) -> EnrollmentJob:
+    """Ada's plan is not the one that is wanted, and she has no seats."""
+    plan = {"field": "customer.plan", "op": "eq", "value": "pro"}
+    seats = {"field": "customer.seats", "op": "gte", "value": 3}
+    CustomerFactory.create(workspace=acme, external_id="ada", attributes={"plan": "<free>"})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions={"any": [plan, seats]})
+    data(trigger(server, journey, {"external_id": "ada"}))
+    let_workers_decide()
+    return EnrollmentJob.objects.get()
+
+
+def test_what_failed_is_shown_with_the_values(staff: Client, refused: EnrollmentJob) -> None:
+    page = staff.get(page_url(refused)).content.decode()
+    assert REASON in page
+    assert TOLD in page
+
+
+@pytest.mark.parametrize(("permissions", "shown"), [(["view_customer"], True), ([], False)])
+def test_the_values_are_shown_to_those_who_may_view_customers(
+    refused: EnrollmentJob, permissions: list[str], shown: bool
+) -> None:
+    page = staff_with("view_enrollmentjob", *permissions).get(page_url(refused)).content.decode()
+    assert REASON in page
+    assert (TOLD in page) == shown
+    assert ("free" in page) == shown
