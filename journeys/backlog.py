@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from engage.index_order import IN_INDEX_ORDER
 from journeys.models import Chunk
 from journeys.webhooks.claims import WAITING_HOSTS
 
@@ -40,14 +41,26 @@ class Backlog:
     open_circuits: int
 
 
+# The first turns are found by skipping from workspace to workspace.
 _LANES = """
+WITH RECURSIVE first AS (
+    SELECT lane, chunk.* FROM unnest(%(lanes)s::text[]) AS wanted(lane) CROSS JOIN LATERAL (
+        SELECT workspace_id, turn_at FROM journeys_chunk, {in_index_order}
+        WHERE lane = wanted.lane ORDER BY workspace_id, turn_at LIMIT 1
+    ) AS chunk
+    UNION ALL
+    SELECT lane, chunk.* FROM first CROSS JOIN LATERAL (
+        SELECT workspace_id, turn_at FROM journeys_chunk, {in_index_order}
+        WHERE lane = first.lane AND workspace_id > first.workspace_id ORDER BY workspace_id, turn_at LIMIT 1
+    ) AS chunk
+)
 SELECT lane,
        (SELECT coalesce(sum(stop - start), 0) FROM (
             SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT %(most)s
         ) AS counted),
-       extract(epoch FROM now() - (SELECT min(turn_at) FROM journeys_chunk WHERE lane = wanted.lane))
+       extract(epoch FROM now() - (SELECT min(turn_at) FROM first WHERE first.lane = wanted.lane))
 FROM unnest(%(lanes)s::text[]) AS wanted(lane)
-"""
+""".replace("{in_index_order}", IN_INDEX_ORDER)
 
 _ENROLLMENTS = """
 SELECT (SELECT count(*) FROM (

@@ -19,6 +19,8 @@ from kombu.exceptions import OperationalError
 from engage.background import BackgroundCall
 from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
 from engage.request_log import beginning_request_id, current_request_id
+from journeys.deciding.chunks import CHUNK_SIZE
+from journeys.models import Chunk
 from journeys.reactions import Reaction
 
 log = structlog.get_logger(__name__)
@@ -95,7 +97,7 @@ def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> 
 
 
 def wake_lane(*, lane: str, first_jobs: Sequence[str]) -> None:
-    """Wakes a lane for whatever waits in it; for the sweeper, and for a worker that leaves a backlog.
+    """Wakes a lane for whatever waits in it; for the sweeper, for a worker that leaves a backlog, and for a crowd.
 
     As above, each message still in the queue replaces one.
     """
@@ -134,11 +136,14 @@ def _messages_that_wait(queue: str) -> int:
 def wake_for_reaction(reaction: Reaction) -> None:
     """Wakes the workers for what recorded events led to, after the commit.
 
-    One message serves all the jobs: its worker also takes those queued behind the first.
+    One message serves the jobs of the single lane: its worker also takes those queued behind the first. In the bulk
+    lane there is one for a chunk's worth of jobs.
     """
-    if reaction.queued:
-        first = reaction.queued[0]
+    by_lane = {lane: [entry for entry in reaction.queued if entry.lane is lane] for lane in Chunk.Lane}
+    for first in by_lane[Chunk.Lane.SINGLE][:1]:
         wake_for_single(trigger_id=first.trigger_id, job_id=first.job_id)
+    if crowd := by_lane[Chunk.Lane.BULK][::CHUNK_SIZE]:
+        wake_lane(lane=Chunk.Lane.BULK, first_jobs=[entry.job_id for entry in crowd])
     if reaction.somebody_walks:
         wake_walker()
 

@@ -1,4 +1,4 @@
-"""Work that waits: claiming chunks of jobs, retrying them, splitting them, giving up on one job.
+"""Work that waits: claiming a chunk of jobs, retrying it, splitting it, giving up on one job.
 
 1. A claim is a committed statement: it counts the attempt and holds the chunk back for a moment. So a worker that dies
    leaves a trace, and no other worker takes the chunk between the claim and the lock.
@@ -12,7 +12,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -21,7 +20,6 @@ from engage.metric_counters import DECISIONS, metric_counters
 from engage.named_rows import named_rows
 from journeys.failures import PUT_OFF, pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
-from journeys.job_ids import job_id
 from journeys.models import Chunk, EnrollmentJob
 
 CHUNK_SIZE = 500
@@ -45,7 +43,7 @@ class ClaimedChunk:
 
 
 # By an array: with IN, the planner may go through all chunks and select this one again for each.
-_CLAIM_NAMED = """
+_CLAIM = """
 UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
 WHERE id = ANY(ARRAY(
     SELECT id FROM journeys_chunk
@@ -54,40 +52,11 @@ WHERE id = ANY(ARRAY(
 RETURNING id, trigger_id, start, stop, attempts
 """
 
-# Fresh chunks are taken together up to a chunk's worth of jobs (a burst of single triggers is one piece of work);
-# one that was tried before is taken alone, so that it cannot spoil others.
-_CLAIM_NEXT = """
-WITH waiting AS MATERIALIZED (
-    SELECT id, attempts, stop - start AS size, turn_at FROM journeys_chunk
-    WHERE lane = %(lane)s AND due_at <= now() ORDER BY turn_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
-), ranked AS (
-    SELECT id, sum(size) OVER in_turn AS jobs, row_number() OVER in_turn AS place,
-           bool_or(attempts > 0) OVER in_turn AS spoiled
-    FROM waiting WINDOW in_turn AS (ORDER BY turn_at, id)
-)
-UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
-WHERE id = ANY(ARRAY(SELECT id FROM ranked WHERE place = 1 OR jobs <= %(size)s AND NOT spoiled))
-RETURNING id, trigger_id, start, stop, attempts
-"""
-
 
 def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
     """This chunk, if it is due and no other worker has it; otherwise an empty list."""
-    return _claim(_CLAIM_NAMED, {"trigger_id": trigger_id, "start": start})
-
-
-def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
-    """The lane's next piece of work, in turn: at most CHUNK_SIZE jobs; empty if nothing is due.
-
-    In the bulk lane it looks at one chunk only: it locks what it looks at, and other workers would find less to do.
-    """
-    most = 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE
-    return _claim(_CLAIM_NEXT, {"lane": lane.value, "most": most, "size": CHUNK_SIZE})
-
-
-def _claim(statement: str, parameters: dict[str, Any]) -> list[ClaimedChunk]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        cursor.execute(_CLAIM, {"trigger_id": trigger_id, "start": start})
         return [ClaimedChunk(**row) for row in named_rows(cursor)]
 
 
@@ -168,38 +137,3 @@ def give_up(chunk: ClaimedChunk) -> None:
         waiting.delete()
     if failed:  # and not cancelled meanwhile
         metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DueChunk:
-    """A chunk that waits for a worker, with the parts of its first job's id."""
-
-    lane: str
-    journey_id: str
-    customer_id: str
-    queued_ms: int
-
-    @property
-    def first_job(self) -> str:
-        """The id of its first job."""
-        return job_id(journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms)
-
-
-_DUE = """
-SELECT chunk.lane, job.journey_id, job.customer_id, job.queued_ms
-FROM unnest(%(lanes)s::text[]) AS wanted(lane)
-CROSS JOIN LATERAL (
-    SELECT lane, trigger_id, start, turn_at FROM journeys_chunk
-    WHERE lane = wanted.lane AND due_at <= now() - %(seconds)s * interval '1 second'
-    ORDER BY turn_at LIMIT %(most)s
-) AS chunk
-JOIN journeys_enrollmentjob job ON job.trigger_id = chunk.trigger_id AND job.ordinal = chunk.start
-ORDER BY chunk.lane, chunk.turn_at
-"""
-
-
-def due_chunks(*, most: int, seconds: float = 0.0, lanes: Sequence[Chunk.Lane] = tuple(Chunk.Lane)) -> list[DueChunk]:
-    """At most `most` chunks of each lane that have been due for `seconds`, lane by lane, earliest turn first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE, {"lanes": [lane.value for lane in lanes], "seconds": seconds, "most": most})
-        return [DueChunk(**row) for row in named_rows(cursor)]

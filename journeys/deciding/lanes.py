@@ -12,13 +12,13 @@ from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.deciding.chunks import (
     ClaimedChunk,
     claim_chunk,
-    claim_next_chunks,
     give_up,
     hold_back,
     put_off,
     split_chunk,
 )
 from journeys.deciding.settling import settle
+from journeys.deciding.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS, for_the_record
 from journeys.models import Chunk
 

@@ -205,8 +205,8 @@ class Chunk(models.Model):
     start = models.PositiveIntegerField()
     stop = models.PositiveIntegerField()
     lane = models.CharField(max_length=10, choices=Lane.choices)
-    # When its turn would come if the lane served one chunk every 100 ms: a call for a million customers takes turns
-    # with the calls that arrive while it is being served.
+    # When its turn would come if one chunk of its workspace were served every 100 ms: a call for a million customers
+    # takes turns with the calls that arrive while it is being served.
     turn_at = models.DateTimeField()
     due_at = models.DateTimeField()
     attempts = models.PositiveIntegerField(default=0)
@@ -218,8 +218,8 @@ class Chunk(models.Model):
             models.UniqueConstraint(fields=["trigger", "start"], name="chunk_in_trigger"),
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),
         ]
-        # Serves a worker's claim, lane by lane, and the sweeper's search for chunks that have waited too long.
-        indexes: ClassVar = [models.Index(fields=["lane", "turn_at"], name="chunk_by_turn")]
+        # Serves a worker's claim, workspace by workspace, and the sweeper's search for what has waited too long.
+        indexes: ClassVar = [models.Index(fields=["lane", "workspace", "turn_at"], name="chunk_in_turn")]
 
     def __str__(self) -> str:
         return f"{self.trigger_id} [{self.start}, {self.stop})"

@@ -1,4 +1,8 @@
-"""Events that enter their customers into journeys, through the same jobs as the API's triggers."""
+"""Events that enter their customers into journeys, through the same jobs as the API's triggers.
+
+A few entries go to the single lane. More than that at once, from one report or one batch of walks, are a crowd: they go
+to the bulk lane, where they take turns with the workspace's large calls.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,10 +15,13 @@ from customers.events import NewEvent
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
 from engage.request_log import current_request_id
+from journeys.deciding.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id
-from journeys.models import EnrollmentJob
+from journeys.models import Chunk, EnrollmentJob
 from journeys.queueing.inserts import QUEUE_EACH
 from journeys.steps.events import EventPattern, stored_pattern
+
+_A_FEW = 10  # entries of one workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +39,7 @@ class QueuedEntry:
 
     trigger_id: str
     job_id: str
+    lane: Chunk.Lane
 
 
 def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool]) -> list[QueuedEntry]:
@@ -88,13 +96,15 @@ WITH clock AS (
         AS asked(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
 ), entry AS (
     SELECT asked.*, %s::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
-           + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms
+           + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
+           CASE WHEN count(*) OVER (PARTITION BY workspace_id) > %s THEN 'bulk' ELSE 'single' END AS lane,
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / %s AS turn
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
 ), {queue_each}
-SELECT trigger_id, journey_id, customer_id, queued_ms FROM entry ORDER BY place
+SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
 """.replace("{queue_each}", QUEUE_EACH)
 
 
@@ -107,6 +117,8 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
         [entry.event.id for entry in entries],
         [json.dumps(dict(entry.event.properties)) for entry in entries],
         current_request_id(),
+        _A_FEW,
+        CHUNK_SIZE,
     ]
     while True:
         try:
@@ -114,7 +126,9 @@ def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
                 cursor.execute(_QUEUE, parameters)
                 return [
                     QueuedEntry(
-                        trigger_id=row[0], job_id=job_id(journey_id=row[1], customer_id=row[2], queued_ms=row[3])
+                        trigger_id=row[0],
+                        job_id=job_id(journey_id=row[1], customer_id=row[2], queued_ms=row[3]),
+                        lane=Chunk.Lane(row[4]),
                     )
                     for row in cursor.fetchall()
                 ]

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 
 from customers.fragment import Fragment
+from journeys.deciding.chunks import SECONDS_BETWEEN_TURNS
 from journeys.models import EnrollmentJob
 
 
@@ -21,7 +22,8 @@ class QueuedTrigger:
     queued_ms: int
 
 
-# The end of a statement that queues customers one by one: a trigger, its one job and its chunk for each row of `entry`.
+# The end of a statement that queues customers one by one: a trigger, its one job and its chunk for each row of `entry`,
+# whose `turn` is how many turns of its lane come before it.
 QUEUE_EACH = """
 jobs AS (
     INSERT INTO journeys_enrollmentjob
@@ -35,9 +37,10 @@ jobs AS (
     FROM entry
 ), chunks AS (
     INSERT INTO journeys_chunk (workspace_id, trigger_id, start, stop, lane, turn_at, due_at, attempts, error)
-    SELECT workspace_id, trigger_id, 0, 1, 'single', now(), now(), 0, '' FROM entry ORDER BY place
+    SELECT workspace_id, trigger_id, 0, 1, lane, now() + turn * interval '{seconds} seconds', now(), 0, ''
+    FROM entry ORDER BY place
 )
-"""
+""".replace("{seconds}", str(SECONDS_BETWEEN_TURNS))
 
 
 def execute_past_taken_ids(

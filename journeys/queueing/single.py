@@ -34,7 +34,7 @@ WITH clock AS (
 ), entry AS (
     SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s::text AS trigger_id,
            clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id,
-           %s::text AS called_by, 1 AS place
+           %s::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn
     FROM journey, customer, clock
     WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
 ), {queue_each}

@@ -10,9 +10,10 @@ from django.db import transaction
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.deciding import entry_decisions
-from journeys.deciding.chunks import claim_chunk, claim_next_chunks
+from journeys.deciding.chunks import claim_chunk
 from journeys.deciding.lanes import serve_lane
 from journeys.deciding.settling import settle
+from journeys.deciding.turns import claim_next_chunks
 from journeys.deciding.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, trigger

@@ -8,9 +8,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from journeys.deciding.chunks import ClaimedChunk, claim_chunk, claim_next_chunks
+from journeys.deciding.chunks import ClaimedChunk, claim_chunk
 from journeys.deciding.lanes import serve_lane
 from journeys.deciding.settling import settle
+from journeys.deciding.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, EnrollmentJob, Journey
 from tests.calls import data, trigger

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
 )
 
 from journeys.authoring import save_journey
-from journeys.deciding.chunks import claim_next_chunks
 from journeys.deciding.lanes import serve_lane
+from journeys.deciding.turns import claim_next_chunks
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from journeys.walking.claims import claim_fresh
