@@ -23,6 +23,8 @@ FLAGS = {
     **dict.fromkeys(("true", "on", "ok", "y", "yes", "1"), True),
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
+ENCRYPTION_KEY_MIN_LENGTH = 32
+_GREATEST_PORT = 65_535
 
 
 def text(name: str, *, default: str = "") -> str:
@@ -65,6 +67,29 @@ def number(name: str, *, default: int, at_least: int = 0, at_most: int | None = 
     ):
         raise ImproperlyConfigured(f"{name} must be a whole number, {bounds}, not {value[:40]!r}.")
     return int(value)
+
+
+def ports(name: str, *, default: str) -> list[range]:
+    """Ports and ranges of them: "443,8000-8999". Raises ImproperlyConfigured."""
+    return [_ports(name, item) for item in items_of(text(name, default=default))]
+
+
+def _ports(name: str, item: str) -> range:
+    first, _, last = item.partition("-")
+    ends = [int(port) for port in (first, last or first) if port.isdecimal()]
+    if len(ends) != len((first, last)) or not 0 < ends[0] <= ends[1] <= _GREATEST_PORT:
+        raise ImproperlyConfigured(f"{name} must be ports such as 443,8000-8999, not {item[:40]!r}.")
+    return range(ends[0], ends[1] + 1)
+
+
+def encryption_keys(name: str) -> list[str]:
+    """Texts of at least 32 characters, separated by commas. Raises ImproperlyConfigured."""
+    keys = items_of(text(name))
+    if any(len(key) < ENCRYPTION_KEY_MIN_LENGTH for key in keys):
+        raise ImproperlyConfigured(
+            f"{name} must be keys of at least {ENCRYPTION_KEY_MIN_LENGTH} random characters, separated by commas."
+        )
+    return keys
 
 
 def days(name: str, *, default: int) -> int:

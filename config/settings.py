@@ -16,6 +16,7 @@ from django.templatetags.static import static
 
 from config import development, embedded, environment, openapi, server_urls
 from config.servers import ROOT, data_folder
+from journeys.webhook_targets import TargetRules
 
 django_stubs_ext.monkeypatch()
 
@@ -34,6 +35,9 @@ if not SECRET_KEY:
     SECRET_KEY = development.secret_key(folder=data_folder())
 ALLOWED_HOSTS = environment.allowed_hosts() if PRODUCTION else ["*"]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
+
+# The first key encrypts what the database holds of credentials, and all of them decrypt it.
+ENCRYPTION_KEYS = [*environment.encryption_keys("ENCRYPTION_KEYS"), SECRET_KEY]
 
 # PostgreSQL: the source of truth -------------------------------------------------------------------------------------
 
@@ -247,6 +251,10 @@ try:
     WEBHOOK_ALLOWED_NETWORKS = [ip_network(network) for network in environment.items_of(_webhook_networks)]
 except ValueError as error:
     raise ImproperlyConfigured(f"WEBHOOK_ALLOWED_NETWORKS must be networks such as 10.1.0.0/16: {error}.") from None
+WEBHOOK_TARGETS = TargetRules(
+    http=environment.flag("WEBHOOK_ALLOW_HTTP", default=not PRODUCTION),
+    ports=environment.ports("WEBHOOK_PORTS", default="80,443,1024-65535"),
+)
 # Requests that one sending task may have in flight at once.
 WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1, at_most=1000)
 # The Procfile passes these to Celery, which takes 0 as the number of processors.

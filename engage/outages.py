@@ -2,6 +2,8 @@
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
+from engage.encryption import UnknownEncryptionKey
+
 # The connection failed, or the server is starting, stopping or has crashed.
 _CUT_OFF = ("08", "57P")
 # A standby that takes no writes; no connections, memory or disk left; a system error.
@@ -27,11 +29,11 @@ def is_cut_off(error: BaseException) -> bool:
 
 
 def may_befall_any_work(error: BaseException) -> bool:
-    """Whether the cause is probably not the work itself: the database is unavailable or not set up for this version.
+    """Whether the cause is probably not the work itself: no database, one of another version, or a key that is missing.
 
     The work may still be the cause: a file that grows too large for one query, or a right that only this work needs.
     """
-    return is_outage(error) or _has_state(error, _NOT_SET_UP)
+    return is_outage(error) or _has_state(error, _NOT_SET_UP) or isinstance(error, UnknownEncryptionKey)
 
 
 def _has_state(error: BaseException, states: tuple[str, ...]) -> bool:

@@ -1,9 +1,10 @@
 """Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -13,9 +14,11 @@ from engage.errors import Refusal
 from engage.models import Workspace
 from journeys.deciding.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
-from journeys.steps.definition import parse_steps
+from journeys.steps.definition import Step, parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
+from journeys.steps.webhook import Webhook
 from journeys.steps.written import InvalidSteps
+from journeys.webhook_targets import RefusedRequest
 
 # How seed files and messages spell the fields of a journey.
 SPELLINGS = {
@@ -223,9 +226,21 @@ def _check_entry_conditions(journey: Journey) -> None:
 
 def _check_steps(steps: object, *, stored: bool) -> None:
     try:
-        parse_steps(steps, stored=stored)
+        parsed = parse_steps(steps, stored=stored)
+        if not stored:
+            _check_targets(parsed)
     except InvalidSteps as refusal:
         raise InvalidJourney("steps", refusal.message) from None
+
+
+def _check_targets(steps: Sequence[Step]) -> None:
+    """Raises InvalidSteps for a webhook that would never be sent: the rules are settings, which steps do not know."""
+    for place, step in enumerate(steps):
+        if isinstance(step, Webhook):
+            try:
+                settings.WEBHOOK_TARGETS.check(step.url.target)
+            except RefusedRequest as refusal:
+                raise InvalidSteps(f"steps[{place}].url cannot be called: {refusal}") from None
 
 
 def _check_exit_rules(exit_on: object) -> None:

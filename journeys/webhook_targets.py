@@ -1,7 +1,8 @@
 """Where a webhook goes, parsed from its URL as strictly as possible."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
@@ -34,6 +35,21 @@ class Target:
     def host_header(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS["https" if self.https else "http"] else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetRules:
+    """Which targets webhooks may have, beside the rules for addresses."""
+
+    http: bool = True
+    ports: Sequence[range] = field(default=(range(80, 81), range(443, 444), range(1024, 65536)))
+
+    def check(self, target: Target) -> None:
+        """Raises RefusedRequest."""
+        if not (target.https or self.http):
+            raise RefusedRequest("The URL must begin with https://; webhooks are not sent in the clear.")
+        if not any(target.port in ports for ports in self.ports):
+            raise RefusedRequest(f"Webhooks are not sent to port {target.port}.")
 
 
 def parse_target(url: str) -> Target:

@@ -12,6 +12,7 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.models import Workspace, key_validator
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+from journeys.credentials import StepsField
 
 
 class Journey(models.Model):
@@ -81,7 +82,7 @@ class JourneyRevision(models.Model):
         Journey, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="revisions"
     )
     number = models.PositiveIntegerField()
-    steps = models.JSONField(default=list)
+    steps = StepsField(default=list)
     exit_on = models.JSONField(
         default=list, db_default=[], help_text="The events and conditions that end an enrollment early."
     )

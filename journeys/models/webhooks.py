@@ -6,8 +6,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from engage.encrypted_fields import EncryptedTextField
 from engage.models import Workspace
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+from journeys.credentials import EncryptedHeadersField
 from journeys.models.walking import Enrollment
 
 
@@ -33,7 +35,7 @@ class WebhookDelivery(models.Model):
     host = models.CharField(max_length=260, help_text="Where it goes to, with the port: what a circuit is kept for.")
     method = models.CharField(max_length=10)
     url = models.TextField()
-    headers = models.JSONField(default=dict)
+    headers = EncryptedHeadersField(default=dict)
     body = models.TextField(null=True)  # noqa: DJ001 (no body is not an empty one)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     result = models.TextField(blank=True, default="", help_text="What it came to, in words.")
@@ -117,7 +119,7 @@ class WebhookSecret(models.Model):
     """A secret that signs a workspace's webhooks. After a rotation the previous one also signs, until it retires."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhook_secrets")
-    secret = models.CharField(max_length=100, help_text="whsec_ and 32 bytes in base64.")
+    secret = EncryptedTextField(help_text="whsec_ and 32 bytes in base64.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     retires_at = models.DateTimeField(null=True)
 

@@ -11,6 +11,7 @@ from django.db import connection
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
+from journeys.credentials import stored_headers
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
 from journeys.steps.results import AwaitEvent, Ended, Pause, Send, StepRecord, Stop, Wait, Walk, WebhookRequest
@@ -189,7 +190,7 @@ def _insert_deliveries(requests: Sequence[tuple[_HistoryEntry, WebhookRequest]])
                 [request.host for _, request in requests],
                 [request.method for _, request in requests],
                 [request.url for _, request in requests],
-                [json.dumps(dict(request.headers)) for _, request in requests],
+                [json.dumps(stored_headers(request.headers)) for _, request in requests],
                 [request.body for _, request in requests],
             ],
         )

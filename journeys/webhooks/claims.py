@@ -18,6 +18,7 @@ from typing import Any
 
 from django.db import connection
 
+from engage.encryption import decrypted, decrypted_json
 from engage.named_rows import named_rows
 from journeys.models import WebhookDelivery
 from journeys.webhooks.room import Room
@@ -135,7 +136,9 @@ def claim_due(room: Room) -> list[ClaimedDelivery]:
         )
         rows = named_rows(cursor)
     made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
-    return [_claimed(row, secrets=tuple(row["secrets"] or [made[row["workspace_id"]]])) for row in rows]
+    return [
+        _claimed(row, secrets=tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)) for row in rows
+    ]
 
 
 def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> ClaimedDelivery:
@@ -146,7 +149,7 @@ def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> ClaimedDeli
         host=row["host"],
         method=row["method"],
         url=row["url"],
-        headers=json.loads(row["headers"]),
+        headers=decrypted_json(json.loads(row["headers"])),
         body=row["body"],
         number=row["number"],
         again=row["again"],

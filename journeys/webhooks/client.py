@@ -19,7 +19,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from engage.sizes import KIB
 from engage.storable_json import storable
 from journeys.steps.webhook_headers import RESERVED_HEADERS
-from journeys.webhook_targets import RefusedRequest, Target, parse_target
+from journeys.webhook_targets import RefusedRequest, Target, TargetRules, parse_target
 from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_endpoints
 from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome
@@ -75,6 +75,7 @@ class Client:
     """Safe to use from many threads at once."""
 
     allowed_networks: Sequence[Network] = ()
+    rules: TargetRules = field(default_factory=TargetRules)
     limits: Limits = field(default_factory=Limits)
     tls: ssl.SSLContext | None = None
 
@@ -99,6 +100,7 @@ class Client:
 
     def _exchange(self, request: Request) -> _Reply:
         target, deadline = parse_target(request.url), Deadline.after(self.limits.total)
+        self.rules.check(target)
         endpoints = allowed_endpoints(
             host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
         )

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Q
 
+from engage.encryption import encrypted
 from engage.models import Workspace
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing import new_secret
@@ -26,7 +27,7 @@ def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
     found = _read(wanted)
     if missing := [workspace_id for workspace_id in wanted if workspace_id not in found]:
         with connection.cursor() as cursor:
-            cursor.execute(_MAKE, [missing, [new_secret() for _ in missing]])
+            cursor.execute(_MAKE, [missing, [encrypted(new_secret()) for _ in missing]])
         found |= _read(missing)
     return found
 

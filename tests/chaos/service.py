@@ -128,6 +128,7 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "REDIS_URL": redis_url,
         **dict.fromkeys(_LIMITS, f"{MANY}/m"),
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEBHOOK_ALLOW_HTTP": "true",
         "WEB_WORKERS": "1",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",

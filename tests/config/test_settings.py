@@ -50,6 +50,10 @@ def test_an_unknown_environment_is_refused() -> None:
     [
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8,loopback"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
+        ({"WEBHOOK_PORTS": "443,0"}, "WEBHOOK_PORTS must be ports such as 443,8000-8999, not '0'."),
+        ({"WEBHOOK_PORTS": "9-8"}, "WEBHOOK_PORTS must be ports such as 443,8000-8999, not '9-8'."),
+        ({"WEBHOOK_PORTS": "https"}, "WEBHOOK_PORTS must be ports such as 443,8000-8999, not 'https'."),
+        ({"ENCRYPTION_KEYS": "short"}, "ENCRYPTION_KEYS must be keys of at least 32 random characters, separated by "),
         ({"WEBHOOK_THREADS": "0"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not '0'."),
         ({"WEBHOOK_THREADS": "x"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not 'x'."),
         ({"WEBHOOK_THREADS": "٣٢"}, "WEBHOOK_THREADS must be a whole number, at least 1 and at most 1000, not "),

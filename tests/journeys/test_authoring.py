@@ -6,10 +6,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.utils import timezone
+from pytest_django import Settings
 
 from engage.models import Workspace
 from journeys.authoring import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
+from journeys.webhook_targets import TargetRules
 from tests.factories import JourneyFactory, WorkspaceFactory
 from tests.simultaneous import all_at_once
 
@@ -322,3 +325,22 @@ def test_steps_changed_by_many_at_once_make_a_revision_each() -> None:
     all_at_once([partial(save, workspace, steps=[{**A_DAY[0], "for": f"PT{number}S"}]) for number in range(8)])
     assert [number for number, _ in revisions_of(journey)] == list(range(1, 10))
     assert row_of(journey)["revision"] == 9
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://mail.example/", "The URL must begin with https://; webhooks are not sent in the clear."),
+        ("https://mail.example:25/", "Webhooks are not sent to port 25."),
+    ],
+)
+def test_a_webhook_that_would_never_be_sent_is_refused_when_it_is_written(
+    acme: Workspace, settings: Settings, url: str, reason: str
+) -> None:
+    settings.WEBHOOK_TARGETS = TargetRules(http=False)
+    with pytest.raises(InvalidJourney) as refused:
+        save_journey(
+            workspace=acme, key="new", now=timezone.now(), steps=[{"id": "tell", "type": "webhook", "url": url}]
+        )
+    assert refused.value.message == f"steps[0].url cannot be called: {reason}"
+    assert not Journey.objects.exists()

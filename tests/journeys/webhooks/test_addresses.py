@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery
-from journeys.webhook_targets import parse_target
+from journeys.webhook_targets import TargetRules, parse_target
 from journeys.webhooks.addresses import is_public
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
@@ -255,3 +255,27 @@ def test_what_is_refused_fails_at_once_on_every_path_that_sends(
     assert set(WebhookAttempt.objects.values_list("status", "error")) == {(None, NOT_PUBLIC)}
     assert list(first.made.values_list("number", flat=True).order_by("number")) == [1, 2]
     assert receiver.arrived == []
+
+
+# In the clear, and to ports of other protocols ------------------------------------------------------------------------
+
+NO_HTTP = "The URL must begin with https://; webhooks are not sent in the clear."
+
+
+def test_in_production_nothing_is_sent_in_the_clear(receiver: Receiver) -> None:
+    client = Client(allowed_networks=[ip_network("127.0.0.0/8")], rules=TargetRules(http=False))
+    outcome = client.send(request(receiver.url()), at=timezone.now())
+    assert (outcome.refused, outcome.error, receiver.arrived) == (True, NO_HTTP, [])
+
+
+@pytest.mark.parametrize("port", [22, 25, 79, 442, 1023])
+def test_ports_of_other_protocols_are_not_called(port: int) -> None:
+    outcome = Client(allowed_networks=[ip_network("127.0.0.0/8")]).send(
+        request(f"http://127.0.0.1:{port}/"), at=timezone.now()
+    )
+    assert (outcome.refused, outcome.error) == (True, f"Webhooks are not sent to port {port}.")
+
+
+@pytest.mark.parametrize("url", ["http://a.example/", "https://a.example/", "http://a.example:1024", "https://a:65535"])
+def test_the_usual_ports_may_be_called(url: str) -> None:
+    TargetRules().check(parse_target(url))

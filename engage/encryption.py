@@ -1,0 +1,65 @@
+"""What is stored encrypted: receivers' credentials and the secrets that sign webhooks.
+
+A copy of the database or of a backup alone does not give them away. ENCRYPTION_KEYS holds the keys: the first one
+encrypts, and all of them decrypt, so that a new key can be put before the old one. `manage.py encrypt` then writes
+everything anew, and the old key may go. What was stored before there were keys is read as it is.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+_MARK = "encrypted:"
+
+
+class UnknownEncryptionKey(Exception):
+    """Something was encrypted with a key that is not among ENCRYPTION_KEYS: it waits until the key is there again."""
+
+
+def key_of(text: str) -> bytes:
+    """A key of 32 bytes, in the form that Fernet takes, from a text of any length."""
+    return base64.urlsafe_b64encode(hashlib.sha256(f"engage encryption {text}".encode()).digest())
+
+
+@cache
+def _fernet(keys: Sequence[str]) -> MultiFernet:
+    return MultiFernet([Fernet(key_of(key)) for key in keys])
+
+
+@lru_cache(maxsize=1024)  # the same headers are sent to many
+def _encrypt(text: str, keys: Sequence[str]) -> str:
+    return _MARK + _fernet(keys).encrypt(text.encode()).decode()
+
+
+@lru_cache(maxsize=1024)
+def _decrypt(stored: str, keys: Sequence[str]) -> str:
+    try:
+        return _fernet(keys).decrypt(stored.removeprefix(_MARK)).decode()
+    except InvalidToken:
+        raise UnknownEncryptionKey("ENCRYPTION_KEYS lacks the key with which this was encrypted.") from None
+
+
+def encrypted(text: str) -> str:
+    """The text as it is to be stored."""
+    return _encrypt(text, tuple(settings.ENCRYPTION_KEYS))
+
+
+def decrypted(stored: str) -> str:
+    """The text that was stored. Raises UnknownEncryptionKey."""
+    return _decrypt(stored, tuple(settings.ENCRYPTION_KEYS)) if stored.startswith(_MARK) else stored
+
+
+def encrypted_json(value: Any) -> str:
+    """A JSON value as a text that holds it encrypted."""
+    return encrypted(json.dumps(value))
+
+
+def decrypted_json(stored: Any) -> Any:
+    """The value that a column of JSON holds, encrypted or not. Raises UnknownEncryptionKey."""
+    return json.loads(decrypted(stored)) if isinstance(stored, str) and stored.startswith(_MARK) else stored

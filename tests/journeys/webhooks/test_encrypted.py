@@ -1,0 +1,113 @@
+"""Receivers' credentials and signing secrets are not readable in a copy of the database."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from pytest_django import Settings
+
+from customers.models import Customer
+from engage.encryption import UnknownEncryptionKey
+from engage.models import Workspace
+from journeys import revisions
+from journeys.models import Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
+from journeys.tasks import walk
+from tests.calls import data, let_workers_decide, trigger
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory
+from tests.journeys.webhooks.standing import send
+from tests.receiver import Receiver
+
+TOKEN = "Bearer receivers-own-token"
+OLD, NEW = "o" * 32, "n" * 32
+
+
+def everything_stored() -> str:
+    """All rows of all tables, as a copy of the database holds them."""
+    with connection.cursor() as cursor:
+        found = []
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT string_agg(r::text, chr(10)) FROM "{table}" AS r')
+            found.append(str(cursor.fetchone()[0]))
+    return "\n".join(found)
+
+
+@pytest.fixture
+def sent(server: ServerClient, acme: Workspace, ada: Customer, receiver: Receiver) -> None:
+    """A webhook with a credential of its receiver's has been sent."""
+    step = {"id": "tell", "type": "webhook", "url": receiver.url("/"), "headers": {"Authorization": TOKEN}, "body": {}}
+    journey = JourneyFactory.create(workspace=acme, steps=[step])
+    data(trigger(server, journey, {"external_id": ada.external_id}))
+    let_workers_decide()
+    walk()
+    send()
+
+
+@pytest.mark.usefixtures("sent")
+def test_a_copy_of_the_database_tells_neither_credentials_nor_secrets(receiver: Receiver) -> None:
+    stored = everything_stored()
+    assert TOKEN not in stored
+    assert "whsec_" not in stored
+    assert receiver.arrived[0].headers["authorization"] == TOKEN
+    assert WebhookSecret.objects.get().secret.startswith("whsec_")
+    assert WebhookDelivery.objects.get().headers == {"Content-Type": "application/json", "Authorization": TOKEN}
+    assert JourneyRevision.objects.get().steps[0]["headers"] == {"Authorization": TOKEN}
+
+
+@pytest.mark.usefixtures("sent")
+def test_an_old_key_may_go_once_everything_is_written_anew(settings: Settings) -> None:
+    settings.ENCRYPTION_KEYS = [NEW, *settings.ENCRYPTION_KEYS]
+    call_command("encrypt", stdout=StringIO())
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert JourneyRevision.objects.get().steps[0]["headers"] == {"Authorization": TOKEN}
+    assert WebhookDelivery.objects.get().headers["Authorization"] == TOKEN
+    assert WebhookSecret.objects.get().secret.startswith("whsec_")
+
+
+@pytest.mark.usefixtures("sent")
+def test_without_its_key_nothing_is_read(settings: Settings) -> None:
+    settings.ENCRYPTION_KEYS = [NEW]
+    for model in (JourneyRevision, WebhookDelivery, WebhookSecret):
+        with pytest.raises(UnknownEncryptionKey):
+            list(model.objects.all())
+
+
+@pytest.mark.usefixtures("sent")
+def test_what_was_stored_before_is_read_and_then_encrypted() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE journeys_webhooksecret SET secret = 'whsec_old'")
+        cursor.execute("""UPDATE journeys_webhookdelivery SET headers = '{"Authorization": "old"}'""")
+        cursor.execute(
+            "UPDATE journeys_journeyrevision SET steps = jsonb_set(steps, '{0,headers}', '{\"A\": \"old\"}')"
+        )
+    assert WebhookSecret.objects.get().secret == "whsec_old"
+    assert WebhookDelivery.objects.get().headers == {"Authorization": "old"}
+    assert JourneyRevision.objects.get().steps[0]["headers"] == {"A": "old"}
+    call_command("encrypt", stdout=StringIO())
+    assert "old" not in everything_stored()
+    assert WebhookSecret.objects.get().secret == "whsec_old"
+
+
+def test_an_enrollment_waits_for_a_key_that_is_missing(
+    server: ServerClient,
+    acme: Workspace,
+    ada: Customer,
+    receiver: Receiver,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step = {"id": "tell", "type": "webhook", "url": receiver.url("/"), "headers": {"Authorization": TOKEN}, "body": {}}
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}, step])
+    data(trigger(server, journey, {"external_id": ada.external_id}))
+    let_workers_decide()
+    keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, [NEW]
+    monkeypatch.setattr(revisions, "_known", revisions._KnownCourses())  # as in a process that has just started
+    for _ in range(7):
+        Enrollment.objects.update(due_at="2020-01-01T00:00Z")
+        walk()
+    assert Enrollment.objects.get().state == "active"  # after more attempts than a step that fails has
+    settings.ENCRYPTION_KEYS = keys
+    Enrollment.objects.update(due_at="2020-01-01T00:00Z")
+    walk()
+    assert Enrollment.objects.get().step_id == "day"
