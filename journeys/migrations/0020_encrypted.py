@@ -8,7 +8,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('journeys', '0017_whom_calls_left_out'),
+        ('journeys', '0019_turns_of_workspaces'),
     ]
 
     operations = [
