@@ -29,27 +29,35 @@ _REDIS_OPTIONS = {
 }
 
 
-def postgresql(url: str) -> dict[str, Any]:
-    """Django's settings for the database. Raises ImproperlyConfigured."""
+def postgresql(url: str, *, named: str = "DATABASE_URL") -> dict[str, Any]:
+    """Django's settings for the database. Raises ImproperlyConfigured, which names the variable."""
     try:
         database: dict[str, Any] = Env.db_url_config(url) if url.startswith(("postgres://", "postgresql://")) else {}
     except ValueError:
         database = {}
     if not database.get("NAME") and "service" not in database.get("OPTIONS", {}):
         raise ImproperlyConfigured(
-            "DATABASE_URL must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
+            f"{named} must be the URL of a PostgreSQL database such as postgres://user:password@host:5432/name; "
             "what has a meaning in a URL is written as in %40 for @."
         )
     if not (database.keys() <= _DJANGO_SETTINGS and _are_options_of_postgresql(database.get("OPTIONS", {}))):
         raise ImproperlyConfigured(
-            "DATABASE_URL may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
-            f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds."
+            f"{named} may end with options that libpq knows, such as ?sslmode=require&connect_timeout=3; "
+            f"sslmode is one of {', '.join(_SSL_MODES)}, and connect_timeout a whole number of seconds; "
+            "prepare_threshold is a whole number, or none behind a pooler that knows no prepared statements."
         )
     options = database.get("OPTIONS", {})
     if (word := options.get("server_side_binding")) is not None:
         options = {**options, "server_side_binding": FLAGS[str(word).lower()]}  # Django takes only True for yes
+    if _is_never(options):
+        options = {**options, "prepare_threshold": None}
     # The host may be a socket's folder, written as %2Frun%2Fpostgresql; libpq expects it there, decoded.
     return {**database, "HOST": unquote(database.get("HOST", "")), "OPTIONS": options}
+
+
+def _is_never(options: Mapping[str, Any]) -> bool:
+    """Whether statements are never to be prepared."""
+    return str(options.get("prepare_threshold", 0)).lower() == "none"
 
 
 def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
@@ -57,7 +65,7 @@ def _are_options_of_postgresql(options: Mapping[str, Any]) -> bool:
     try:
         make_conninfo(**{name: value for name, value in options.items() if name not in _DJANGO_OPTIONS})
         int(options.get("connect_timeout", 0))
-        int(options.get("prepare_threshold", 0))
+        int(0 if _is_never(options) else options.get("prepare_threshold", 0))
     except (psycopg.ProgrammingError, ValueError):
         return False
     binding = str(options.get("server_side_binding", True)).lower()

@@ -43,19 +43,34 @@ ENCRYPTION_KEYS = [*environment.encryption_keys("ENCRYPTION_KEYS"), SECRET_KEY]
 
 _database_url = environment.required("DATABASE_URL") if PRODUCTION else environment.text("DATABASE_URL")
 DATABASES: dict[str, dict[str, Any]] = {"default": server_urls.postgresql(_database_url or embedded.database_url())}
+DATABASE_NAME = DATABASES["default"]["NAME"]  # tests use another
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
     "CONN_HEALTH_CHECKS": True,  # costs nothing with this engine
     "CONN_MAX_AGE": environment.number("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": environment.text("TEST_DATABASE_NAME") or None},
 }
-DATABASES["default"]["OPTIONS"] = {
+_DATABASE_OPTIONS = {
     # Prepared statements, which Django turns off: with them a short query costs a quarter less.
     "server_side_binding": True,
     "prepare_threshold": 3,
     "connect_timeout": 3,
-    **DATABASES["default"].get("OPTIONS", {}),  # options in the URL take precedence
+    # A connection whose packets get lost, as after an address has moved, ends after seconds instead of a quarter of an
+    # hour, idle ones included.
+    "tcp_user_timeout": 5000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
 }
+# Options in the URL take precedence.
+DATABASES["default"]["OPTIONS"] = _DATABASE_OPTIONS | DATABASES["default"].get("OPTIONS", {})
+# Past a pooler, for migrate alone.
+_direct_url = environment.text("DATABASE_DIRECT_URL")
+DATABASE_DIRECT: dict[str, Any] | None = None
+if _direct_url:
+    DATABASE_DIRECT = server_urls.postgresql(_direct_url, named="DATABASE_DIRECT_URL")
+    DATABASE_DIRECT["OPTIONS"] = _DATABASE_OPTIONS | DATABASE_DIRECT["OPTIONS"]
+    del DATABASE_DIRECT["ENGINE"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------

@@ -26,7 +26,7 @@ from engage.errors import (
     UnsupportedMediaType,
 )
 from engage.keywords import Keywords
-from engage.outages import is_outage
+from engage.outages import is_held_up, is_not_set_up, is_outage
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
@@ -136,6 +136,10 @@ def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
                 "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
                 "With an Idempotency-Key it is done once in any case."
             )
+        case _ if is_held_up(error):
+            why = "Something that the call needs was locked by others for too long. Nothing was done; try again."
+        case _ if is_not_set_up(error):
+            why = "The database is not set up for this version of the service. Nothing was done; try again later."
         case _ if isinstance(error, OperationalError):
             why = "The database could not finish the call. Nothing was done; try again."
         case _:

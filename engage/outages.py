@@ -1,11 +1,13 @@
 """Classifies database errors: whether the database is unavailable, or refused what was asked."""
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, NotSupportedError, OperationalError
 
 from engage.encryption import UnknownEncryptionKey
 
-# The connection failed, or the server is starting, stopping or has crashed.
-_CUT_OFF = ("08", "57P")
+# The connection failed, or the server is starting, stopping or has crashed, or it ended a session that was idle within
+# a transaction.
+_CUT_OFF = ("08", "57P", "25P03")
+_HELD_UP = ("55P03",)
 # A standby that takes no writes; no connections, memory or disk left; a system error.
 _UNABLE = ("25006", "53", "58")
 # The role lacks a right, or the schema is of another version: a table or a column is missing.
@@ -28,12 +30,23 @@ def is_cut_off(error: BaseException) -> bool:
     return _has_state(error, _CUT_OFF)
 
 
+def is_held_up(error: BaseException) -> bool:
+    """Whether something that is needed was locked by others for too long. Nothing was done."""
+    return _has_state(error, _HELD_UP)
+
+
 def may_befall_any_work(error: BaseException) -> bool:
-    """Whether the cause is probably not the work itself: no database, one of another version, or a key that is missing.
+    """Whether the cause is probably not the work itself: no database, one of another version, a lock or a missing key.
 
     The work may still be the cause: a file that grows too large for one query, or a right that only this work needs.
     """
-    return is_outage(error) or _has_state(error, _NOT_SET_UP) or isinstance(error, UnknownEncryptionKey)
+    known = is_outage(error) or is_not_set_up(error) or is_held_up(error)
+    return known or isinstance(error, UnknownEncryptionKey)
+
+
+def is_not_set_up(error: BaseException) -> bool:
+    """Whether the database is too old, the role lacks a right, or the schema is of another version."""
+    return isinstance(error, NotSupportedError) or _has_state(error, _NOT_SET_UP)
 
 
 def _has_state(error: BaseException, states: tuple[str, ...]) -> bool:

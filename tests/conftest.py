@@ -38,9 +38,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _commits_do_not_wait_for_the_disk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """No test pulls the plug."""
-    connection.settings_dict["OPTIONS"]["options"] = "-c synchronous_commit=off"  # shared by all threads' connections
+def _sessions_suit_tests(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """No test pulls the plug, so commits do not wait for the disk; and a test may hold up a lock for a while."""
+    suited = {"synchronous_commit": "off", "lock_timeout": "1min", "idle_in_transaction_session_timeout": "1min"}
+    options = " ".join(f"-c {name}={value}" for name, value in suited.items())
+    connection.settings_dict["OPTIONS"]["options"] = options  # shared by all threads' connections
     with django_db_blocker.unblock():
         connection.close()
 

@@ -2,9 +2,11 @@
 
 1. A connection that was cut while idle is detected before it is used, without asking the server: an idle connection
    has nothing to read, so one that does is checked.
-2. A statement may take as long as it needs; but after some seconds of silence the server is pinged. If it does not
-   answer, the statement fails. (It may still be completed once the server comes back.)
-3. A server that was silent is left alone until it answers again (silence.py).
+2. A statement may take as long as it needs; but after some seconds of silence the server is asked whether it is there.
+   If it does not answer, the statement fails. (It may still be completed once the server comes back.) Behind a pooler,
+   which would answer for it, fifteen seconds of silence are enough. A connection whose packets get lost fails by
+   itself: see the TCP limits in the settings.
+3. A server that was silent is left alone until it answers again (silence.py). Of several hosts the others are asked.
 4. Rows are looked up by their keys. PostgreSQL caches a session's plans, including those of foreign key checks. A plan
    made while a table had a page of rows scans the whole table for each row looked up, until the table is analyzed: the
    first large call after a quiet start would take quadratic time. So no plan scans a whole table if any index serves.
@@ -13,33 +15,37 @@
 6. A connection is closed when its thread ends. The web server ends threads that were idle for a while. Django's
    objects for a connection refer to themselves, so it used to stay open until the garbage collector ran.
 
-It also writes lists faster (arrays.py).
+What 4 and 5 and time limits need of a session is in sessions.py. It also writes lists faster (arrays.py).
 """
 
 import os
 import select
 import time
+from collections.abc import Mapping
 from threading import Lock, local
 from typing import Any, ClassVar
 from weakref import ref
 
 import psycopg
 from django.db.backends.postgresql import base, features
-from psycopg import IsolationLevel, pq
+from psycopg import IsolationLevel
 from psycopg.abc import RV, PQGen
-from psycopg.conninfo import make_conninfo
 
 from config.postgresql.arrays import WholeListDumper
-from config.postgresql.silence import silence
+from config.postgresql.sessions import PREPARE_SESSION
+from config.postgresql.silence import answers, silence
 
-_WHERE = ("host", "port", "dbname", "user")
+_WHERE = ("host", "port", "dbname", "user", "service")
 
 
 class WatchedConnection(psycopg.Connection[Any]):
     """Gives up a statement if the server has fallen silent."""
 
     patience: ClassVar = 3.0  # seconds of silence before the server is asked whether it is there
-    ping_timeout: ClassVar = 2  # seconds
+    patience_with_pooler: ClassVar = 15.0  # seconds of silence that a statement may last behind a pooler
+    ping_timeout: ClassVar = 2.0  # seconds
+    behind_pooler = False
+    where: Mapping[str, Any] | None = None  # the one host that it is connected to
     _asking: ClassVar = Lock()
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
@@ -47,16 +53,19 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
         """The same generator, which is resumed every `interval` even if nothing has arrived."""
-        heard = time.monotonic()
+        heard = asked = time.monotonic()
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
+                now = time.monotonic()
                 if ready:
-                    heard = time.monotonic()
-                elif time.monotonic() - heard > self.patience:
+                    heard = asked = now
+                elif self.behind_pooler and now - heard > self.patience_with_pooler:
+                    self._give_up()
+                elif now - asked > self.patience:
                     self._require_an_answer()
-                    heard = time.monotonic()
+                    asked = time.monotonic()
                 wanted = gen.send(ready)
         except StopIteration as end:
             result: RV = end.value
@@ -64,13 +73,15 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     def _require_an_answer(self) -> None:
         """Raises OperationalError if the server is silent. One thread pings; those that wait for it use its result."""
-        where = {name: getattr(self.info, name) for name in _WHERE}
-        asked = make_conninfo("", **where, connect_timeout=self.ping_timeout)
+        where = self.where or {name: getattr(self.info, name) for name in _WHERE[:4]}
         with self._asking:
-            if not silence.lasts():
-                if pq.PGconn.ping(asked.encode()) != pq.Ping.NO_RESPONSE:
+            if not silence.lasts(where):
+                if answers(where, within=self.ping_timeout):
                     return
                 silence.note(where)
+        self._give_up()
+
+    def _give_up(self) -> None:
         self.pgconn.finish()
         raise psycopg.OperationalError("PostgreSQL does not answer any more.")
 
@@ -114,21 +125,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
-        silence.refuse()
         self.isolation_level = IsolationLevel.READ_COMMITTED
-        try:
-            connection = WatchedConnection.connect(**conn_params)
-        except psycopg.errors.ConnectionTimeout:
-            silence.note({name: conn_params.get(name) for name in (*_WHERE, "service")})
-            raise
+        connection = _first_to_answer(conn_params)
         connection.adapters.register_dumper(list, WholeListDumper)
         _this_thread.hold(connection)
         return connection
 
     def init_connection_state(self) -> None:
         super().init_connection_state()
+        known = self.connection.info.backend_pid
         with self.cursor() as cursor:
-            cursor.execute("SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)")
+            cursor.execute(PREPARE_SESSION, [known])
+            self.connection.behind_pooler = cursor.fetchone()[0] != known
 
     def is_usable(self) -> bool:
         if self.connection is None or self.connection.closed:
@@ -142,3 +150,33 @@ def _has_something_to_say(connection: Any) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _first_to_answer(conn_params: Mapping[str, Any]) -> WatchedConnection:
+    """A connection to the first of the hosts that takes it. Those that are silent are not asked."""
+    refused: Exception = psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
+    for host in _hosts(conn_params):
+        where = {name: host[name] for name in _WHERE if host.get(name)}
+        if silence.lasts(where):
+            continue
+        try:
+            connection = WatchedConnection.connect(**host)
+        except psycopg.errors.ConnectionTimeout as error:
+            silence.note(where)
+            refused = error
+        except psycopg.OperationalError as error:
+            refused = error
+        else:
+            connection.where = where
+            return connection
+    raise refused
+
+
+def _hosts(conn_params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The parameters for each of the hosts that a list of them names, in its order."""
+    hosts = str(conn_params.get("host") or "").split(",")
+    ports = str(conn_params.get("port") or "").split(",")
+    if len(hosts) == 1 or len(ports) not in {1, len(hosts)}:
+        return [dict(conn_params)]
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    return [{**conn_params, "host": host, "port": port or None} for host, port in zip(hosts, ports, strict=True)]

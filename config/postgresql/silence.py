@@ -1,8 +1,8 @@
-"""A server that fell silent: no caller waits for it until it answers again.
+"""Servers that fell silent: no caller waits for one until it answers again.
 
-The first caller to find it silent knocks: it begins to connect, and does not wait. Callers that want a connection then
-check whether the knock was answered. So an outage costs a process one wait, not one per request, and ends for it when
-the server first answers.
+The first caller to find a server silent knocks: it begins to connect, and does not wait. Callers that want a connection
+then check whether the knock was answered. So an outage costs a process one wait, not one per request, and ends for it
+when the server first answers. Each host is remembered by itself, so that the others of a list are asked meanwhile.
 """
 
 import select
@@ -11,57 +11,72 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-import psycopg
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 _KNOCK_AGAIN_SECONDS = 1.0  # the server may have lost the earlier one
+_LONGEST_OF_A_SERVICE = 3.0  # which may name several hosts: libpq would knock at the first of them alone
 
 
 class Silence:
-    """Shared by all connections of a process, which have one server."""
+    """Shared by all connections of a process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._where = b""
-        self._knock: _Knock | None = None
+        self._knocks: dict[bytes, _Knock] = {}
+        self._since: dict[bytes, float] = {}
 
     def note(self, where: Mapping[str, Any]) -> None:
         """Records that the server there (`host`, `port`, `dbname`, `user`, `service`) did not answer in time."""
+        there = _conninfo(where)
         with self._lock:
-            self._where = make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
-            self._knock_again()
+            self._since[there] = time.monotonic()
+            self._knock(there)
 
     def end(self) -> None:
-        """As if the server had answered; for tests."""
+        """As if all servers had answered; for tests."""
         with self._lock:
-            self._end()
+            for there in list(self._knocks):
+                self._end(there)
 
-    def lasts(self) -> bool:
-        """Whether the server is silent, as far as is known; never waits."""
+    def lasts(self, where: Mapping[str, Any]) -> bool:
+        """Whether the server there is silent, as far as is known; never waits."""
+        if not self._knocks:
+            return False
+        there = _conninfo(where)
         with self._lock:
-            if self._knock is None:
+            knock = self._knocks.get(there)
+            if knock is None:
                 return False
-            if self._knock.was_answered():
-                self._end()
+            forgotten = "service" in where and time.monotonic() - self._since[there] > _LONGEST_OF_A_SERVICE
+            if forgotten or knock.was_answered():
+                self._end(there)
                 return False
-            if self._knock.age > _KNOCK_AGAIN_SECONDS:
-                self._knock_again()
+            if knock.age > _KNOCK_AGAIN_SECONDS:
+                self._knock(there)
             return True
 
-    def refuse(self) -> None:
-        """Raises OperationalError while the server is silent."""
-        if self.lasts():
-            raise psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
+    def _knock(self, there: bytes) -> None:
+        if earlier := self._knocks.pop(there, None):
+            earlier.leave()
+        self._knocks[there] = _Knock(there)
 
-    def _knock_again(self) -> None:
-        self._end()
-        self._knock = _Knock(self._where)
+    def _end(self, there: bytes) -> None:
+        self._knocks.pop(there).leave()
+        del self._since[there]
 
-    def _end(self) -> None:
-        if self._knock:
-            self._knock.leave()
-        self._knock = None
+
+def answers(where: Mapping[str, Any], *, within: float) -> bool:
+    """Whether the server there says anything within these seconds. Other threads go on, as they would not in a ping."""
+    knock = _Knock(_conninfo(where))
+    try:
+        return knock.was_answered(within=within) and not knock.was_refused
+    finally:
+        knock.leave()
+
+
+def _conninfo(where: Mapping[str, Any]) -> bytes:
+    return make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
 
 
 class _Knock:
@@ -78,19 +93,25 @@ class _Knock:
         """Seconds since something was last sent to the server."""
         return time.monotonic() - self._said_at
 
-    def was_answered(self) -> bool:
+    def was_answered(self, *, within: float = 0.0) -> bool:
         """Whether the server has answered or refused."""
-        while self._connection.status != pq.ConnStatus.BAD:
+        until = time.monotonic() + within
+        while not self.was_refused:
             to_be_written = self._wants == pq.PollingStatus.WRITING
             poll = select.poll()
             poll.register(self._connection.socket, select.POLLOUT if to_be_written else select.POLLIN)
-            if not poll.poll(0):
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
                 return False
             if not to_be_written:
                 return True
             self._wants = pq.PollingStatus(self._connection.connect_poll())
             self._said_at = time.monotonic()
         return True
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether nobody listens there."""
+        return self._connection.status == pq.ConnStatus.BAD
 
     def leave(self) -> None:
         self._connection.finish()

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from engage.metric_counters import DECISIONS, metric_counters
 from engage.named_rows import named_rows
-from journeys.failures import PUT_OFF, pause_after, why_given_up
+from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after, why_given_up
 from journeys.forgetting import forget_payloads_of_erased
 from journeys.models import Chunk, EnrollmentJob
 
@@ -113,13 +113,13 @@ UPDATE journeys_chunk SET error = %s, {put_off} WHERE id = %s
 """.replace("{put_off}", PUT_OFF)
 
 
-def put_off(chunk: ClaimedChunk, *, error: str) -> None:
+def put_off(chunk: ClaimedChunk, *, error: str, seconds: float = PUT_OFF_SECONDS) -> None:
     """Records why the chunk's one job could not be decided, if that may be no fault of the job.
 
     It is retried for as long as it takes, always alone: if it is at fault after all, it costs other jobs nothing.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, [error, chunk.id])
+        cursor.execute(_PUT_OFF, [error, seconds, chunk.id])
 
 
 def give_up(chunk: ClaimedChunk) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from engage.outages import is_cut_off, may_befall_any_work
+from engage.outages import is_cut_off, is_held_up, may_befall_any_work
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.deciding.chunks import (
     ClaimedChunk,
@@ -19,10 +19,11 @@ from journeys.deciding.chunks import (
 )
 from journeys.deciding.settling import settle
 from journeys.deciding.turns import claim_next_chunks
-from journeys.failures import MAX_ATTEMPTS, for_the_record
+from journeys.failures import MAX_ATTEMPTS, PUT_OFF_SECONDS, for_the_record
 from journeys.models import Chunk
 
 log = structlog.get_logger(__name__)
+_HELD_UP_SECONDS = 1.0  # until a job is tried again whose customer others had locked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +76,12 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
                 record_after_cut(partial(put_off, first, error=record))
             raise
         if jobs == 1 and may_befall_any_work(error):
-            put_off(first, error=record)
+            put_off(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else PUT_OFF_SECONDS)
             # With a traceback the first time only: during an outage this recurs every few seconds for each job.
             log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
+        elif is_held_up(error):
+            hold_back(claimed, error=record)  # to be tried one by one: whose customer nobody has locked is decided
+            log.warning("jobs_held_up", trigger_id=first.trigger_id, jobs=jobs, error=record)
         else:
             hold_back(claimed, error=record)
             log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)

@@ -39,6 +39,8 @@ class Settled:
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     """Decides the jobs of the chunks and enrolls customers who may enter, in one transaction. Safe to run twice."""
     with transaction.atomic():
+        if claimed[0].attempts > 1:
+            _wait_hardly()
         chunks = lock_chunks(claimed)
         if not chunks:
             return Settled()
@@ -58,6 +60,12 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         decided=len(outcome.decisions),
         somebody_walks=any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries),
     )
+
+
+def _wait_hardly() -> None:
+    """What is tried again may have been held up: the lane is not to stand still for it each time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '100ms'")
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:

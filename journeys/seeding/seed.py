@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
 from engage.documents import Part
@@ -91,6 +91,7 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
     """
     try:
         with transaction.atomic():
+            _take_time()
             return _seed(seed, crowd_size=crowd_size, renew_keys=renew_keys, now=now)
     except (IntegrityError, OperationalError) as error:
         if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
@@ -98,6 +99,13 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
         raise SeedingDisturbed(
             "Another program wrote the same things at the same moment. Nothing was changed; run it again."
         ) from None
+
+
+def _take_time() -> None:
+    """A file may be long, so this transaction may wait for locks, and ask for nothing, for as long as it takes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = 0")
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:

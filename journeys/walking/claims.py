@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from engage.named_rows import named_rows
-from journeys.failures import PUT_OFF, pause_after
+from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after
 from journeys.models import Enrollment
 
 BATCH = 500
@@ -130,7 +130,7 @@ def put_off(failure: FailedAttempt) -> None:
     It is retried for as long as it takes, always alone: if it is at fault after all, it costs others nothing.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, [failure.error, failure.claimed.id, failure.claimed.attempts])
+        cursor.execute(_PUT_OFF, [failure.error, PUT_OFF_SECONDS, failure.claimed.id, failure.claimed.attempts])
 
 
 _PUT_BACK = """

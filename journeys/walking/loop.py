@@ -10,7 +10,7 @@ from django.db import transaction
 
 from engage.compact_json import ascii_json
 from engage.metric_counters import GIVEN_UP, metric_counters
-from engage.outages import is_cut_off, may_befall_any_work
+from engage.outages import is_cut_off, is_held_up, may_befall_any_work
 from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
@@ -38,10 +38,12 @@ log = structlog.get_logger(__name__)
 _MOST_LOOKS, _PAUSE_SECONDS = 10, 0.02
 # Steps that this version does not know may be known to the next one, whose process is about to replace this one.
 _SECONDS_UNTIL_REPLACED = 5.0
+_HELD_UP_SECONDS = 0.5  # until those are due again for whom others held a lock
 _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
 # A batch keeps its customers locked and what it writes in memory, so it ends after this much processor time, or when
-# its webhooks, events and attributes have about these many characters.
-_BATCH_SECONDS = 1.0
+# its webhooks, events and attributes have about these many characters. On a machine that is short of processors it may
+# take longer, but PostgreSQL ends a session that asks for nothing amid a transaction for five seconds.
+_BATCH_SECONDS, _LONGEST_BATCH_SECONDS = 1.0, 2.5
 _BATCH_LENGTH = 4 * 1024 * KIB
 
 
@@ -119,7 +121,10 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
             if claimed[0].attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
                 record_after_cut(partial(put_off, failed[0]))
             raise
-        if len(failed) == 1 and may_befall_any_work(error):
+        if is_held_up(error) and claimed[0].attempts == 1:
+            put_back(claimed, seconds=_HELD_UP_SECONDS)  # a claim passes over those whose customer is locked
+            log.warning("enrollments_held_up", enrollments=len(claimed), error=record)
+        elif len(failed) == 1 and may_befall_any_work(error):
             put_off(failed[0])
             # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
             one = failed[0].claimed
@@ -150,9 +155,9 @@ def _walk_all(standings: Sequence[Standing]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
     courses = courses_of({standing.revision_id for standing in standings})
-    until, length = time.thread_time() + _BATCH_SECONDS, 0
+    until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
     for place, standing in enumerate(standings):
-        if place and (time.thread_time() > until or length > _BATCH_LENGTH):
+        if place and (time.thread_time() > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
             batch.left = [other.claimed for other in standings[place:]]
             break
         try:

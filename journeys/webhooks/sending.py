@@ -7,16 +7,17 @@ open for a request in flight.
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from engage.metric_counters import WEBHOOKS, metric_counters
+from engage.outages import is_held_up
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
@@ -34,6 +35,7 @@ _WRITE_NUMBER = 200
 _AWAY_SECONDS = 0.2  # between attempts to write while the database is unavailable
 _KEPT_SECONDS = LEASE_SECONDS - 10.0  # the rest of the lease is the longest time that a request is in flight
 _HOLD_SECONDS = 1.0  # after this, a result waits for its customer's row lock
+_HELD_UP_SECONDS = 5.0  # after a wait in vain, until the next: the others are not to wait for one customer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,7 @@ class _Sender:
         self._finished: SimpleQueue[tuple[AttemptResult, float]] = SimpleQueue()
         self._unwritten: list[AttemptResult] = []
         self._unwritten_since = 0.0
+        self._waits_from = 0.0
 
     def turns(self) -> Iterator[Sent]:
         self._claim()
@@ -77,7 +80,7 @@ class _Sender:
                     yield self._write()
                 if circuits_change:
                     self._claim()
-            except (OperationalError, InterfaceError):
+            except (OperationalError, InterfaceError, InternalError):
                 if not self._may_try_again():
                     raise
                 connection.close_if_unusable_or_obsolete()
@@ -136,15 +139,33 @@ class _Sender:
         return not self._room.in_flight or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
 
     def _write(self) -> Sent:
-        may_come_back = bool(self._room.in_flight) and time.monotonic() - self._unwritten_since < _HOLD_SECONDS
-        written = write_results(self._unwritten, wait=not may_come_back)
-        self._unwritten = list(written.held)
+        now = time.monotonic()
+        may_come_back = bool(self._room.in_flight) and now - self._unwritten_since < _HOLD_SECONDS
+        wait = not may_come_back and now >= self._waits_from
+        try:
+            written = write_results(self._unwritten, wait=wait)
+        except OperationalError as error:
+            if not is_held_up(error):
+                raise
+            self._waits_from = now + _HELD_UP_SECONDS
+            written = write_results(self._unwritten, wait=False)
+        self._unwritten = _still_leased(written.held)
+        if self._unwritten and not self._room.in_flight:
+            time.sleep(_AWAY_SECONDS)
         for next_state, number in written.next_states.items():
             metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)
         log.info(
             "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
         )
         return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
+
+
+def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:
+    """Without those whose delivery another sender may have claimed by now."""
+    leased = [result for result in held if (result.claimed.now() - result.claimed.at).total_seconds() < LEASE_SECONDS]
+    if lost := len(held) - len(leased):
+        log.warning("webhook_results_lost", results=lost)
+    return leased
 
 
 def _judged(claimed: ClaimedDelivery, outcome: Outcome) -> DeliveryVerdict:

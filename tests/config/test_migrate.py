@@ -15,7 +15,9 @@ from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
+
+from config.postgresql.sessions import missing_settings
 
 # What pg_dump would show, and what an interrupted CONCURRENTLY leaves.
 SCHEMA = """
@@ -204,6 +206,61 @@ def test_a_second_run_waits_for_the_first(own_database: None) -> None:
     assert ("engage_workspace",) in rows(TABLES)
     with another_session() as third:
         assert third.execute("SELECT pg_try_advisory_lock(%s, 0)", [LOCK]).fetchone() == (True,)
+
+
+def settings_given(*names: str) -> list[str]:
+    """What a new session is given that asks for nothing."""
+    asked = {**connection.get_connection_params(), "options": ""}
+    with psycopg.connect(**asked) as other:
+        assert missing_settings(other.cursor()) == []
+        return [
+            str(row[0]) for name in names if (row := other.execute("SELECT current_setting(%s)", [name]).fetchone())
+        ]
+
+
+def test_the_database_is_given_what_its_sessions_need_and_keeps_what_it_was_given_otherwise(own_database: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE \"{connection.settings_dict['NAME']}\" SET lock_timeout = '7s'")
+    for _ in range(2):
+        call_command("migrate", "engage", "0001", verbosity=0)
+        names = ("enable_seqscan", "jit", "idle_in_transaction_session_timeout", "lock_timeout")
+        assert settings_given(*names) == ["off", "off", "5s", "7s"]
+
+
+def test_who_does_not_own_the_database_is_told_what_its_owner_has_to_do(own_database: None) -> None:
+    name = connection.settings_dict["NAME"]
+    lodger = name.replace("test_", "lodger_")
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP ROLE IF EXISTS "{lodger}"; CREATE ROLE "{lodger}" LOGIN')
+    with connection.cursor() as cursor:
+        cursor.execute(f'GRANT ALL ON SCHEMA public TO "{lodger}"')
+    connection.close()
+    usual = connection.settings_dict["USER"]
+    connection.settings_dict["USER"] = lodger
+    try:
+        call_command("migrate", "engage", "0001", verbosity=0, stderr=(said := StringIO()))
+    finally:
+        connection.close()
+        connection.settings_dict["USER"] = usual
+        with connection.cursor() as cursor:
+            cursor.execute(f'DROP OWNED BY "{lodger}"; DROP ROLE "{lodger}"')
+    [line] = said.getvalue().splitlines()
+    assert line.startswith("The database does not give its sessions enable_seqscan, ")
+    assert f"ALTER DATABASE \"{name}\" SET lock_timeout = '2s'" in line
+
+
+def test_it_goes_past_a_pooler_to_the_address_for_that(own_database: None, settings: Settings) -> None:
+    params = connection.get_connection_params()
+    usual = connection.settings_dict["HOST"]
+    connection.close()
+    connection.settings_dict["HOST"] = "/nowhere"
+    settings.DATABASE_DIRECT = {"NAME": "another, because this is a test's", "HOST": params["host"]}
+    try:
+        call_command("migrate", "engage", "0001", verbosity=0)
+        assert connection.settings_dict["HOST"] == "/nowhere"
+    finally:
+        connection.settings_dict["HOST"] = usual
+    assert ("engage_workspace",) in rows(TABLES)
 
 
 def test_who_only_asks_does_not_wait(own_database: None) -> None:

@@ -1,8 +1,11 @@
 """What becomes of connections when PostgreSQL cuts them, or does not answer any more, and when their thread ends."""
 
+import ctypes
 import gc
 import os
 import socket
+import struct
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +16,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, OperationalError, close_old_connections, connection
+from django.db import DatabaseError, NotSupportedError, OperationalError, close_old_connections, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.postgresql.base import WatchedConnection, _this_thread
 from config.postgresql.silence import silence
+from engage.models import Workspace
+from engage.outages import is_cut_off, is_held_up
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
@@ -133,25 +139,137 @@ def relay() -> Iterator[Relay]:
         one.close()
 
 
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WatchedConnection, "patience", 0.2)
+
+
+def wrapper_at(*hosts: tuple[str, int], **options: object) -> BaseDatabaseWrapper:
+    """What Django would use, were the database at these hosts."""
+    other = connection.copy()
+    other.settings_dict["HOST"] = ",".join(host for host, _ in hosts)
+    other.settings_dict["PORT"] = ",".join(str(port) for _, port in hosts)
+    plain = {"sslmode": "disable", "gssencmode": "disable", "connect_timeout": 2}
+    other.settings_dict["OPTIONS"] = {**connection.settings_dict["OPTIONS"], **plain, **options}
+    return other
+
+
+def own_host() -> tuple[str, int]:
+    with hasty() as known:
+        return known.info.host, known.info.port
+
+
+def ask(other: BaseDatabaseWrapper) -> Any:
+    with other.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return cursor.fetchone()
+
+
+@pytest.mark.usefixtures("_hasty")
 def test_a_statement_to_a_server_that_fell_silent_fails_and_nobody_else_waits_for_it_until_it_speaks(
     relay: Relay,
 ) -> None:
-    with pytest.raises(psycopg.OperationalError, match="does not answer"), hasty(  # noqa: PT012
-        host="127.0.0.1", port=relay.port, sslmode="disable", gssencmode="disable"
-    ) as cut:  # fmt: skip
-        assert cut.execute("SELECT 1").fetchone() == (1,)
-        relay.silent = True
-        cut.execute("SELECT 2")
-    assert cut.closed
-    connection.close()
+    other = wrapper_at(("127.0.0.1", relay.port))
+    assert ask(other) == (1,)
+    relay.silent = True
+    with pytest.raises(OperationalError, match="does not answer"):
+        ask(other)
+    other.close()
     until = time.monotonic() + 1.5
     while (began := time.monotonic()) < until:
         with pytest.raises(OperationalError, match="did not answer a moment ago"):
-            connection.ensure_connection()
+            other.ensure_connection()
         assert time.monotonic() - began < 0.2
         time.sleep(0.1)
     relay.silent = False
-    wait_until(can_connect, seconds=1.5)
+    wait_until(lambda: can_connect(other), seconds=1.5)
+    other.close()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_of_several_hosts_one_that_hangs_is_left_for_the_next_and_taken_again_once_it_answers(relay: Relay) -> None:
+    """A primary that froze, and a standby that was promoted."""
+    other = wrapper_at(("127.0.0.1", relay.port), own_host(), target_session_attrs="read-write")
+    assert ask(other) == (1,)
+    assert other.connection.info.port == relay.port
+    relay.silent = True
+    with pytest.raises(OperationalError, match="does not answer"):
+        ask(other)
+    for _ in range(3):
+        other.close()
+        began = time.monotonic()
+        assert ask(other) == (1,)
+        assert time.monotonic() - began < 1  # and not the two seconds that a host is given
+    relay.silent = False
+    wait_until(lambda: can_connect(other) and other.connection.info.port == relay.port, seconds=5)
+    other.close()
+
+
+def test_of_several_hosts_one_that_takes_no_connection_is_waited_for_once(relay: Relay) -> None:
+    relay.silent = True
+    other = wrapper_at(("127.0.0.1", relay.port), own_host())
+    assert ask(other) == (1,)
+    other.close()
+    began = time.monotonic()
+    assert ask(other) == (1,)
+    assert time.monotonic() - began < 1
+    other.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a filter of Linux")
+def test_a_connection_whose_packets_are_dropped_fails_although_the_server_answers_others(relay: Relay) -> None:
+    """As where a NAT forgot it, or an address has moved: nobody says so to either side."""
+    other = wrapper_at(("127.0.0.1", relay.port))
+    assert ask(other) == (1,)
+    drop_all_packets_to(relay.kept[1])
+    began = time.monotonic()
+    with pytest.raises(OperationalError) as failed:
+        ask(other)
+    assert time.monotonic() - began < 9
+    assert is_cut_off(failed.value)
+    other.close()
+    assert ask(other) == (1,)
+    other.close()
+
+
+def drop_all_packets_to(taken: socket.socket) -> None:
+    """The kernel acknowledges nothing that arrives there from now on."""
+    program = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # return 0: none of it
+    taken.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 1, ctypes.addressof(program)))  # SO_ATTACH_FILTER
+
+
+def test_behind_a_pooler_that_answers_for_it_a_frozen_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WatchedConnection, "patience_with_pooler", 0.5)
+    with hasty() as pooled:
+        pooled.behind_pooler = True
+        with pytest.raises(psycopg.OperationalError, match="does not answer"):
+            pooled.execute("SELECT pg_sleep(3)")
+        assert pooled.closed
+
+
+def test_the_locks_of_whoever_is_idle_within_a_transaction_are_released(acme: Workspace) -> None:
+    frozen, other = wrapper_at(own_host(), options=""), wrapper_at(own_host(), options="")
+    frozen.set_autocommit(False)
+    locked = "SELECT FROM engage_workspace FOR UPDATE"
+    try:
+        frozen.cursor().execute(locked)
+        with pytest.raises(OperationalError) as held_up, other.cursor() as cursor:
+            cursor.execute(locked)
+        assert is_held_up(held_up.value)
+        time.sleep(1)
+        began = time.monotonic()
+        while time.monotonic() - began < 8:
+            with suppress(OperationalError), other.cursor() as cursor:
+                cursor.execute(locked)
+                break
+        else:
+            pytest.fail("It is still locked.")
+        with pytest.raises(DatabaseError) as cut:
+            frozen.cursor().execute("SELECT 1")
+        assert is_cut_off(cut.value)
+    finally:
+        frozen.close()
+        other.close()
 
 
 def test_threads_that_wait_for_the_same_silence_give_up_together(relay: Relay) -> None:
@@ -199,24 +317,33 @@ def test_a_silent_server_that_a_service_names_is_waited_for_once(
 
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        silence.note({"host": "127.0.0.1", "port": listener.getsockname()[1], "dbname": "engage"})
-        with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
-            silence.refuse()
-    wait_until(can_connect, seconds=1.5)
+        where = {"host": "127.0.0.1", "port": listener.getsockname()[1], "dbname": "engage"}
+        silence.note(where)
+        assert silence.lasts(where)
+    wait_until(lambda: not silence.lasts(where), seconds=1.5)
 
 
 def test_who_asks_seldom_sees_the_end_of_a_silence_as_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("config.postgresql.silence._KNOCK_AGAIN_SECONDS", 0.0)  # every question comes late
     told = connection.get_connection_params()
-    silence.note({name: told.get(name) for name in ("host", "port", "dbname", "user")})
-    wait_until(lambda: not silence.lasts(), seconds=5)
-    silence.refuse()
+    where = {name: told.get(name) for name in ("host", "port", "dbname", "user")}
+    silence.note(where)
+    wait_until(lambda: not silence.lasts(where), seconds=5)
 
 
-def can_connect() -> bool:
-    connection.close()
+def test_a_service_may_name_hosts_that_answer_so_it_is_asked_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.postgresql.silence._LONGEST_OF_A_SERVICE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        where = {"service": "", "host": "127.0.0.1", "port": listener.getsockname()[1]}
+        silence.note(where)
+        assert silence.lasts(where)
+        wait_until(lambda: not silence.lasts(where), seconds=1.5)
+
+
+def can_connect(other: BaseDatabaseWrapper) -> bool:
+    other.close()
     try:
-        connection.ensure_connection()
+        other.ensure_connection()
     except OperationalError:
         return False
     return True

@@ -81,6 +81,7 @@ def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str
         ("postgres://db.example/engage?service=engage&sslmode=verify-full", {"service": "engage"}),
         ("postgres://db.example/engage?target_session_attrs=read-write", {"target_session_attrs": "read-write"}),
         ("postgres://db.example/engage?prepare_threshold=0&assume_role=engage", {"prepare_threshold": 0}),
+        ("postgres://db.example/engage?prepare_threshold=none", {"prepare_threshold": None}),
     ],
 )
 def test_options_of_libpq_and_of_django_are_taken(url: str, options: dict[str, Any]) -> None:
@@ -142,4 +143,5 @@ def test_what_the_database_url_says_counts() -> None:
     url = f"{PRODUCTION['DATABASE_URL']}?connect_timeout=9&sslmode=require"
     assert read({**PRODUCTION, "DATABASE_URL": url})["DATABASES"]["default"]["OPTIONS"] == {
         "server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 9, "sslmode": "require",
+        "tcp_user_timeout": 5000, "keepalives_idle": 10, "keepalives_interval": 2, "keepalives_count": 3,
     }  # fmt: skip

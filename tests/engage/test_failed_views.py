@@ -3,14 +3,16 @@
 from typing import NoReturn
 
 import pytest
-from django.db import InterfaceError
+from django.db import InterfaceError, connection
 from django.http import HttpRequest
 from django.test import Client
 from django.urls import include, path
 from structlog.testing import capture_logs
 
 from config import urls
-from tests.clients import Answer
+from journeys.models import Journey
+from tests.calls import refused, trigger
+from tests.clients import Answer, ServerClient
 
 
 def broken(_: HttpRequest) -> NoReturn:
@@ -23,6 +25,15 @@ def cut_off(_: HttpRequest) -> NoReturn:
 
 urlpatterns = [path("broken", broken), path("cut-off", cut_off), path("", include(urls))]
 handler500 = urls.handler500
+
+
+def test_a_right_that_is_missing_is_no_fault_of_the_call(server: ServerClient, journey: Journey) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE without_rights")
+        cursor.execute("SET LOCAL ROLE without_rights")
+    answer = trigger(server, journey, {"external_id": "ada"})
+    message = refused(answer, status=503, error="Service unavailable")
+    assert message == "The database is not set up for this version of the service. Nothing was done; try again later."
 
 
 @pytest.mark.parametrize(

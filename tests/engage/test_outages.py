@@ -2,11 +2,19 @@
 
 import psycopg
 import pytest
-from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError, ProgrammingError
+from django.db import (
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
 from psycopg import errors
 
 from engage.envelope import as_refusal
-from engage.outages import is_cut_off, is_outage, may_befall_any_work
+from engage.outages import is_cut_off, is_held_up, is_not_set_up, is_outage, may_befall_any_work
 
 
 def raised(error: Exception, cause: Exception | None) -> Exception:
@@ -23,6 +31,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
         raised(OperationalError(), errors.CannotConnectNow()),
         raised(OperationalError(), errors.ConnectionFailure()),
         raised(InterfaceError("connection already closed"), None),
+        raised(InternalError(), errors.IdleInTransactionSessionTimeout()),
     ],
 )
 def test_it_is_away_and_the_connection_with_it(error: Exception) -> None:
@@ -52,9 +61,18 @@ def test_it_is_there_and_cannot_work(error: Exception) -> None:
         raised(ProgrammingError(), errors.InsufficientPrivilege()),
         raised(ProgrammingError(), errors.UndefinedTable()),
         raised(ProgrammingError(), errors.UndefinedColumn()),
+        NotSupportedError("PostgreSQL 16 or later is required (found 15.14)."),
     ],
 )
 def test_it_is_there_and_not_set_up(error: Exception) -> None:
+    assert not is_outage(error)
+    assert is_not_set_up(error)
+    assert may_befall_any_work(error)
+
+
+def test_it_is_there_and_others_hold_a_lock() -> None:
+    error = raised(OperationalError(), errors.LockNotAvailable())
+    assert is_held_up(error)
     assert not is_outage(error)
     assert may_befall_any_work(error)
 
@@ -82,6 +100,10 @@ def test_it_is_there(error: Exception) -> None:
     [
         (raised(InternalError(), errors.ReadOnlySqlTransaction()), "The database cannot be reached at the moment."),
         (raised(OperationalError(), errors.QueryCanceled()), "The database could not finish the call."),
+        (raised(OperationalError(), errors.LockNotAvailable()), "Something that the call needs was locked"),
+        (raised(ProgrammingError(), errors.InsufficientPrivilege()), "The database is not set up for this version"),
+        (raised(ProgrammingError(), errors.UndefinedColumn()), "The database is not set up for this version"),
+        (NotSupportedError("PostgreSQL 16 or later is required"), "The database is not set up for this version"),
     ],
 )
 def test_a_caller_is_told_what_is_known(error: Exception, message: str) -> None:

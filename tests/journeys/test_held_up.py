@@ -1,0 +1,137 @@
+"""Work that waits for a lock which others hold: it is given back, is no attempt, and holds up nobody else."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.deciding.lanes import serve_lane
+from journeys.failures import MAX_ATTEMPTS
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.walking import walk_due
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.clients import ServerClient
+from tests.clock import time_passes
+from tests.factories import JourneyFactory, crowd
+from tests.processes import SCHEDULER, WORKER, celery
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
+
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
+LOCKED = "SELECT FROM customers_customer WHERE id = %s FOR UPDATE"
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, steps=[DAY])
+
+
+@pytest.fixture
+def _impatient() -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")
+        yield
+        cursor.execute("RESET lock_timeout")
+
+
+@contextmanager
+def held(statement: str, *parameters: str) -> Iterator[None]:
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute(statement, parameters)
+        yield
+    finally:
+        other.close()
+
+
+def decided() -> set[str | None]:
+    return set(EnrollmentJob.objects.filter(status="decided").values_list("customer__external_id", flat=True))
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("together", [True, False])
+def test_a_locked_customer_keeps_nobody_else_from_being_decided_and_is_decided_later(
+    server: ServerClient, journey: Journey, *, together: bool
+) -> None:
+    """As long as it takes: it is no fault of the job."""
+    names = crowd(journey.workspace, 5)
+    locked = Customer.objects.get(external_id=names[2])
+    for body in [{"external_ids": names}] if together else [{"external_id": name} for name in names]:
+        data(trigger(server, journey, body))
+    with held(LOCKED, locked.id):
+        for _ in range(MAX_ATTEMPTS + 4):
+            let_workers_decide()
+            time_passes(minutes=1)
+        assert decided() == set(names) - {locked.external_id}
+        assert Chunk.objects.count() == 1
+    let_workers_decide()
+    assert decided() == set(names)
+    assert set(EnrollmentJob.objects.values_list("result", flat=True)) == {"enrolled"}
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_job_that_was_held_up_is_tried_again_after_a_second(server: ServerClient, journey: Journey) -> None:
+    (name,) = crowd(journey.workspace, 1)
+    data(trigger(server, journey, {"external_id": name}))
+    with held(LOCKED, Customer.objects.get().id):
+        serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
+    let_workers_decide()
+    assert not decided()
+    time_passes(seconds=1)
+    let_workers_decide()
+    assert decided() == {name}
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_enrollments_that_are_held_up_are_walked_later_however_often_that_happens(
+    server: ServerClient, journey: Journey
+) -> None:
+    names = crowd(journey.workspace, 3)
+    data(trigger(server, journey, {"external_ids": names}))
+    let_workers_decide()
+    with held("LOCK TABLE journeys_steprun IN SHARE MODE"):
+        for _ in range(MAX_ATTEMPTS + 2):
+            walk_due(seconds=0)
+            time_passes(minutes=1)
+    assert list(Enrollment.objects.values_list("attempts", "error").distinct()) == [(0, "")]
+    let_workers_walk()
+    assert list(Enrollment.objects.values_list("state", "step_id").distinct()) == [("active", "day")]
+
+
+def sessions(*, that: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {that}")
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("frozen_in", ["deciding", "walking"])
+def test_a_worker_that_freezes_amid_a_transaction_does_not_keep_its_locks(
+    server: ServerClient, journey: Journey, tmp_path: Path, frozen_in: str
+) -> None:
+    """As on a machine that lost its power: nobody closes its connections."""
+    names = crowd(journey.workspace, 20)
+    for name in names:
+        data(trigger(server, journey, {"external_id": name}))
+    lock = "SELECT FROM customers_customer FOR UPDATE"
+    if frozen_in == "walking":
+        let_workers_decide()
+        lock = "LOCK TABLE journeys_steprun IN SHARE MODE"
+    with celery(*WORKER, log=tmp_path / "frozen.log") as frozen:
+        with held(lock), celery(*SCHEDULER, log=tmp_path / "first.log"):
+            wait_until(lambda: sessions(that="wait_event_type = 'Lock'") > 0)
+            os.killpg(frozen.pid, signal.SIGSTOP)
+        wait_until(lambda: sessions(that="state = 'idle in transaction'") > 0)
+        with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+            waiting = Enrollment.objects.filter(step_began_at__isnull=False)
+            wait_until(lambda: waiting.count() == len(names), what="everybody to wait", seconds=30)
+    assert set(EnrollmentJob.objects.values_list("result", flat=True)) == {"enrolled"}
+    assert list(Enrollment.objects.values_list("state", "step_id").distinct()) == [("active", "day")]
