@@ -26,6 +26,7 @@ from engage.errors import (
     UnsupportedMediaType,
 )
 from engage.keywords import Keywords
+from engage.near_misses import call_meant_by
 from engage.outages import is_held_up, is_not_set_up, is_outage
 from engage.request_log import current_request_id
 
@@ -170,7 +171,9 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return plain_failure(NotFound("There is nothing at this address."))
+    meant = call_meant_by(request.path)
+    hint = f" Is {meant} meant{', without a slash at its end' * request.path.endswith('/')}?" if meant else ""
+    return plain_failure(NotFound(f"There is nothing at this address.{hint}"))
 
 
 def answer_server_error(request: HttpRequest) -> JsonResponse:

@@ -30,6 +30,11 @@ class Refusal(Exception):
         self.details = list(details)
         self.headers = dict(headers or {})
 
+    def because(self, why: str) -> Self:
+        """Itself, with one more sentence in its message."""
+        self.message = f"{self.message} {why}"
+        return self
+
     def as_value(self) -> Self:
         """Itself, to be kept: without the frames in which it was raised, and so without the body that they hold."""
         self.__traceback__ = self.__context__ = None

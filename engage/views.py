@@ -1,11 +1,12 @@
 """The base of all API views: authentication of the caller, rate limits and their headers."""
 
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Never, cast
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,21 +26,28 @@ from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 _READS_PER_CALL = 10  # how many reading calls are allowed per writing call
 
 
+FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
+
+
 class WorkspaceNotFound(Refusal):
-    """The workspace does not exist or is not the API key's own; the answer does not say which."""
+    """The workspace in the path is not the API key's own; the answer does not say whether it exists."""
 
     status = 404
     error = "Workspace not found"
     code = "workspace_not_found"
 
     def __init__(self) -> None:
-        super().__init__("This API key has no workspace with this id.")
+        super().__init__(f"The workspace is not found. {FOREIGN_WORKSPACE}")
 
 
 class ApiView(APIView):
     """The base of all API views. None serves OPTIONS: preflight requests are answered before they reach a view."""
 
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Never:
+        taken = f'Method "{request.method}" not allowed; this address takes {", ".join(self.allowed_methods)}.'
+        raise MethodNotAllowed(request.method, detail=taken)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answers, and takes apart the circles in which view, request and answer refer to each other.
@@ -122,12 +130,16 @@ class ServerView(_LimitedView):
         return cast("ApiKey", self.request.auth)
 
     def require_own(self, workspace_id: str, *, otherwise: Refusal) -> None:
-        """Raises `otherwise` if the path names a workspace other than the key's.
+        """Raises `otherwise`, with the reason, if the path names a workspace other than the key's.
 
-        Pass the refusal for something that does not exist, so that callers learn nothing about other workspaces.
+        Pass the refusal for something that does not exist, so that callers learn nothing about other workspaces: not
+        even whether there is one with this id.
         """
-        if workspace_id != self.api_key.workspace_id:
-            raise otherwise
+        if not self.is_own(workspace_id):
+            raise otherwise.because(FOREIGN_WORKSPACE)
+
+    def is_own(self, workspace_id: str) -> bool:
+        return workspace_id == self.api_key.workspace_id
 
     @property
     def caller(self) -> Caller:
@@ -151,7 +163,8 @@ class WorkspaceView(ServerView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.require_own(kwargs["workspace_id"], otherwise=WorkspaceNotFound())
+        if not self.is_own(kwargs["workspace_id"]):
+            raise WorkspaceNotFound
 
 
 class SdkView(_LimitedView):

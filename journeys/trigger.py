@@ -30,7 +30,7 @@ _MOST_WAKEUPS = 16
 
 
 class JourneyNotFound(Refusal):
-    """The journey does not exist, is not active, or is in another workspace; the answer does not say which."""
+    """The key's workspace has no such journey, or it is not active; the answer does not say which."""
 
     status = 404
     error = "Journey not found"

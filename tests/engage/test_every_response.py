@@ -33,6 +33,49 @@ def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) ->
     refused(server.get(path), status=404, error="Not found")
 
 
+TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/api/v1/journeys/w/j/trigger/", f" Is {TRIGGER} meant, without a slash at its end?"),
+        ("/api/v1//journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/api/v1/journeys/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/api/v1/journeys/j/trigger/", f" Is {TRIGGER} meant, without a slash at its end?"),
+        ("/api/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/api/v2/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/api/v1/api/v1/journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
+        ("/api/v1/journeys/w/jobs", " Is /api/v1/journeys/{workspaceId}/jobs/{jobId} meant?"),
+        ("/api/v1/customers", " Is /api/v1/customers/{workspaceId} meant?"),
+        ("/api/v1/sdk/bridge/action/", " Is /api/v1/sdk/bridge/action meant, without a slash at its end?"),
+        ("/sdk/bridge/capture", " Is /api/v1/sdk/bridge/capture meant?"),
+        ("/schema", " Is /api/v1/schema meant?"),
+        ("/api/v1/journeys/w/j/start", ""),
+        ("/api/v1/journeys", ""),
+        ("/wp-login.php", ""),
+        ("/%00/%2e%2e/", ""),
+        ("/a" * 4000, ""),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_an_address_that_is_nearly_one_gets_a_hint(server: ServerClient, path: str, hint: str, method: str) -> None:
+    message = refused(server.call(method, path, {}), status=404, error="Not found")
+    assert message == f"There is nothing at this address.{hint}"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "taken"),
+    [("GET", "journeys/w/j/trigger", "POST"), ("PATCH", "journeys/w/jobs/j", "GET, DELETE, HEAD")],
+)
+def test_another_method_is_told_which_ones_there_are(server: ServerClient, method: str, path: str, taken: str) -> None:
+    answer = server.call(method, f"/api/v1/{path}", {})
+    message = refused(answer, status=405, error="Method not allowed")
+    assert message == f'Method "{method}" not allowed; this address takes {taken}.'
+    assert answer["Allow"] == taken
+
+
 def test_the_front_door_names_the_documentation_and_the_admin(server: ServerClient) -> None:
     answer = server.get("/")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")

@@ -7,6 +7,7 @@ import pytest
 from config.documentation import openapi_document
 from customers.models import Customer, SegmentMembership
 from engage.models import Workspace
+from engage.views import FOREIGN_WORKSPACE
 from tests.calls import customers_path, refused
 from tests.clients import ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, SegmentFactory
@@ -54,14 +55,14 @@ def test_the_scheme_may_be_written_in_any_case(acme: Workspace, server: ServerCl
 
 
 @every_call
-def test_a_key_of_another_workspace_learns_nothing(
+def test_a_key_of_another_workspace_learns_that_it_is_and_nothing_of_the_other(
     acme: Workspace, rival_server: ServerClient, method: str, below: list[str], body: Any
 ) -> None:
     CustomerFactory.create(workspace=acme, id=NOBODY, external_id="ada")
     SegmentFactory.create(workspace=acme, id=NOBODY)
     foreign = rival_server.call(method, customers_path(acme, *below), body)
     message = refused(foreign, status=404, error="Workspace not found")
-    assert message == "This API key has no workspace with this id."
+    assert message == f"The workspace is not found. {FOREIGN_WORKSPACE}"
     assert foreign.json()["code"] == "workspace_not_found"
     for nowhere in (NOBODY, "not-an-id"):
         path = "/".join(["/api/v1/customers", nowhere, *below])

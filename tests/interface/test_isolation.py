@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
+from engage.views import FOREIGN_WORKSPACE
 from journeys.models import Enrollment, Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient
@@ -127,18 +128,22 @@ def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
             assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
 
-def test_a_foreign_workspace_looks_like_one_that_does_not_exist(
+def test_a_workspace_that_is_not_the_key_s_is_told_as_such_and_looks_like_one_that_does_not_exist(
     us: Tenant, them: Tenant, subtests: pytest.Subtests
 ) -> None:
-    def answer(method: str, path: str, workspace_id: str) -> Any:
+    def answer(method: str, path: str, workspace_id: str, body: Any) -> Any:
         asked = address(method, path, {**us.ids(), "workspace_id": workspace_id})
-        body = us.server.call(method, asked, CALLS[method, path]).json()
-        return {name: value for name, value in body.items() if name != "requestId"}
+        return us.server.call(method, asked, body).json() | {"requestId": ""}
 
-    for method, path in CALLS:
+    for (method, path), body in CALLS.items():
         with subtests.test(call=f"{method} {path}"), taken_back():
-            foreign, missing = answer(method, path, them.workspace.id), answer(method, path, "f" * 24)
-            assert str(foreign).replace(them.workspace.id, "*") == str(missing).replace("f" * 24, "*")
+            own, foreign, missing = (
+                answer(method, path, workspace_id, body)
+                for workspace_id in (us.workspace.id, them.workspace.id, "f" * 24)
+            )
+            assert FOREIGN_WORKSPACE not in str(own)
+            assert foreign["message"].endswith(f" {FOREIGN_WORKSPACE}")
+            assert foreign == missing
 
 
 @pytest.mark.parametrize(

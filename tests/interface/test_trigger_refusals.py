@@ -100,20 +100,22 @@ def test_an_inactive_journey_of_another_type_is_not_found(server: ServerClient, 
 
 
 @for_one_and_for_many
-def test_another_workspace_looks_like_a_missing_journey(
+def test_another_workspace_is_told_as_such_and_looks_like_a_missing_one(
     server: ServerClient, journey: Journey, rival: Workspace, acme: Workspace, body: Any
 ) -> None:
     theirs = JourneyFactory.create(workspace=rival)
     CustomerFactory.create(workspace=rival, external_id="ada")
-    answers = [
-        trigger(server, theirs, body),  # their workspace, their journey
-        server.post(f"/api/v1/journeys/{acme.id}/{theirs.id}/trigger", body),
-        server.post(f"/api/v1/journeys/{rival.id}/{journey.id}/trigger", body),
-        server.post(f"/api/v1/journeys/{'e' * 24}/{journey.id}/trigger", body),
-    ]
-    for answer in answers:
-        message = refused(answer, status=404, error="Journey not found")
-        assert message.endswith("is not found or not active.")
+    answer = server.post(f"/api/v1/journeys/{acme.id}/{theirs.id}/trigger", body)
+    message = refused(answer, status=404, error="Journey not found")
+    assert message == f"The journey '{theirs.id}' is not found or not active."
+    why = "This API key belongs to another workspace than the one in the path."
+    for workspace_id in (rival.id, "e" * 24, "nope"):
+        for asked in (theirs.id, journey.id, "f" * 24):
+            answer = server.post(f"/api/v1/journeys/{workspace_id}/{asked}/trigger", body)
+            message = refused(answer, status=404, error="Journey not found")
+            assert message == f"The journey '{asked}' is not found or not active. {why}"
+            assert answer.json()["code"] == "journey_not_found"
+    assert not Trigger.objects.exists()
 
 
 @for_one_and_for_many
