@@ -9,10 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from config.demo import ADMIN, Demo
-from config.tour import TOUR
+from config.tour import LISTENING, TOUR
 from engage.terminal import printable
 
 PATIENCE_SECONDS = 20.0  # for a first job
+WAITED_SECONDS = 30  # for the tour
+LISTENS = f'"state":"active","stepId":"{LISTENING}"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +115,19 @@ after {tried.decided_ms:.0f} ms: {tried.result}.
   # A customer takes a tour of every type of step; the lines of `receiver` show the webhooks that arrive
   {_curl(address.url + _trigger_path(demo, TOUR), as_server, tour)}
 
-  # A click in an in-app message, which the tour waits for
+  # Within some seconds, the tour listens for a click; this waits until it does
+  {_waiting(_curl(grace, as_server), until=LISTENS)}
+
+  # A click in an in-app message, which ends the tour with thanks
   {_curl(action, as_app, click | {"external_id": "grace"})}
 
   # What named this customer for journeys, and how it went
   {_curl(grace, as_server)}"""
+
+
+def _waiting(command: str, *, until: str) -> str:
+    """A line of a shell that runs the command again and again until its output holds the text, for a while."""
+    return f"for i in $(seq {WAITED_SECONDS}); do {command} | grep -q '{until}' && break; sleep 1; done"
 
 
 def _trigger_path(demo: Demo, journey: str = "welcome") -> str:

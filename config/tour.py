@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 TOUR: Final = "tour"
+LISTENING: Final = "listen"  # its step that waits for a click
 
 
 def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
@@ -31,14 +32,14 @@ def tour_steps(*, receiver: str) -> list[dict[str, Any]]:
         {"id": "breathe", "type": "delay", "for": "PT2S"},
         {
             "id": "halves", "type": "split",
-            "paths": [{"weight": 1, "next": "ask"}, {"weight": 1, "next": "listen"}],
+            "paths": [{"weight": 1, "next": "ask"}, {"weight": 1, "next": LISTENING}],
         },
         {
             "id": "ask", "type": "webhook", "url": receiver + "/question",
             "body": {"text": "Did you like it, {{ customer.firstName }}? Then click."},
         },
         {
-            "id": "listen", "type": "wait_for_event", "event": "clicked", "timeout": "PT15S",
+            "id": LISTENING, "type": "wait_for_event", "event": "clicked", "timeout": "PT15S",
             "onEvent": "thank", "onTimeout": "leave",
         },
         {

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import signal
 import socket
@@ -47,15 +46,16 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
         launcher = subprocess.Popen(COMMAND, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
     try:
         screen = text_once_there(output, launcher, until="Ctrl-C stops everything")
-        answers = [pasted(line) for line in re.findall(r"^  (curl .*)$", screen, re.MULTILINE)]
-        received = text_once_there(output, launcher, until="signature valid")
+        answers = pasted(screen.partition("To paste into another terminal:\n")[2].partition("  Ctrl-C stops")[0])
+        received = text_once_there(output, launcher, until="/thanks")
         beside = refused({})
     finally:
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
     assert re.search(r"accepted after \d+ ms, decided by a worker after \d+ ms: enrolled\.", screen)
-    assert ['"success":true' in answer.replace(" ", "") for answer in answers] == [True] * 6
-    assert re.search(r"^receiver +\| /hello\?who=grace \S+ signature valid", received, re.MULTILINE)
+    assert re.findall(r'"success":(\w+)', answers) == ["true"] * 6
+    for path in (r"/hello\?who=grace", "/thanks"):  # the click came while the tour listened
+        assert re.search(rf"^receiver +\| {path} \S+ signature valid", received, re.MULTILINE)
     assert beside.startswith(
         f"make run is running already, at http://127.0.0.1:{os.environ['PORT']}, with the data in "
     )
@@ -111,8 +111,9 @@ def text_once_there(path: Path, launcher: "subprocess.Popen[bytes]", *, until: s
     return path.read_text()
 
 
-def pasted(line: str) -> str:
-    return subprocess.run(shlex.split(line), check=True, capture_output=True, text=True).stdout
+def pasted(lines: str) -> str:
+    """What a terminal shows into which they are pasted in one go."""
+    return subprocess.run(["bash"], input=lines, check=True, capture_output=True, text=True).stdout
 
 
 def left_over(folder: Path) -> list[str]:
