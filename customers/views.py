@@ -18,7 +18,7 @@ from engage.views import WorkspaceView
 
 
 class _CustomersCall(WorkspaceView):
-    """The calls about customers share one policy, in which reads and writes count separately."""
+    """The calls about customers share one policy."""
 
     policy = "customers"
 

@@ -24,7 +24,8 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 # Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
 # executing it.
 _KEY_OF_DIGEST = """
-SELECT id, workspace_id, rate_limit, expires_at, revoked_at, last_used_at FROM engage_apikey WHERE digest = %s
+SELECT id, workspace_id, rate_limit, customers_rate_limit, events_rate_limit, expires_at, revoked_at, last_used_at
+FROM engage_apikey WHERE digest = %s
 """
 # Skips a key that is locked: a call does not wait for whoever changes its key.
 _NOTE_USE = """

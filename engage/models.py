@@ -11,10 +11,11 @@ from django.db.models.functions import Now
 
 from engage.credentials import new_key
 from engage.object_ids import ObjectIdField
-from engage.rates import validate_rate
+from engage.rates import parse_rate, validate_rate
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
+_TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise
 # \Z, because $ also matches before a newline at the end.
 key_validator = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", "Use lower-case letters, digits, - and _.")
 
@@ -44,7 +45,17 @@ class ApiKey(models.Model):
         max_length=20, editable=False, help_text="The key's first characters, to recognise it by."
     )
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    rate_limit = models.CharField(max_length=20, default=DEFAULT_RATE_LIMIT, validators=[validate_rate])
+    rate_limit = models.CharField(
+        max_length=20, default=DEFAULT_RATE_LIMIT, validators=[validate_rate], help_text="Triggers, such as 100/m."
+    )
+    customers_rate_limit = models.CharField(  # noqa: DJ001 (no limit of its own is not an empty one)
+        max_length=20, null=True, blank=True, validators=[validate_rate],
+        help_text="Calls about customers. Empty: ten times as many as triggers.",
+    )  # fmt: skip
+    events_rate_limit = models.CharField(  # noqa: DJ001
+        max_length=20, null=True, blank=True, validators=[validate_rate],
+        help_text="Reports of events. Empty: ten times as many as triggers.",
+    )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -65,6 +76,18 @@ class ApiKey(models.Model):
         fresh = new_key()
         self.prefix, self.digest = fresh.prefix, fresh.digest
         return fresh.secret
+
+    def rate_for(self, policy: str, *, reads: bool) -> tuple[int, int]:
+        """How many calls of the policy the key may make in how many seconds; `reads` and other calls count apart.
+
+        `customers` and `events` have limits of their own. All else has that of triggers, and ten times that if it
+        reads, because who waits for a result asks again and again.
+        """
+        limits = {"customers": self.customers_rate_limit, "events": self.events_rate_limit}
+        if own := limits.get(policy):
+            return parse_rate(own)
+        limit, seconds = parse_rate(self.rate_limit)
+        return (limit * _TIMES_AS_MANY if reads or policy in limits else limit), seconds
 
     def is_valid_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

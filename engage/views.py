@@ -23,9 +23,6 @@ from engage.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.rates import parse_rate
 from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
-_READS_PER_CALL = 10  # how many reading calls are allowed per writing call
-
-
 FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
 
 
@@ -103,27 +100,16 @@ class _LimitedView(ApiView):
 
 
 class ServerView(_LimitedView):
-    """A call from a server with its API key. Each policy has its own count, under the key's limit.
-
-    `limit_factor` raises the limit for calls that only read, because a caller that waits for a job asks repeatedly.
-    They are counted separately from calls that write.
-    """
+    """A call from a server with its API key. Each policy has its own count, in which reads are counted apart."""
 
     authentication_classes = (ApiKeyAuthentication,)
     policy: ClassVar[str]
-    limit_factor: ClassVar[int] = 1
 
     def count(self, request: Request) -> Usage:
-        key = self.api_key
-        limit, seconds = parse_rate(key.rate_limit)
-        factor = self.limit_factor if request.method in SAFE_METHODS else 1
-        return count_call(
-            request._request,
-            policy=self.policy,
-            caller=key.id,
-            limit=limit * factor,
-            window_seconds=seconds,
-        )
+        key, reads = self.api_key, request.method in SAFE_METHODS
+        limit, seconds = key.rate_for(self.policy, reads=reads)
+        caller = f"{key.id} reads" if reads else key.id
+        return count_call(request._request, policy=self.policy, caller=caller, limit=limit, window_seconds=seconds)
 
     @property
     def api_key(self) -> ApiKey:
@@ -147,19 +133,13 @@ class ServerView(_LimitedView):
 
 
 class LookupView(ServerView):
-    """A call that reports the state of something: callers that wait for a result ask repeatedly.
-
-    The same address may also end what it reports (cancelling a job); such calls have the key's own limit.
-    """
+    """A call that reports the state of something. The same address may also end what it reports (cancelling a job)."""
 
     policy = "lookup"
-    limit_factor = _READS_PER_CALL
 
 
 class WorkspaceView(ServerView):
     """A call about one workspace. Once counted, it must have a key of that workspace before anything else is read."""
-
-    limit_factor = _READS_PER_CALL
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

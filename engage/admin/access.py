@@ -33,6 +33,7 @@ class ApiKeyAdmin(RecordAdmin):
         "workspace",
         "name",
         "rate_limit",
+        ("customers_rate_limit", "events_rate_limit"),
         "expires_at",
         ("prefix", "validity"),
         ("created_at", "revoked_at"),

@@ -1,7 +1,7 @@
 """The `apiKeys` and `apps` of a seed file."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from engage.documents import Part
 from engage.models import ApiKey, App, Workspace
@@ -9,14 +9,19 @@ from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from journeys.seeding.reading import refuse_twins, text_for
 
 _LONGEST_ORIGIN = 255
+_LIMITS = {
+    "rateLimit": "rate_limit",
+    "customersRateLimit": "customers_rate_limit",
+    "eventsRateLimit": "events_rate_limit",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedApiKey:
-    """`rate_limit` None keeps the stored one; a new key gets the default."""
+    """`limits` are those to set, by the model's field; None stands for the default. The others are kept."""
 
     name: str
-    rate_limit: str | None
+    limits: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,15 +34,20 @@ class SeedApp:
 
 def read_api_keys(part: Part) -> list[SeedApiKey]:
     """`[{"name": "server", "rateLimit": "100/m"}]`. Raises InvalidSeed."""
-    keys = [item.fields(required=["name"], optional=["rateLimit"]) for item in part.items()]
+    keys = [item.fields(required=["name"], optional=_LIMITS) for item in part.items()]
     refuse_twins(fields["name"] for fields in keys)
     return [
         SeedApiKey(
             name=text_for(fields["name"], ApiKey, "name"),
-            rate_limit=text_for(fields["rateLimit"], ApiKey, "rate_limit") if "rateLimit" in fields else None,
+            limits={_LIMITS[name]: _limit(part, _LIMITS[name]) for name, part in fields.items() if name in _LIMITS},
         )
         for fields in keys
     ]
+
+
+def _limit(part: Part, column: str) -> str | None:
+    """A rate; null is the default for those that triggers do not have."""
+    return None if part.is_null and column != "rate_limit" else text_for(part, ApiKey, column)
 
 
 def read_apps(part: Part) -> list[SeedApp]:
@@ -76,14 +86,15 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
     secrets: dict[str, str | None] = {}
     for key in keys:
         row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
-        row.rate_limit = key.rate_limit or row.rate_limit
+        for column, limit in key.limits.items():
+            setattr(row, column, limit)
         secrets[key.name] = _renew(row) if renew or key.name not in stored else None
         stored[key.name] = row
     ApiKey.objects.bulk_create(
         [stored[key.name] for key in keys],
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=["prefix", "digest", "rate_limit", "expires_at", "revoked_at", "last_used_at"],
+        update_fields=["prefix", "digest", *_LIMITS.values(), "expires_at", "revoked_at", "last_used_at"],
     )
     return secrets
 

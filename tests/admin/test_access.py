@@ -50,6 +50,12 @@ def test_a_new_key_is_shown_once_and_works(staff: Client, acme: Workspace) -> No
         assert secret not in staff.get(url).content.decode()
 
 
+def test_a_key_is_given_its_limits(staff: Client, acme: Workspace) -> None:
+    make_key(staff, acme, customers_rate_limit="7/s")
+    key = ApiKey.objects.get()
+    assert (key.rate_limit, key.customers_rate_limit, key.events_rate_limit) == ("100/m", "7/s", None)
+
+
 def test_only_the_digest_of_a_key_is_kept(staff: Client, acme: Workspace) -> None:
     secret = secret_on(make_key(staff, acme))
     key = ApiKey.objects.get()
@@ -78,6 +84,8 @@ def test_the_page_of_a_key_does_not_show_its_digest(staff: Client, acme: Workspa
         ("rate_limit", "1000000000000/s", "Its first number must be from 1 to 999999999, without leading zeros."),
         ("rate_limit", "0/m", "Its first number must be from 1 to 999999999, without leading zeros."),
         ("rate_limit", "5/10000s", "The number before its unit of time must be from 1 to 9999, without leading zeros."),
+        ("customers_rate_limit", "often", "Write a rate as 100/m, 5/s or 1000/h."),
+        ("events_rate_limit", "0/m", "Its first number must be from 1 to 999999999, without leading zeros."),
         ("name", "", "This field is required."),
         ("name", "taken", "API key with this Workspace and Name already exists."),
         ("workspace", "nobody", "Select a valid choice."),

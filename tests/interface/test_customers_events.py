@@ -14,7 +14,7 @@ from engage.times import iso_utc
 from journeys.models import EnrollmentJob, Trigger
 from tests.calls import customers_path, data, refused
 from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
 from tests.simultaneous import done_with_customers_locked_in_order
 
 
@@ -324,14 +324,18 @@ def test_another_workspace_s_customers_are_unknown(
     assert data(report(rival_server, rival, event))["customerId"] == theirs.id
 
 
-def test_reports_count_under_a_limit_of_their_own(acme: Workspace, server: ServerClient, ada: Customer) -> None:
-    server.key.rate_limit = "2/d"
-    server.key.save()
+@pytest.mark.parametrize(
+    ("limits", "allowed"), [({"rate_limit": "1/d"}, 10), ({"rate_limit": "9/d", "events_rate_limit": "2/d"}, 2)]
+)
+def test_reports_count_under_a_limit_of_their_own(
+    acme: Workspace, ada: Customer, limits: dict[str, str], allowed: int
+) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme, **limits))
     event = {"external_id": "ada", "eventName": "seen"}
-    answers = [report(server, acme, event) for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [202, 202, 429]
-    assert answers[0]["RateLimit-Policy"] == '"events";q=2;w=86400'
-    assert Event.objects.count() == 2
+    answers = [report(server, acme, event) for _ in range(allowed + 1)]
+    assert [answer.status_code for answer in answers] == [202] * allowed + [429]
+    assert answers[0]["RateLimit-Policy"] == f'"events";q={allowed};w=86400'
+    assert Event.objects.count() == allowed
     data(server.put(customers_path(acme), {"external_id": "ada"}), status=200)
 
 

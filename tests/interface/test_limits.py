@@ -15,7 +15,7 @@ from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
 from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
 from tests.bridge_calls import CAPTURE, LEAST
-from tests.calls import customers_path, data, refused, trigger
+from tests.calls import data, refused, trigger
 from tests.clients import Answer, SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 from tests.simultaneous import all_at_once
@@ -73,6 +73,19 @@ def test_over_the_limit_nothing_is_queued(acme: Workspace, journey: Journey) -> 
     assert answers[-1]["X-RateLimit-Remaining"] == "0"
     assert 1 <= int(answers[-1]["Retry-After"]) <= 60
     assert EnrollmentJob.objects.count() == 2
+
+
+def test_other_calls_use_up_no_triggers(acme: Workspace, journey: Journey) -> None:
+    """Those of customers and events, and look-ups, have counts of their own, and ten times the limit."""
+    server = limited(acme, "2/m")
+    customers, ada = f"/api/v1/customers/{acme.id}", {"external_id": "ada"}
+    for _ in range(10):
+        data(server.put(customers, ada), status=200)
+        data(server.post(f"{customers}/events", {**ada, "eventName": "seen"}))
+        refused(server.get(f"/api/v1/journeys/{acme.id}/jobs/none"), status=404, error="Job not found")
+    assert [trigger(server, journey, ada).status_code for _ in range(3)] == [202, 202, 429]
+    assert trigger(server, journey, ada)["RateLimit-Policy"] == '"trigger";q=2;w=60'
+    assert server.put(customers, ada)["RateLimit"].startswith('"customers";r=9;t=')
 
 
 def test_refusals_carry_the_headers_and_count(acme: Workspace, journey: Journey) -> None:
@@ -200,21 +213,6 @@ def test_each_key_counts_for_itself(acme: Workspace, journey: Journey) -> None:
     data(trigger(one, journey, {"external_id": "ada"}))
     data(trigger(other, journey, {"external_id": "ada"}))
     refused(trigger(one, journey, {"external_id": "ada"}), status=429, error="Rate limit exceeded")
-
-
-def test_looking_up_does_not_use_up_the_triggers(acme: Workspace, journey: Journey) -> None:
-    server = limited(acme, "2/m")
-    job_id = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
-    for _ in range(5):
-        data(server.get(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)
-    data(trigger(server, journey, {"external_id": "ada"}))
-
-
-def test_writing_customers_does_not_use_up_the_triggers(acme: Workspace, journey: Journey) -> None:
-    server = limited(acme, "1/m")
-    answers = [server.put(customers_path(acme), {"external_id": "bob"}) for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [201, 429]
-    data(trigger(server, journey, {"external_id": "ada"}))
 
 
 @pytest.mark.parametrize("rate", ["1/s", "1/7s", "1/m"])

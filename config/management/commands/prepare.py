@@ -76,7 +76,7 @@ def _is_valid(secret: str | None, workspace: Workspace) -> bool:
 
 def _make_another_key(workspace: Workspace) -> str | None:
     """Uses its own name: the key that replaced the noted one may be in use."""
-    another = SeedApiKey(name="make run", rate_limit=None)
+    another = SeedApiKey(name="make run")
     with transaction.atomic():
         return seed_api_keys(workspace=workspace, keys=[another], renew=True)[another.name]
 

@@ -26,7 +26,7 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
 
   {
     "workspace": {"key": "acme", "name": "Acme"},
-    "apiKeys":   [{"name": "server", "rateLimit": "100/m"}],
+    "apiKeys":   [{"name": "server", "rateLimit": "100/m", "customersRateLimit": null, "eventsRateLimit": null}],
     "apps":      [{"name": "web", "allowedOrigins": []}],
     "customers": [{"external_id": "ada", "email": "ada@example.com", "phone": "+14155550101", "userId": null,
                    "attributes": {"plan": "pro"}}],

@@ -144,9 +144,23 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
 
 
 @pytest.mark.django_db
+def test_the_limits_of_a_key_are_set_one_by_one_and_null_is_the_default(seed: Seed) -> None:
+    def limits() -> tuple[str, str | None, str | None]:
+        key = ApiKey.objects.get(name="server")
+        return key.rate_limit, key.customers_rate_limit, key.events_rate_limit
+
+    seed()
+    assert limits() == ("100/m", None, None)
+    seed(described(apiKeys=[{"name": "server", "customersRateLimit": "7/s", "eventsRateLimit": "9/h"}]))
+    assert limits() == ("100/m", "7/s", "9/h")
+    seed(described(apiKeys=[{"name": "server", "rateLimit": "5/s", "customersRateLimit": None}]))
+    assert limits() == ("5/s", None, "9/h")
+
+
+@pytest.mark.django_db
 def test_what_is_not_named_stays(seed: Seed) -> None:
     seed()
-    ApiKey.objects.update(rate_limit="7/s")
+    ApiKey.objects.update(rate_limit="7/s", customers_rate_limit="8/s", events_rate_limit="9/s")
     before = everything()
     seed(
         described(

@@ -45,6 +45,8 @@ BAD: list[tuple[Any, str]] = [
         described(apiKeys=[{"name": "a", "rateLimit": "5000000000/s"}]),
         "apiKeys[0].rateLimit: '5000000000/s' is no rate. Its first number must be from 1 to 999999999",
     ),
+    (described(apiKeys=[{"name": "a", "eventsRateLimit": "fast"}]), "apiKeys[0].eventsRateLimit: 'fast' is no rate."),
+    (described(apiKeys=[{"name": "a", "rateLimit": None}]), "apiKeys[0].rateLimit must be a string, but null came."),
     (described(apiKeys=[{"name": "a"}, {"name": "a"}]), "apiKeys[1].name is the same as apiKeys[0].name."),
     (described(apps=[{"name": 7}]), "apps[0].name must be a string, but a number came."),
     (described(apps=[{"name": "a", "allowedOrigins": "*"}]), "apps[0].allowedOrigins must be an array, but a string"),
