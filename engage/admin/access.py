@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -11,6 +12,7 @@ from unfold.decorators import action, display
 
 from engage.admin.columns import badge
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter
+from engage.admin.key_rights import has_key_rights, why_no_key
 from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
@@ -22,7 +24,10 @@ _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(RecordAdmin):
-    """A key's secret is shown once, in the response that creates it. A key can be revoked, but not deleted."""
+    """A key's secret is shown once, in the response that creates it. A key can be revoked, but not deleted.
+
+    It reaches no further than whoever makes it: see `key_rights`.
+    """
 
     list_display = ("name", "workspace", "prefix", "validity", "rate_limit", "last_used_at", "expires_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
@@ -42,6 +47,14 @@ class ApiKeyAdmin(RecordAdmin):
     written_once = ("workspace",)
     never_deleted = "An API key is not deleted. Revoke it instead."
     actions_submit_line: Any = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and has_key_rights(request)
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if super().has_add_permission(request) and not has_key_rights(request):
+            raise PermissionDenied(why_no_key(request))
+        return super().add_view(request, *args, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "expires_at":

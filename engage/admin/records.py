@@ -83,7 +83,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return super().delete_view(request, *args, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return [self._column(name, request) for name in super().get_list_display(request)]
+        return [self.shown_as(name, request) for name in super().get_list_display(request)]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Staff who may not view a filter's choices enter an id instead, because the choices would reveal names."""
@@ -117,7 +117,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
 
         def arranged(name: str) -> Any:
-            if may_edit and self._has_input(name, obj):
+            if may_edit and self._has_input(name, obj, request):
                 return name
             return self._on_page(name, request) if obj is not None else None
 
@@ -128,7 +128,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         ]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """The edit form also checks unique constraints over `written_once` fields, for which it has no input."""
+        """The edit form also checks unique constraints over `written_once` fields, for which it has no input.
+
+        Django leaves a form's own fields in, even where the page shows them read-only: sent without, they were emptied.
+        """
         form: Any = super().get_form(request, obj, change, **kwargs)
         kept = set(self.written_once) if change else set()
 
@@ -136,6 +139,8 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
             def _get_validation_exclusions(self) -> set[str]:
                 return set(super()._get_validation_exclusions()) - kept
 
+        for name in [name for name in WholeForm.base_fields if not self._has_input(name, obj, request)]:
+            del WholeForm.base_fields[name]
         return WholeForm
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -152,7 +157,7 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
-        return [self._on_page(name, request) for name in names if not self._has_input(name, obj)]
+        return [self._on_page(name, request) for name in names if not self._has_input(name, obj, request)]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff who may not view a record may not delete it either: the page that asks them names it."""
@@ -165,8 +170,12 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         super().response_delete(request, obj_display, obj_id)
         return self.response_post_save_change(request, None)
 
-    def _has_input(self, name: str, obj: Any) -> bool:
-        if obj is not None and name in self.written_once:
+    def may_write(self, name: str, request: HttpRequest) -> bool:
+        """Whether this member of staff may write this field of records that they may add or change."""
+        return True
+
+    def _has_input(self, name: str, obj: Any, request: HttpRequest) -> bool:
+        if (obj is not None and name in self.written_once) or not self.may_write(name, request):
             return False
         if name in self.form.base_fields:
             return True
@@ -176,9 +185,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
             return False
 
     def _on_page(self, name: str, request: HttpRequest) -> Any:
-        return Id(name) if name == "id" else self._column(name, request)
+        return Id(name) if name == "id" else self.shown_as(name, request)
 
-    def _column(self, name: str, request: HttpRequest) -> Any:
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        """The column or the read-only field for this name, as this member of staff may see it."""
         return column_of(self.model, name, request=request, colours=self.colours)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -61,6 +61,8 @@ class JourneyForm(forms.ModelForm[Journey]):
         super().__init__(*args, **kwargs)
         current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision)
         self.initial.update(current.values(*_REVISION_FIELDS).first() or {})
+        if not self._is_new:  # of the fields without an input as well
+            self.initial.update({name: getattr(self.instance, name) for name in _JOURNEY_FIELDS})
 
     def clean_steps(self) -> Any:
         steps = self.cleaned_data["steps"]
@@ -79,9 +81,10 @@ class JourneyForm(forms.ModelForm[Journey]):
                 self.add_error(refusal.field if refusal.field in self.fields else None, message)
 
     def changes(self) -> JourneyChanges:
-        """The values of a new journey; for an existing one, only those that were edited."""
-        values = {name: self.cleaned_data[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
-        return cast("JourneyChanges", {name: values[name] for name in values.keys() - self._left_alone().keys()})
+        """The values of a new journey that have an input; for an existing one, only those that were edited."""
+        values = {name: self.cleaned_data.get(name) for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
+        written = (values.keys() & self.fields.keys()) - self._left_alone().keys()
+        return cast("JourneyChanges", {name: values[name] for name in written})
 
     @property
     def _is_new(self) -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -13,6 +14,14 @@ from engage.admin.columns import json_block
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from journeys.admin.content_rights import (
+    READ_CUSTOMERS,
+    WHY_NOT,
+    Steps,
+    in_current_revision,
+    may_write_content,
+    sees_credentials,
+)
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
 from journeys.authoring import save_journey
@@ -43,17 +52,27 @@ class JourneyAdmin(RecordAdmin):
     )
     change_form_before_template: Any = "journeys/admin/journey_help.html"
 
-    @display(description="steps")
-    def steps(self, journey: Journey) -> SafeString | None:
-        """For staff who may not edit the journey: others have the form's field of this name."""
-        return _in_current_revision(journey, "steps")
-
     @display(description="exit on")
     def exit_on(self, journey: Journey) -> SafeString | None:
-        return _in_current_revision(journey, "exit_on")
+        """For staff who may not write it: others have the form's field of this name."""
+        return json_block(in_current_revision(journey, "exit_on"))
+
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        return _steps(request) if name == "steps" else super().shown_as(name, request)
+
+    def may_write(self, name: str, request: HttpRequest) -> bool:
+        return name not in READ_CUSTOMERS or may_write_content(request)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Refuses what the page has no inputs for, instead of saving the rest."""
+        if READ_CUSTOMERS & request.POST.keys() and not may_write_content(request):
+            raise PermissionDenied(WHY_NOT)
+        return super().changeform_view(request, *args, **kwargs)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        return super().render_change_form(request, {**context, **CONTEXT}, *args, **kwargs)
+        may_edit = self.has_add_permission(request) or self.has_change_permission(request)
+        why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
+        return super().render_change_form(request, {**context, **CONTEXT, "why_not": why_not}, *args, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "max_entries_per_customer":
@@ -67,9 +86,8 @@ class JourneyAdmin(RecordAdmin):
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
 
 
-def _in_current_revision(journey: Journey, field: str) -> SafeString | None:
-    current = journey.revisions.filter(number=journey.revision)
-    return json_block(current.values_list(field, flat=True).first())
+def _steps(request: HttpRequest) -> Steps:
+    return Steps("steps", with_credentials=sees_credentials(request))
 
 
 @admin.register(JourneyRevision)
@@ -78,6 +96,9 @@ class JourneyRevisionAdmin(ReadOnlyAdmin):
     list_filter = (("workspace", AutocompleteSelectFilter), ("journey", SelectFilter))
     fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
     search_help_text = "Journey id"
+
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        return _steps(request) if name == "steps" else super().shown_as(name, request)
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(journey=text)

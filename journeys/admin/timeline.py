@@ -14,10 +14,11 @@ from unfold.utils import display_for_value
 
 from customers.models import Customer
 from engage.admin.columns import badge, column_of, linked_fields, may_view
+from journeys.admin.content_rights import sees_credentials
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.history import RecordedStep, enrollment_history
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.redaction import url_without_secrets, without_secrets
+from journeys.redaction import url_without_secrets, without_secrets, without_values
 
 STEPS_SHOWN = 200
 _HEADERS = ["Began", "Step", "State", "What it came to", "Ended"]
@@ -41,6 +42,7 @@ class _Staff:
     event: Any  # the column for the event that a step recorded or waited for
     sees_values: bool
     sees_requests: bool
+    sees_headers: bool
     sends_again: bool
 
 
@@ -58,6 +60,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
         event=column_of(StepRun, "event", request=request),
         sees_values=may_view(Customer, request=request),
         sees_requests=may("journeys.view_webhookdelivery"),
+        sees_headers=sees_credentials(request),
         sends_again=may("journeys.change_webhookdelivery"),
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
@@ -117,6 +120,7 @@ def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
     if delivery is None:
         because = step.run.because if staff.sees_values else None
         return _rendered("came_to", run=step.run, because=because, event=staff.event(step.run))
+    shown = without_secrets if staff.sees_headers else without_values
     return _rendered(
         "came_to",
         run=step.run,
@@ -124,7 +128,7 @@ def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
         delivery_state=badge(delivery.state, DELIVERY_STATE[delivery.state]),
         sees_request=staff.sees_requests,
         url=url_without_secrets(delivery.url),
-        headers=list(without_secrets(delivery.headers).items()),  # `headers.items` may be one of them
+        headers=list(shown(delivery.headers).items()),  # `headers.items` may be one of them
         may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
     )
 

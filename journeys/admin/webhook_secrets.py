@@ -22,7 +22,7 @@ _WHAT_FOLLOWS = "A new secret signs from now on. The present one signs as well u
 
 @admin.register(WebhookSecret)
 class WebhookSecretAdmin(RecordAdmin):
-    """Adding a secret for a workspace that has one rotates it."""
+    """Adding a secret for a workspace that has one rotates it. A secret's history tells who opened its page."""
 
     list_display = ("id", "workspace", "validity", "created_at", "retires_at")
     list_filter = (("workspace", AutocompleteSelectFilter),)
@@ -70,7 +70,10 @@ class WebhookSecretAdmin(RecordAdmin):
         obj.pk = own.get(retires_at=None).pk
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["may_rotate"] = context["original"] is not None and self.has_add_permission(request)
+        secret = context["original"]
+        context["may_rotate"] = secret is not None and self.has_add_permission(request)
+        if secret is not None:
+            self.log_change(request, secret, "Looked at.")
         return super().render_change_form(request, context, *args, **kwargs)
 
 

@@ -1,13 +1,29 @@
 """Staff of a test's own making."""
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import Permission, User
 from django.test import Client
+from django.utils.crypto import get_random_string
+
+from engage.admin.key_rights import KEY_RIGHTS
 
 
 def staff_with(*permissions: str) -> Client:
     """Staff who may do no more than this."""
-    user = User.objects.create_user(" ".join(("support", *permissions)), is_staff=True)
+    name = " ".join(("support", *permissions))
+    user = User.objects.create_user(name if len(name) <= 150 else get_random_string(20), is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
     client.force_login(user)
     return client
+
+
+def codenames(rights: Iterable[str]) -> list[str]:
+    """The rights without their apps."""
+    return [right.partition(".")[2] for right in rights]
+
+
+def needed_to_add(model: str) -> list[str]:
+    """The permissions that adding a record of the model takes."""
+    return [f"add_{model}", *(codenames(KEY_RIGHTS) if model == "apikey" else ())]

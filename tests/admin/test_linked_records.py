@@ -16,7 +16,7 @@ from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, cells, list_of, named
-from tests.admin.staff import staff_with
+from tests.admin.staff import needed_to_add, staff_with
 from tests.one_of_everything import populate
 
 NAMED: dict[type[Model], str] = {
@@ -195,7 +195,7 @@ def test_a_choice_of_workspaces_names_them_alone(staff: Client, acme: Workspace)
 def test_a_form_that_is_refused_names_what_was_chosen_by_its_id(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
     for permissions, shown in (((), f' value="{acme.id}"'), (("view_workspace",), "hush-Workspace</option>")):
-        client = staff_with(f"add_{model}", f"view_{model}", *permissions)
+        client = staff_with(*needed_to_add(model), f"view_{model}", *permissions)
         answer = client.post(list_of(kind) + "add/", {"workspace": acme.id, "name": ""})
         page = answer.content.decode()
         assert answer.status_code == 200
@@ -206,12 +206,12 @@ def test_a_form_that_is_refused_names_what_was_chosen_by_its_id(acme: Workspace,
 @pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey", "webhooksecret"])
 def test_who_may_not_view_workspaces_writes_the_id_of_one(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
-    client, add = staff_with(f"add_{model}", f"view_{model}"), list_of(kind) + "add/"
+    client, add = staff_with(*needed_to_add(model), f"view_{model}"), list_of(kind) + "add/"
     page, _ = seen(client, add)
     assert re.search(r'<input type="text" name="workspace"', page)
     assert "/admin/autocomplete/" not in page
     assert "Workspace id" in page
-    chooser = staff_with(f"add_{model}", f"view_{model}", "view_workspace")
+    chooser = staff_with(*needed_to_add(model), f"view_{model}", "view_workspace")
     assert "/admin/autocomplete/" in seen(chooser, add)[0]
     known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api"}
     for wrong in ("nothing", "0" * 24):

@@ -1,0 +1,189 @@
+"""Permissions give what they say: not more, by way of a key, a journey or what stands in one."""
+
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from engage.admin.columns import page_url
+from engage.admin.key_rights import KEY_RIGHTS
+from engage.models import ApiKey, Workspace
+from journeys.authoring import JourneyChanges
+from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
+from journeys.redaction import steps_without_credentials
+from journeys.webhooks.signing_secrets import current_secrets
+from tests.admin.staff import codenames, staff_with
+from tests.admin.test_access import KEYS, make_key, secret_on, works
+from tests.admin.test_journeys import ADD, CONDITION, EXITS, PRICEY, STEPS, said
+from tests.factories import JourneyFactory
+
+NOT_THEIRS = "needs the permission to view customers, too"
+CALL: dict[str, Any] = {
+    "id": "call",
+    "type": "webhook",
+    "url": "https://a.example/in?api_key=hush-query&for=ada",
+    "headers": {"Authorization": "Bearer hush-1", "X-Plain": "hush-2"},
+}
+
+
+@pytest.fixture
+def calling(acme: Workspace) -> Journey:
+    """Its current revision and an earlier one send a webhook with credentials."""
+    journey = JourneyFactory.create(workspace=acme, revision=2, steps=[CALL])
+    JourneyRevision.objects.create(workspace=acme, journey=journey, number=1, steps=[{**CALL, "id": "former"}])
+    return journey
+
+
+def page_of(client: Client, record: Any) -> str:
+    return unescape(client.get(page_url(record)).content.decode())
+
+
+def content() -> list[Any]:
+    return [*Journey.objects.order_by("pk").values(), *JourneyRevision.objects.order_by("pk").values()]
+
+
+@pytest.mark.django_db
+def test_the_rights_that_a_key_gives_are_permissions_that_can_be_granted() -> None:
+    there = {".".join(names) for names in Permission.objects.values_list("content_type__app_label", "codename")}
+    assert set(KEY_RIGHTS) <= there
+
+
+def test_a_key_is_made_only_by_those_who_may_do_what_it_gives(acme: Workspace, subtests: pytest.Subtests) -> None:
+    fields = {"workspace": acme.id, "name": "shop", "rate_limit": "100/m"}
+    for missing in KEY_RIGHTS:
+        with subtests.test(missing=missing):
+            client = staff_with("add_apikey", "view_apikey", *codenames(set(KEY_RIGHTS) - {missing}))
+            for answer in (client.get(f"{KEYS}add/"), client.post(f"{KEYS}add/", fields)):
+                assert answer.status_code == 403
+                name = Permission.objects.get(codename=missing.partition(".")[2]).name.removeprefix("Can ")
+                assert f"your account also needs: {name}." in answer.content.decode()
+            assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
+            assert not ApiKey.objects.exists()
+    maker = staff_with("add_apikey", "view_apikey", *codenames(KEY_RIGHTS))
+    assert works(secret_on(make_key(maker, acme)), acme)
+
+
+def test_who_has_all_rights_of_a_key_but_may_not_add_one_is_refused(acme: Workspace) -> None:
+    client = staff_with("view_apikey", *codenames(KEY_RIGHTS))
+    assert client.post(f"{KEYS}add/", {"workspace": acme.id, "name": "shop"}).status_code == 403
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "content_field", [{"steps": [CALL]}, {"exit_on": EXITS}, {"entry_conditions": CONDITION}, {"event_where": PRICEY}]
+)
+def test_what_reads_customers_is_written_by_those_alone_who_may_view_customers(
+    acme: Workspace, calling: Journey, content_field: JourneyChanges
+) -> None:
+    before = content()
+    client = staff_with("add_journey", "change_journey")
+    fields = said(trigger_type="event", event_name="paid", **content_field)
+    for url, body in ((page_url(calling), fields), (ADD, {**fields, "workspace": acme.id, "key": "other"})):
+        refused = client.post(url, body)
+        assert refused.status_code == 403
+        assert NOT_THEIRS in refused.content.decode()
+    assert content() == before
+    trusted = staff_with("add_journey", "change_journey", "view_customer")
+    assert trusted.post(page_url(calling), fields).status_code == 302
+    assert content() != before
+
+
+def test_who_may_not_view_customers_still_renames_a_journey_and_switches_it(acme: Workspace) -> None:
+    journey = JourneyFactory.create(
+        workspace=acme,
+        steps=[CALL],
+        trigger_type="event",
+        event_name="paid",
+        event_where=PRICEY,
+        entry_conditions=CONDITION,
+    )
+    journey.revisions.update(exit_on=EXITS)
+    client = staff_with("change_journey")
+    page = page_of(client, journey)
+    assert NOT_THEIRS in page
+    assert 'name="name"' in page
+    for name in ("steps", "exit_on", "entry_conditions", "event_where"):
+        assert f'name="{name}"' not in page
+    assert "hush" not in page
+    before = list(JourneyRevision.objects.values())
+    said = {"name": "Renamed", "trigger_type": "event", "event_name": "paid", "active": ""}
+    assert client.post(page_url(journey), said).status_code == 302
+    journey.refresh_from_db()
+    assert (journey.name, journey.active, journey.revision) == ("Renamed", False, 1)
+    assert (journey.event_where, journey.entry_conditions) == (PRICEY, CONDITION)
+    assert list(JourneyRevision.objects.values()) == before
+
+
+def test_who_may_not_view_customers_makes_a_journey_without_steps(acme: Workspace) -> None:
+    client = staff_with("add_journey")
+    fields = {"workspace": acme.id, "key": "welcome", "name": "Welcome", "trigger_type": "api", "active": "on"}
+    assert client.post(ADD, fields).status_code == 302
+    journey, revision = Journey.objects.get(), JourneyRevision.objects.get()
+    assert (journey.name, journey.entry_conditions, journey.event_where) == ("Welcome", None, None)
+    assert (revision.number, revision.steps, revision.exit_on) == (1, [], [])
+
+
+def test_who_may_only_look_at_journeys_sees_no_credentials_of_receivers(calling: Journey, onlooker: Client) -> None:
+    former = calling.revisions.get(number=1)
+    for client in (staff_with("view_journey", "view_journeyrevision"), onlooker):
+        for record, step in ((calling, "call"), (former, "former")):
+            page = page_of(client, record)
+            assert f'"id": "{step}"' in page
+            assert '"Authorization": "***"' in page
+            assert '"X-Plain": "***"' in page
+            assert "https://a.example/in?api_key=***&for=ada" in page
+            assert "hush" not in page
+
+
+def test_who_may_write_steps_and_superusers_see_them_whole(calling: Journey, staff: Client) -> None:
+    former = calling.revisions.get(number=1)
+    for client in (staff, staff_with("change_journey", "view_customer", "view_journeyrevision")):
+        for record in (calling, former):
+            page = page_of(client, record)
+            assert all(value in page for value in ("Bearer hush-1", "hush-2", "hush-query"))
+
+
+def test_a_history_tells_no_credentials(calling: Journey, staff: Client) -> None:
+    other = {**CALL, "headers": {"X-Plain": "hush-3"}}
+    assert staff.post(page_url(calling), said(name=calling.name, steps=[other])).status_code == 302
+    assert LogEntry.objects.count() == 1
+    history = page_url(calling).replace("/change/", "/history/")
+    assert "hush" not in staff_with("view_journey").get(history).content.decode()
+
+
+def test_a_timeline_shows_no_values_of_headers_to_those_who_may_not_write_them(
+    failed: Enrollment, staff: Client, onlooker: Client
+) -> None:
+    WebhookDelivery.objects.update(headers={"X-Plain": "hush-2", "Authorization": "Bearer hush"})
+    page = page_of(onlooker, failed)
+    assert "X-Plain: ***" in page
+    assert "hush" not in page
+    assert "X-Plain: hush-2" in page_of(staff, failed)
+
+
+@pytest.mark.parametrize("steps", [None, {}, [1], [{"headers": "hush"}], [{"headers": ["hush"], "url": 1}]])
+def test_steps_of_any_form_are_shown_without_credentials(steps: Any) -> None:
+    assert "hush" not in repr(steps_without_credentials(steps))
+
+
+def test_steps_without_credentials_are_otherwise_shown_as_they_are() -> None:
+    assert steps_without_credentials(STEPS) == STEPS
+    assert CALL["headers"]["X-Plain"] == "hush-2"
+
+
+def test_who_looks_at_a_webhook_secret_is_noted(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    current_secrets([acme.id, rival.id])
+    secret = WebhookSecret.objects.get(workspace=acme)
+    looker = staff_with("view_webhooksecret")
+    looker.get("/admin/journeys/webhooksecret/")
+    assert not LogEntry.objects.exists()
+    for _ in range(2):
+        assert secret.secret in page_of(looker, secret)
+    looked = [(e.user.get_username(), e.object_id, e.get_change_message()) for e in LogEntry.objects.all()]
+    assert looked == [("support view_webhooksecret", str(secret.pk), "Looked at.")] * 2
+    assert secret.secret not in repr(list(LogEntry.objects.values()))
+    assert staff_with("view_workspace").get(page_url(secret)).status_code == 403
+    assert LogEntry.objects.count() == 2
