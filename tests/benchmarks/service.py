@@ -199,8 +199,8 @@ def _environment(tree: Tree, database_url: str, redis_url: str) -> dict[str, str
         "REDIS_URL": redis_url,
         "BRIDGE_RATE_LIMIT": "10000000/m",
         "WEBHOOK_ALLOW_HTTP": "true",
-        "BRIDGE_APP_DAILY_CALLS": "1000000000",
-        "BRIDGE_APP_DAILY_KIB": "1000000000",
+        "BRIDGE_APP_DAILY_CALLS": "999999999",
+        "BRIDGE_APP_DAILY_KIB": "999999999",
         "PATH": f"{tree.python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
     }
