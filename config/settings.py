@@ -16,6 +16,7 @@ from django.templatetags.static import static
 
 from config import development, embedded, environment, openapi, server_urls
 from config.servers import ROOT, data_folder
+from engage.sizes import MAX_FORM_BYTES
 from journeys.webhook_targets import TargetRules
 
 django_stubs_ext.monkeypatch()
@@ -131,6 +132,7 @@ ROOT_URLCONF = "config.urls"
 CSRF_FAILURE_VIEW = "engage.admin.error_pages.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FORM_BYTES
 FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]
 LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [

@@ -10,7 +10,6 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from config.loaded_code import spare_the_loaded
-from config.orphans import end_when_orphaned
 from config.settings_at_start import load_settings
 from engage.sizes import KIB, MAX_BODY_BYTES
 
@@ -27,7 +26,6 @@ _ = get_resolver().url_patterns  # loads the views, so that the first request ne
 _ADMIN = "/admin/"  # as in config/urls.py
 _LONGEST_COOKIES = 8 * KIB
 spare_the_loaded()
-end_when_orphaned()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -25,7 +25,7 @@ class BackgroundCall(Generic[Order]):
         self._run, self._rest_seconds = run, rest_seconds
         self._begin_anew()
         os.register_at_fork(after_in_child=self._begin_anew)
-        # The web server's processes come from the multiprocessing module, which does not run atexit handlers.
+        # Unlike atexit, also in processes of the multiprocessing module, as those of some servers are.
         Finalize(None, self.run_now, exitpriority=1)
 
     def _begin_anew(self) -> None:

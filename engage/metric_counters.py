@@ -124,5 +124,5 @@ def all_counts() -> dict[Name, int]:
 
 metric_counters = MetricCounters()
 os.register_at_fork(after_in_child=metric_counters.begin_anew)
-# The web server's processes come from the multiprocessing module, which does not run atexit handlers.
+# Unlike atexit, also in processes of the multiprocessing module, as those of some servers are.
 Finalize(None, metric_counters.send_last, exitpriority=0)

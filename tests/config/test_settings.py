@@ -12,6 +12,7 @@ import pytest
 from django.http.request import split_domain_port, validate_host
 
 from config.servers import ROOT
+from config.serving.options import options
 from tests.config.environments import PRODUCTION, read, refusal
 
 
@@ -251,9 +252,14 @@ def _defaults() -> Iterator[tuple[str, str]]:
 def test_the_operations_guide_tells_the_defaults() -> None:
     settings = read(PRODUCTION)
     in_procfile = dict(re.findall(r"\$\{(\w+):-([^}]+)\}", (ROOT / "Procfile").read_text()))
-    kept = {**in_procfile, "DATABASE_CONN_MAX_AGE": settings["DATABASES"]["default"]["CONN_MAX_AGE"]}
+    web = options()
+    of_web = {
+        "WEB_WORKERS": web.workers, "WEB_THREADS": web.threads, "WEB_BACKLOG": web.backlog, "PORT": web.port,
+        "HOST": web.host, "WEB_RECEIVE_SECONDS": web.receive_seconds, "WEB_SEND_SECONDS": web.send_seconds,
+    }  # fmt: skip
+    kept = {**in_procfile, **of_web, "DATABASE_CONN_MAX_AGE": settings["DATABASES"]["default"]["CONN_MAX_AGE"]}
     told = {name: default for name, default in _defaults() if name in kept or name in settings}
-    assert in_procfile.keys() <= told.keys()
+    assert {*in_procfile, *of_web} <= told.keys()
     assert {
         name for name in settings if name.startswith(("BRIDGE_", "RETAIN_")) or name.endswith("_LIMIT")
     } <= told.keys()

@@ -1,0 +1,166 @@
+"""The main process of the web server: `python -m config.serving`.
+
+It opens the socket, keeps WEB_WORKERS processes serving on it, and never gives up on them: one that ends is replaced.
+SIGTERM and SIGINT stop all, SIGHUP replaces all, one after the other, by processes with the code of now.
+"""
+
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from ipaddress import ip_address
+from threading import Event
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.serving.children import Child
+from config.serving.options import Options, options
+
+APPLICATION = "config.wsgi:application"
+_LOOK_SECONDS = 0.2
+_PAUSE_SECONDS = 1.0  # before the next try where one process after the other ends
+_SETTLED_SECONDS = 5.0  # a process that ends later than this after its start is replaced at once
+
+
+class Supervisor:
+    """Keeps a number of processes serving."""
+
+    def __init__(self, application: str, listener: socket.socket, *, workers: int) -> None:
+        self._application, self._listener, self._workers = application, listener, workers
+        self._signalled, self._stops, self._renews = Event(), False, False
+        self._serving: dict[Child, float] = {}  # and when each was started
+        self._leaving: list[Child] = []
+        self._was_ready = False
+        self._not_before = 0.0
+
+    def listen(self) -> None:
+        """To the signals."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        signal.signal(signal.SIGHUP, self._renew)
+
+    def _stop(self, *_: object) -> None:
+        self._stops = True
+        self._signalled.set()
+
+    def _renew(self, *_: object) -> None:
+        self._renews = True
+        self._signalled.set()
+
+    def run(self) -> int:
+        """Returns the exit code: 0 if a signal asked it to stop, 1 if no process has ever been able to serve."""
+        while not self._stops:
+            self._fill()
+            self._wait()
+            if not self._look():
+                break
+            if self._renews:
+                self._renews = False
+                self._replace_all()
+        code = 0 if self._stops else 1
+        self._stop_all()
+        return code
+
+    def _wait(self) -> None:
+        self._signalled.wait(_LOOK_SECONDS)
+        self._signalled.clear()
+
+    def _fill(self) -> None:
+        if time.monotonic() >= self._not_before:
+            while len(self._serving) < self._workers:
+                self._start()
+
+    def _start(self) -> Child:
+        child = Child(self._application, self._listener)
+        self._serving[child] = time.monotonic()
+        return child
+
+    def _look(self) -> bool:
+        """Notes who has ended; whether it makes sense to go on."""
+        self._was_ready = self._was_ready or any(child.serves for child in self._serving)
+        now = time.monotonic()
+        for child, started in list(self._serving.items()):
+            if child.ended is None:
+                continue
+            del self._serving[child]
+            child.forget()
+            if not self._was_ready:
+                return False  # it has said why
+            _say(f"process {child.pid} ended (exit code {child.ended}); another one is started")
+            if now - started < _SETTLED_SECONDS:
+                self._not_before = now + _PAUSE_SECONDS
+        self._look_after_the_leaving()
+        return True
+
+    def _look_after_the_leaving(self) -> None:
+        for child in list(self._leaving):
+            child.kill_if_late()
+            if child.ended is not None:
+                self._leaving.remove(child)
+                child.forget()
+
+    def _replace_all(self) -> None:
+        """One after the other; where a new one cannot serve, the old ones stay."""
+        for old in list(self._serving):
+            new = self._start()
+            while new.ended is None and not new.serves and not self._stops:
+                self._wait()
+                self._look_after_the_leaving()
+            if self._stops:
+                return
+            if not new.serves:
+                del self._serving[new]
+                new.forget()
+                _say("the new process cannot serve, so the old ones stay")
+                return
+            if old in self._serving:
+                del self._serving[old]
+                old.stop()
+                self._leaving.append(old)
+
+    def _stop_all(self) -> None:
+        self._listener.close()
+        self._leaving += self._serving
+        self._serving.clear()
+        for child in self._leaving:
+            child.stop()
+        while self._leaving:
+            self._look_after_the_leaving()
+            time.sleep(_LOOK_SECONDS / 4)
+
+
+def listening(to: Options) -> socket.socket:
+    """The socket. Another server may have one on the same address: the next version beside this one."""
+    family = socket.AF_INET6 if ip_address(to.host).version == 6 else socket.AF_INET  # noqa: PLR2004
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind((to.host, to.port))
+    listener.listen(to.backlog)
+    return listener
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code."""
+    try:
+        chosen = options()
+        listener = listening(chosen)
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{chosen.host}:{chosen.port} cannot be listened to: {error.strerror}.\n")
+        return 1
+    supervisor = Supervisor(arguments[0] if arguments else APPLICATION, listener, workers=chosen.workers)
+    supervisor.listen()
+    return supervisor.run()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"web: {text}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""What callers may make the server hold, with bounds that a test reaches: the application lowers them."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_until
+from tests.web_server import Said, Web, web_server
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+
+APPLICATION = """
+import sys, time
+from pathlib import Path
+from config.serving import calls
+
+worker, seen = sys.modules["__main__"], Path(__file__).with_name("seen")
+BOUND
+
+def application(environ, start_response):
+    with seen.open("a") as lines:
+        lines.write(environ["PATH_INFO"] + "\\n")
+    time.sleep(1.5 if environ["PATH_INFO"].startswith("/slow") else 0)
+    start_response("200 OK", [("Content-Length", "4")])
+    return [b"done"]
+"""
+GET = b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@contextmanager
+def bounded(folder: Path, bound: str) -> Iterator[Web]:
+    text = APPLICATION.replace("BOUND", bound)
+    with web_server(folder, application=text, WEB_WORKERS="1", WEB_THREADS="1") as web:
+        yield web
+
+
+def test_where_connections_are_many_those_that_wait_longest_without_a_request_go(tmp_path: Path) -> None:
+    with bounded(tmp_path, "worker.MOST_CONNECTIONS = 20") as web, ExitStack() as stack:
+        clients = [stack.enter_context(closing(web.connect())) for _ in range(40)]
+        clients[0].settimeout(10)
+        assert clients[0].recv(1) == b""
+        assert web.said(GET % b"new").body == b"done"
+        clients[-1].sendall(GET % b"last")
+        assert Said.read(clients[-1]).body == b"done"
+
+
+def test_where_bodies_take_too_much_memory_large_ones_are_refused_and_small_ones_are_not(tmp_path: Path) -> None:
+    with bounded(tmp_path, "worker._MOST_HELD = 500_000") as web, ExitStack() as stack:
+        half = b"POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n" + b"x" * 150_000
+        clients = [stack.enter_context(closing(web.connect())) for _ in range(5)]
+        for client in clients:
+            client.sendall(half)
+        refused = Said.read(clients[-1])
+        assert (refused.status, refused.headers["retry-after"], refused.ended) == (503, "1", True)
+        assert web.said(b"POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello").status == 200
+        for client in clients:
+            client.close()
+        wait_until(lambda: web.said(half + b"x" * 50_000).status == 200)  # what they held is free again
+
+
+def test_a_crowd_that_no_thread_has_time_for_is_refused(tmp_path: Path) -> None:
+    with bounded(tmp_path, "worker._MOST_WAITING = 2") as web, ThreadPoolExecutor(10) as threads:
+        answers = list(threads.map(lambda number: web.said(GET % b"slow/%d" % number).status, range(10)))
+    assert {200, 503} == set(answers)
+    assert len((tmp_path / "seen").read_text().split("/slow/")) - 1 == answers.count(200)
+
+
+def test_who_has_waited_too_long_is_refused_and_nothing_is_done(tmp_path: Path) -> None:
+    with bounded(tmp_path, "calls.LONGEST_WAIT = 1.0") as web, ThreadPoolExecutor() as threads:
+        first = threads.submit(web.said, GET % b"slow/first")
+        wait_until(lambda: "/slow/first" in (tmp_path / "seen").read_text())
+        late = threads.submit(web.said, GET % b"slow/late").result()
+        assert (first.result().status, late.status, late.json()["code"]) == (200, 503, "service_unavailable")
+    assert "/slow/late" not in (tmp_path / "seen").read_text()
+
+
+def test_probes_answer_while_all_threads_are_busy(tmp_path: Path) -> None:
+    with bounded(tmp_path, "") as web, ThreadPoolExecutor() as threads:
+        slow = [threads.submit(web.said, GET % b"slow") for _ in range(3)]
+        wait_until(lambda: "/slow" in (tmp_path / "seen").read_text())
+        began = time.monotonic()
+        assert [web.get(path) for path in ("/livez", "/readyz", "/metrics")] == [200, 200, 200]
+        assert not any(one.done() for one in slow[1:]) or time.monotonic() - began > 1.5
+        assert [one.result().status for one in slow] == [200, 200, 200]
