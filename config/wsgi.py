@@ -1,4 +1,8 @@
-"""The WSGI application."""
+"""The WSGI application, for the web server of config/serving or any other.
+
+Others may hand a request over before its body has arrived: then a caller who stalls holds a thread, unless a proxy in
+front waits for the whole body. What has to hold all the same is seen to here.
+"""
 
 import os
 from collections.abc import Callable, Iterable
@@ -31,7 +35,8 @@ spare_the_loaded()
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Django, given nothing that could hold it up before the caller is authenticated."""
     _leave_cookies_to_the_admin(environ)
-    _give_chunks_a_length(environ)
+    if not _give_chunks_a_length(environ) and environ.get("CONTENT_LENGTH"):
+        environ["wsgi.input"] = _Whole(environ["wsgi.input"], int(environ["CONTENT_LENGTH"]))
     return _django(environ, start_response)
 
 
@@ -46,10 +51,34 @@ def _leave_cookies_to_the_admin(environ: dict[str, Any]) -> None:
         environ.pop("HTTP_COOKIE", None)
 
 
-def _give_chunks_a_length(environ: dict[str, Any]) -> None:
+class _Whole:
+    """A body that is as long as it says, or cannot be read: what came of one that broke off may make sense alone."""
+
+    def __init__(self, stream: Any, length: int) -> None:
+        self._stream, self._left = stream, length
+
+    def read(self, size: int) -> bytes:
+        """Raises OSError where it ends too early, which Django takes for a body that cannot be read."""
+        return self._counted(self._stream.read(size), size)
+
+    def readline(self, size: int) -> bytes:
+        line: bytes = self._stream.readline(size)
+        return self._counted(line, len(line) or size)
+
+    def _counted(self, data: bytes, wanted: int) -> bytes:
+        self._left -= len(data)
+        if len(data) < wanted and self._left > 0:
+            raise OSError("The body broke off.")
+        return data
+
+
+def _give_chunks_a_length(environ: dict[str, Any]) -> bool:
     """Lets Django, which reads no body without a length, read a chunked body up to the largest allowed size.
 
     It is read only after the caller is authenticated, so nobody without a key can hold a thread by sending slowly.
+    Returns whether the body is chunked.
     """
     if not environ.get("CONTENT_LENGTH") and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked":
         environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
+        return True
+    return False

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, Typ
 import structlog
 from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -33,6 +33,7 @@ from engage.request_log import current_request_id
 log = structlog.get_logger(__name__)
 Data = TypeVar("Data")
 _LONGEST_HOST = 255
+_BROKE_OFF = "The body broke off before its end. Nothing was done."
 _NOT_UNDERSTOOD = "The request could not be understood."
 
 
@@ -118,8 +119,8 @@ def as_refusal(exception: Exception) -> Refusal:
             return NotFound("There is nothing at this address.")
         case PermissionDenied():
             return Forbidden("This is not allowed.")
-        case SuspiciousOperation():
-            return InvalidRequest(_NOT_UNDERSTOOD)
+        case SuspiciousOperation() | UnreadablePostError():
+            return InvalidRequest(_BROKE_OFF if isinstance(exception, OSError) else _NOT_UNDERSTOOD)
         case DatabaseError() | InterfaceError():
             return _refusal_of_database(exception)
         case _:

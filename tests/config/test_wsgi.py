@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client, RequestFactory
 
 from config.wsgi import application
@@ -33,6 +33,31 @@ def answered(environ: dict[str, Any]) -> tuple[int, bytes]:
 
 
 CHUNKED = {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": ""}
+
+
+def test_what_came_of_a_body_that_broke_off_is_not_carried_out(
+    server: ServerClient, acme: Workspace, ada: Customer
+) -> None:
+    path = f"/api/v1/journeys/{acme.id}/{JourneyFactory.create(workspace=acme).id}/trigger"
+    body = b'{"external_id": "ada"}'
+    environ = RequestFactory().post(path, headers=server.headers, content_type="application/json").environ
+    status, answer = answered(environ | {"CONTENT_LENGTH": str(len(body) + 1), "wsgi.input": BytesIO(body)})
+    assert (status, json.loads(answer)["code"]) == (400, "invalid_request")
+    assert EnrollmentJob.objects.count() == 0
+
+
+def test_nor_is_a_form_of_the_admin() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("root"))
+    client.get("/admin/auth/group/add/")
+    form = f"csrfmiddlewaretoken={client.cookies['csrftoken'].value}&name=cut"
+    environ = RequestFactory().post(
+        "/admin/auth/group/add/", form, content_type="application/x-www-form-urlencoded",
+        headers={"Cookie": client.cookies.output(header="", sep=";")},
+    ).environ  # fmt: skip
+    status, _ = answered(environ | {"CONTENT_LENGTH": str(len(form) + 5), "wsgi.input": BytesIO(form.encode())})
+    assert (status, Group.objects.count()) == (403, 0)
+    assert answered(environ | {"CONTENT_LENGTH": str(len(form)), "wsgi.input": BytesIO(form.encode())})[0] == 302
 
 
 class NeverEnding(BytesIO):
