@@ -14,7 +14,7 @@ from customers.events import NewEvent, insert_of_event
 from customers.fragment import Fragment, compose
 from customers.identity import Identifiers, best_match_query, find_or_create_customer
 from customers.models import Customer, Event
-from customers.profile import claim_attributes
+from customers.profile import check_claim, claim_attributes
 from engage.models import App
 from engage.object_ids import new_object_id
 from journeys import wakeups
@@ -79,6 +79,8 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
     written, and no customer is created.
     """
+    if attributes:
+        check_claim(attributes.values, field=attributes.field)
     if event and event.holds_form:
         call = replace(call, form_data={})
     at_once = None if attributes else _record_at_once(app, call, kind, event, now=now)
@@ -98,7 +100,7 @@ def _record_step_by_step(
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer, written = found.customer, []
         if attributes:
-            written = claim_attributes(customer=customer, attributes=attributes.values, field=attributes.field)
+            written = claim_attributes(customer=customer, attributes=attributes.values)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
             count_customer_created(app_id=app.id, address=call.address)
         interaction = RecordedInteraction(

@@ -1,5 +1,6 @@
 """The bodies of the two bridge calls, read into the domain's types."""
 
+import json
 from typing import Any, ClassVar, Never
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -131,6 +132,12 @@ class CaptureBody(_CallBody):
 def _require(field: str, *, of: str | None = None) -> Never:
     missing = {field: [ErrorDetail("is required.", code="required")]}
     raise ValidationError({of: missing} if of else missing)
+
+
+def identifiers_as_sent(body: Any) -> str:
+    """The identifiers in a body, whatever is wrong with them, as one text; both spellings of a field are the same."""
+    sent = {**body, "external_id": body.get("external_id") or body.get("externalId")}
+    return json.dumps([sent.get(name) for name in _CallBody.one_of])
 
 
 def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:

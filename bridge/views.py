@@ -1,5 +1,7 @@
 """The views of the two bridge calls, which an app's SDK makes."""
 
+from dataclasses import replace
+
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -8,13 +10,20 @@ from bridge import schema
 from bridge.actions import perform_action
 from bridge.answers import CAPTURED_MESSAGE, action_answer, captured_data
 from bridge.capture import capture_form
-from bridge.serializers import read_action, read_capture
+from bridge.serializers import identifiers_as_sent, read_action, read_capture
 from engage.envelope import success
+from engage.idempotency import Caller
 from engage.replays import once_per_key
 from engage.views import SdkView
 
 
-class ActionView(SdkView):
+class _MessageView(SdkView):
+    @property
+    def caller(self) -> Caller:
+        return replace(super().caller, person=identifiers_as_sent(self.request.data))
+
+
+class ActionView(_MessageView):
     """`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
 
     @schema.describe_action
@@ -25,7 +34,7 @@ class ActionView(SdkView):
         return success(*action_answer(recorded))
 
 
-class CaptureView(SdkView):
+class CaptureView(_MessageView):
     """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
     @schema.describe_capture

@@ -27,14 +27,23 @@ _CLAIM = """
 """
 
 
-def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any], field: str = "attributes") -> list[str]:
-    """Merges what an in-app message says of the customer, key by key (None deletes), and returns the names written.
+def check_claim(attributes: Mapping[str, Any], *, field: str = "attributes") -> None:
+    """Raises InvalidRequest for what no customer can be said to have: a name that is not allowed, or too much.
 
-    Must run in a transaction that holds the customer's row lock. Raises InvalidRequest for an attribute name that is
-    not allowed (the message then names the request's `field`), and if the customer's claimed attributes would become
-    too many; then the transaction must be rolled back. The `customer` in memory is not changed.
+    A message about a name also names the request's `field`. To be called before the customer is looked up: how long a
+    refusal takes must not tell whether there is one.
     """
     check_attribute_names(attributes, field=field)
+    check_claimed_size({name: value for name, value in attributes.items() if value is not None})
+
+
+def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any]) -> list[str]:
+    """Merges what an in-app message says of the customer, key by key (None deletes), and returns the names written.
+
+    They have passed `check_claim`. Must run in a transaction that holds the customer's row lock. Raises InvalidRequest
+    if the customer's claimed attributes would become too many; then the transaction must be rolled back. The `customer`
+    in memory is not changed.
+    """
     if not attributes:
         return []
     with connection.cursor() as cursor:

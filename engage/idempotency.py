@@ -1,8 +1,8 @@
 """A call with an `Idempotency-Key` is done once, however often it is sent.
 
-1. The caller (an API key or an app), the path and the key identify the call. An advisory lock on them, held until the
-   transaction ends, admits one request at a time. A request that arrives meanwhile is asked to retry, so that no web
-   process waits.
+1. The caller (an API key, or an app with the person's identifiers as sent), the path and the key identify the call. An
+   advisory lock on them, held until the transaction ends, admits one request at a time. A request that arrives
+   meanwhile is asked to retry, so that no web process waits.
 2. The first answer is stored in the transaction that does the work, and kept for 24 hours, so neither exists without
    the other. A refusal rolls back and is not kept.
 3. The same call with the same body gets the first answer again; with a different body it is refused. Bodies are the
@@ -60,11 +60,16 @@ class RequestInProgress(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """The caller of an API call: exactly one of the two ids is set."""
+    """The caller of an API call: exactly one of the two ids is set.
+
+    All users of an app share its id, so `person` says what the call tells of who it is: nobody gets the answer that
+    another person with the same key got, and none learns that there was one.
+    """
 
     workspace_id: str
     api_key_id: str | None = None
     app_id: str | None = None
+    person: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +83,8 @@ class KeyedCall:
 
     @cached_property
     def digest(self) -> bytes:
-        return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
+        of_whom = f"\n{self.caller.person}" if self.caller.person else ""
+        return hashlib.sha256(f"{self.path}\n{self.key}{of_whom}".encode()).digest()
 
     @cached_property
     def body_digest(self) -> bytes:

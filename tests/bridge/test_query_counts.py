@@ -9,6 +9,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.bridge_calls import ACTION, CAPTURE, call
+from tests.calls import refused
 from tests.clients import SdkClient
 from tests.factories import CustomerFactory, JourneyFactory
 
@@ -86,3 +87,29 @@ def test_a_malformed_body_costs_no_more_than_finding_the_app(
 ) -> None:
     with django_assert_num_queries(1):
         assert call(sdk, ACTION, {"messageId": 7}).status_code == 400
+
+
+@pytest.mark.parametrize("user_id", ["u-1", "u-2"])
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (CAPTURE, {"formData": {"$set": 1}}),
+        (CAPTURE, {"formData": {"a": "x" * 17_000}}),
+        (CAPTURE, {"formData": {"a": 1}, "submitAction": {"type": "update_profile", "profileAttributes": {"": "a"}}}),
+        (CAPTURE, {"formData": {"": 1}, "submitAction": {"type": "both", "eventName": "seen"}}),
+        (ACTION, {"actionType": "update_profile", "actionData": {"profileAttributes": {"__proto__": 1}}}),
+        (ACTION, {"actionType": "update_profile", "actionData": {"profileAttributes": {"a": "x" * 17_000}}}),
+    ],
+)
+def test_what_can_be_refused_without_the_customer_is_refused_before_the_look_up(
+    ada: Customer,
+    sdk: SdkClient,
+    django_assert_num_queries: DjangoAssertNumQueries,
+    user_id: str,
+    path: str,
+    fields: dict[str, Any],
+) -> None:
+    """Else how long it takes would tell whether somebody is known, and nothing would be left of the question."""
+    with django_assert_num_queries(1):  # the app
+        refused(call(sdk, path, {**fields, "userId": user_id}), status=400, error="Invalid request")
+    assert Customer.objects.get() == ada

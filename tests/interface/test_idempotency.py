@@ -231,7 +231,28 @@ def test_another_body_with_the_same_key_is_refused(
 
 def test_a_bridge_call_with_another_body_is_refused(sdk: SdkClient) -> None:
     call(sdk, ACTION, {}, headers=KEY)
-    refused(call(sdk, ACTION, {"userId": "u-2"}, headers=KEY), status=422, error="Idempotency key reused")
+    refused(call(sdk, ACTION, {"messageId": "m-2"}, headers=KEY), status=422, error="Idempotency key reused")
+
+
+@pytest.mark.parametrize("field", ["userId", "external_id", "email", "phone"])
+def test_two_people_of_an_app_with_the_same_key_are_both_served(sdk: SdkClient, field: str) -> None:
+    seen = {"userId": None, "actionType": "track_event", "actionData": {"eventName": "seen"}}
+    sent = {"email": ("ada@example.com", "bob@example.com"), "phone": ("+4915112345678", "+4915112345679")}
+    answers = [
+        call(sdk, ACTION, {**seen, field: person}, headers=KEY)
+        for person in sent.get(field, ("ada", "bob"))
+        for _ in range(2)
+    ]
+    ids = [data(answer, status=200)["eventId"] for answer in answers]
+    assert (ids[0], ids[2], len(set(ids))) == (ids[1], ids[3], 2)
+    assert ["Idempotency-Replayed" in answer.headers for answer in answers] == [False, True, False, True]
+    assert Customer.objects.count() == Event.objects.count() == 2
+
+
+def test_both_spellings_of_an_identifier_name_one_person(sdk: SdkClient) -> None:
+    bodies = [{"userId": None, spelling: "ada"} for spelling in ("external_id", "externalId")]
+    assert call(sdk, ACTION, bodies[0], headers=KEY).status_code == 200
+    refused(call(sdk, ACTION, bodies[1], headers=KEY), status=422, error="Idempotency key reused")
     assert (Interaction.objects.count(), Customer.objects.count()) == (1, 1)
 
 
