@@ -35,12 +35,13 @@ _INSERT = """
 INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
 SELECT id, workspace_id, customer_id, name, properties, source, chain, coalesce(occurred_at, now())
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::smallint[], %s::timestamptz[])
-  AS fresh(id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
+  WITH ORDINALITY AS fresh(id, workspace_id, customer_id, name, properties, source, chain, occurred_at, place)
+ORDER BY place
 """
 
 
 def record_events(events: Sequence[NewEvent]) -> None:
-    """Records the events, in one statement.
+    """Records the events, in one statement; their serials are in their order.
 
     What an event leads to is up to the caller, which must be in a transaction and hold the customers' row locks.
     """

@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q, Value
 from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
@@ -13,6 +13,9 @@ from customers.identifier_rules import LONGEST
 from engage.models import Workspace, key_validator
 from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
+
+# What is recorded takes its number from this sequence, so that what came first has the lower one.
+NEXT_SERIAL = Func(Value("customers_serial"), function="nextval", output_field=models.BigIntegerField())
 
 
 class Customer(models.Model):
@@ -152,6 +155,9 @@ class Event(models.Model):
     )
     occurred_at = models.DateTimeField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    # Drawn while the customer is locked, so a customer's events are numbered in the order in which they were recorded,
+    # also within one call, whatever their times say. Unset for events from before there were numbers.
+    serial = models.BigIntegerField(null=True, editable=False, db_default=NEXT_SERIAL)
 
     class Meta:
         constraints: ClassVar = [
@@ -163,6 +169,8 @@ class Event(models.Model):
         indexes: ClassVar = [
             # Serves listing a customer's events, newest first, and erasing a customer.
             models.Index(fields=["workspace", "customer", "-occurred_at"], name="event_by_customer"),
+            # Serves looking up a customer's events since one of them, or since a trigger.
+            models.Index(fields=["customer", "serial"], condition=Q(serial__isnull=False), name="event_by_serial"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from psycopg.errors import UniqueViolation
 
 from customers.identifier_rules import LONGEST
-from customers.models import Customer, Event
+from customers.models import NEXT_SERIAL, Customer, Event
 from engage.models import Workspace
 from engage.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -33,6 +33,8 @@ class Trigger(models.Model):
     customers = models.PositiveIntegerField(help_text="How many customers it named: its jobs.")
     request_id = models.CharField(max_length=64)
     queued_at = models.DateTimeField()
+    # Events with a higher serial came later. For the trigger of an event, that event's own serial counts instead.
+    serial = models.BigIntegerField(null=True, editable=False, db_default=NEXT_SERIAL)
     keeps_progress = models.BooleanField(db_default=False, editable=False)  # whether it has TriggerProgress rows
     # No foreign key: a key is never deleted, and checking it would lock its row for every single trigger.
     called_by = models.CharField(

@@ -36,3 +36,13 @@ def test_a_thousand_events_are_recorded_by_one_statement(acme: Workspace) -> Non
     with CaptureQueriesContext(connection) as queries:
         record_events([_new(acme, ada.id) for _ in range(1000)])
     assert (len(queries), Event.objects.count()) == (1, 1000)
+
+
+def test_events_are_numbered_in_their_order_in_a_call_and_one_call_after_the_other(acme: Workspace) -> None:
+    ada = CustomerFactory.create(workspace=acme)
+    names = [f"n{number % 7}" for number in range(100)]
+    for start in (0, 50):
+        record_events([_new(acme, ada.id, name=name) for name in names[start : start + 50]])
+    numbered = Event.objects.order_by("serial")
+    assert [event.name for event in numbered] == names
+    assert len({event.serial for event in numbered}) == len(names)
