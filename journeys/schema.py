@@ -40,7 +40,8 @@ describe_trigger = ServerCall(
     summary="Trigger a journey",
     description="""
 Queues one or many customers to enter a journey whose trigger type is API. A worker then checks the journey's entry
-rules and creates the enrollments. Look up the job or the trigger to see the result.
+rules and creates the enrollments. Look up the job or the trigger to see the result. An event that ends the journey
+counts from now on: customers who leave before the worker has come get no step of it.
 
 **One customer:** send `customerId`, `external_id` or `email`. If you send more than one, only the first in this order
 is used. The customer must exist: a trigger never creates one.

@@ -1,16 +1,17 @@
 """Deciding jobs without writing the decisions: the same code for jobs that wait and for those only supposed.
 
 1. Read the jobs with their customers' past in the journey; entry conditions are one SQL filter per journey that has
-   any.
+   any. If events may end a journey, those that came since its jobs were queued are looked up, too.
 2. Decide each job by the entry rules, in order; a job sees the effects of the jobs before it.
 3. Say of those whom conditions have refused, if any, which values failed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from customers.fragment import Fragment
 from engage.object_ids import new_object_id
+from journeys.deciding.early_exits import early_exits
 from journeys.deciding.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.deciding.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 from journeys.entry_rules import Decision, History, Verdict, decide
@@ -60,7 +61,7 @@ def decide_jobs(relation: Fragment) -> DecidedJobs:
     """
     jobs, journeys = _read(relation)
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
-    decided = _decide_all(jobs, journeys, failing=failing)
+    decided = _decide_all(jobs, journeys, failing=failing, leaving=early_exits(jobs, journeys))
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
         decided.decisions = [
@@ -80,7 +81,11 @@ def _read(relation: Fragment) -> tuple[list[WaitingJob], dict[str, EnteredJourne
 
 
 def _decide_all(
-    jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney], *, failing: set[int]
+    jobs: Sequence[WaitingJob],
+    journeys: Mapping[str, EnteredJourney],
+    *,
+    failing: Container[int],
+    leaving: Mapping[int, str],
 ) -> DecidedJobs:
     decided = DecidedJobs()
     pasts: dict[tuple[str, str], _Past] = {}
@@ -100,7 +105,7 @@ def _decide_all(
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
-            decided.entries.append(_enter(job, journey, past))
+            decided.entries.append(_enter(job, journey, past, leaves=leaving.get(job.id)))
     return decided
 
 
@@ -113,12 +118,15 @@ def _exit(past: _Past, decided: DecidedJobs) -> None:
     past.active = None
 
 
-def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past) -> Entry:
-    state = Enrollment.State.ACTIVE if journey.first_step else Enrollment.State.COMPLETED
-    entry = Entry(id=new_object_id(), job=job, journey=journey, state=state)
-    if state is Enrollment.State.ACTIVE:
+def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
+    """`leaves` is why the customer leaves at once; None if they stay."""
+    entry = Entry(id=new_object_id(), job=job, journey=journey, state=Enrollment.State.ACTIVE)
+    if leaves is not None:
+        entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves
+    elif journey.first_step:
         past.active = entry
     else:
+        entry.state = Enrollment.State.COMPLETED
         past.completed += 1
         past.last_completed = entry.id
     return entry

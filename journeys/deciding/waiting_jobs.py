@@ -1,8 +1,8 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name` and `chain`. It contains either jobs that wait, or supposed ones that
-no table holds; every query about jobs runs on such a relation.
+`customer_id`, `payload`, `event_id`, `event_name`, `chain` and `serial`. It contains either jobs that wait, or supposed
+ones that no table holds; every query about jobs runs on such a relation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,8 @@ from engage.named_rows import named_rows
 from journeys.deciding.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import Journey, JourneyRevision
+from journeys.steps.events import EventPattern
+from journeys.steps.exit_rules import parse_exit_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,8 @@ class WaitingJob:
     `last_completed_id` is one of the enrollments counted.
 
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
-    the call or event that queued it, are "" for a supposed job.
+    the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
+    None if that is not known, as for a supposed job.
     """
 
     id: int
@@ -43,17 +46,22 @@ class WaitingJob:
     counted_to: int
     event_id: str | None
     chain: int
+    serial: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnteredJourney:
-    """A journey with its current entry rules and revision; `first_step` is "" if it has no steps."""
+    """A journey with its current entry rules and revision; `first_step` is "" if it has no steps.
+
+    `exit_patterns` are the events that end it.
+    """
 
     id: str
     rules: EntryRules
     conditions: object
     revision_id: int
     first_step: str
+    exit_patterns: Sequence[EventPattern]
 
 
 # Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
@@ -81,7 +89,8 @@ WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id
 
 _WAITING = f"""
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
-       event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain
+       event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain,
+       coalesce(event.serial, trigger.serial) AS serial
 FROM {_JOBS_OF_CHUNKS}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -91,14 +100,15 @@ LEFT JOIN LATERAL (
 
 _SUPPOSED = """
 SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
-       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain
+       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain,
+       NULL::bigint AS serial
 FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 """
 
 _READ_JOBS = """
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
-       past.last_completed_id, allowed.counted_to, job.event_id, job.chain
+       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
@@ -157,7 +167,10 @@ def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
 
 
 def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
-    """The journeys with their current revisions, by their ids."""
+    """The journeys with their current revisions, by their ids.
+
+    Raises InvalidExitRules if the exit rules of one that events may end are not valid.
+    """
     revisions = JourneyRevision.objects.select_related("journey").filter(
         journey_id__in=set(journey_ids), number=F("journey__revision")
     )
@@ -175,4 +188,5 @@ def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
         conditions=journey.entry_conditions,
         revision_id=revision.id,
         first_step=revision.steps[0]["id"] if revision.steps else "",
+        exit_patterns=parse_exit_rules(revision.exit_on).events if revision.exit_events else (),
     )

@@ -1,5 +1,6 @@
 """What the steps of one enrollment read and change."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,11 +20,29 @@ class Occurrence:
     properties: Mapping[str, Any]
 
 
+@dataclass(frozen=True, kw_only=True)
+class EarlyEvent:
+    """An event that came before somebody listened for it, and counts all the same.
+
+    `properties` is JSON, and `chain` counts the events that led to it by way of journeys.
+    """
+
+    id: str
+    name: str
+    properties: str
+    chain: int
+    serial: int
+
+    def occurrence(self) -> Occurrence:
+        return Occurrence(name=self.name, properties=json.loads(self.properties))
+
+
 @dataclass(kw_only=True)
 class StepContext:
     """One enrollment at one moment. A step that writes attributes replaces `customer`, so later steps see them.
 
-    `now` is aware and in UTC. `chain` counts the events by which journeys led here; it is 0 for an API call.
+    `now` is aware and in UTC. `chain` counts the events by which journeys led here; it is 0 for an API call. `early` is
+    for the wait that begins next: the event that ends it as it begins. The wait takes it for `event`.
     """
 
     journey_id: str
@@ -34,6 +53,7 @@ class StepContext:
     event: Occurrence | None
     chain: int
     now: datetime
+    early: EarlyEvent | None = None
 
     def facts(self) -> Facts:
         """What conditions may refer to."""

@@ -39,7 +39,7 @@ class ExitRules:
     def matching(self, *, name: str, properties: Mapping[str, Any]) -> str | None:
         """Why this event ends the enrollment; None if it does not."""
         if any(pattern.matches(name=name, properties=properties) for pattern in self.events):
-            return f"The event {name!r} ends the journey."
+            return ended_by(name)
         return None
 
     def holding(self, facts: Facts) -> str | None:
@@ -48,6 +48,11 @@ class ExitRules:
             if evaluate(condition, facts):
                 return f"Exit condition {number} of {len(self.conditions)} holds."
         return None
+
+
+def ended_by(event_name: str) -> str:
+    """The reason why an enrollment ends, if an event of this name ends it."""
+    return f"The event {event_name!r} ends the journey."
 
 
 def parse_exit_rules(value: object) -> ExitRules:
