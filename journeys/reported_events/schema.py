@@ -68,7 +68,8 @@ committed together with the event.
 **The customer** is identified by `customerId`, `external_id`, `email`, `phone` or `userId`. If you send more than one,
 only the first in this order is used. No customer is created: an event of an unknown customer is refused.
 
-**Many events:** send `events`. They are recorded in the order sent. If one is refused, the others are still recorded.
+**Many events:** send `events`. They are recorded and take effect in the order sent. If one is refused, the others are
+still recorded.
 
 The two forms cannot be mixed.
 

@@ -12,6 +12,7 @@ from journeys.steps.context import StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
+from journeys.steps.wait_for_event import WaitForEvent
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
@@ -46,7 +47,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
     """
     step_records: list[StepRecord] = []
     until = thread_time() + SECONDS_IN_ONE_GO
-    for _ in range(MAX_STEPS_IN_ONE_GO):
+    while True:
         result = _take(course, context, course.steps[step_id], arrival)
         if isinstance(result, Ended):
             return Walk(step_records=tuple(step_records), stop=result)
@@ -57,9 +58,19 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
         if then.step_id is None:
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
         step_id, arrival = then.step_id, Ahead()
-        if thread_time() > until:
-            break
-    return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
+        enough = len(step_records) >= MAX_STEPS_IN_ONE_GO or thread_time() > until
+        if _pauses(before=course.steps[step_id], after=result.step_record, enough=enough):
+            return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
+
+
+def _pauses(*, before: Step, after: StepRecord, enough: bool) -> bool:
+    """Whether the walk is taken up again by another one before this step.
+
+    A wait ends the walk anyway, so there is no pause before it, unless an early event has just ended another wait: then
+    the next walk has to know what came after that event. So an enrollment that stands before a wait, and not at its
+    first step, has come there by the event that it heard last.
+    """
+    return after.heard is not None if isinstance(before, WaitForEvent) else enough
 
 
 def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:

@@ -10,11 +10,23 @@ State = Literal["done", "waiting", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedEvent:
-    """An event to record for the customer. Unless it `reacts`, it starts and moves no journey."""
+    """An event to record for the customer. Unless it `reacts`, it starts and moves no journey.
+
+    `chain` counts the events that led to it by way of journeys, of which at least the enrollment's own recorded it.
+    """
 
     name: str
     properties: Mapping[str, Any]
+    chain: int
     reacts: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeardEarly:
+    """The event that ended a wait as it began, with the events that led to it."""
+
+    event_id: str
+    chain: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +59,7 @@ class StepRecord:
     writes: Mapping[str, Any] | None = None
     tracked: TrackedEvent | None = None
     request: WebhookRequest | None = None
+    heard: HeardEarly | None = None
 
 
 class NamedStep(Protocol):
@@ -70,6 +83,7 @@ def step_record(
     writes: Mapping[str, Any] | None = None,
     tracked: TrackedEvent | None = None,
     request: WebhookRequest | None = None,
+    heard: HeardEarly | None = None,
 ) -> StepRecord:
     """The step's record."""
     return StepRecord(
@@ -83,6 +97,7 @@ def step_record(
         writes=writes,
         tracked=tracked,
         request=request,
+        heard=heard,
     )
 
 

@@ -50,7 +50,8 @@ class TrackEvent:
         properties = self.properties.render(rendering)
         if not self.properties.constant:
             _require_small(properties)
-        return TrackedEvent(name=self.event_name, properties=properties, reacts=context.chain < MAX_LINKS)
+        chain = context.chain + 1
+        return TrackedEvent(name=self.event_name, properties=properties, chain=chain, reacts=chain <= MAX_LINKS)
 
 
 def _require_small(properties: Any) -> None:

@@ -2,6 +2,9 @@
 
 `{"id": "bought", "type": "wait_for_event", "event": "order", "where": {…}, "timeout": "P3D", "onEvent": "thanks",
 "onTimeout": "remind"}`; `onEvent` and `onTimeout` default to the step's `next`.
+
+Events count from the moment that it begins. If it is the first step, they count from the moment that the job was
+queued; if it directly follows a wait that an event ended, from that event on. So it may be over as it begins.
 """
 
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from journeys.steps.results import (
     AwaitEvent,
     GoTo,
     Heard,
+    HeardEarly,
     Resumption,
     StepResult,
     TimeUp,
@@ -43,6 +47,11 @@ class WaitForEvent:
         return (self.on_event, self.on_timeout)
 
     def begin(self, context: StepContext) -> StepResult:
+        early, context.early = context.early, None
+        if early is not None:
+            context.event, context.chain = early.occurrence(), early.chain
+            heard = HeardEarly(event_id=early.id, chain=early.chain)
+            return self._go_on(self.on_event, "The event had come already", heard=heard)
         due_at = context.now + self.timeout
         return StepResult(
             step_record=step_record(
@@ -59,9 +68,10 @@ class WaitForEvent:
                 return self._go_on(self.on_timeout, "The event did not come in time")
         raise ValueError("A wait for an event is over with the event or with its time.")
 
-    def _go_on(self, step_id: str | None, why: str) -> StepResult:
-        detail = f"{why}: {going_on(step_id)}."
-        return StepResult(step_record=step_record(self, "done", detail, resumed=True), then=GoTo(step_id=step_id))
+    def _go_on(self, step_id: str | None, why: str, *, heard: HeardEarly | None = None) -> StepResult:
+        """With `heard` it never waited: this is its beginning and its end."""
+        record = step_record(self, "done", f"{why}: {going_on(step_id)}.", resumed=heard is None, heard=heard)
+        return StepResult(step_record=record, then=GoTo(step_id=step_id))
 
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:

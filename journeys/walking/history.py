@@ -14,7 +14,18 @@ from customers.profile import ProfileChange, merge_attributes
 from journeys.credentials import stored_headers
 from journeys.models import Enrollment
 from journeys.reactions import Reaction, record_and_react
-from journeys.steps.results import AwaitEvent, Ended, Pause, Send, StepRecord, Stop, Wait, Walk, WebhookRequest
+from journeys.steps.results import (
+    AwaitEvent,
+    Ended,
+    HeardEarly,
+    Pause,
+    Send,
+    StepRecord,
+    Stop,
+    Wait,
+    Walk,
+    WebhookRequest,
+)
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.standings import Standing
 
@@ -35,6 +46,12 @@ class _HistoryEntry:
     ordinal: int
     step_record: StepRecord
     event: NewEvent | None
+
+    @property
+    def event_id(self) -> str | None:
+        """The event that it recorded, or that had come before its wait began."""
+        heard = self.step_record.heard
+        return self.event.id if self.event else heard.event_id if heard else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +103,7 @@ def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
         name=tracked.name,
         properties=tracked.properties,
         source=Event.Source.JOURNEY,
-        chain=standing.chain + 1,
+        chain=tracked.chain,
     )
 
 
@@ -163,7 +180,7 @@ def _insert_runs(entries: Sequence[_HistoryEntry]) -> None:
                 [entry.step_record.detail for entry in entries],
                 [json.dumps(entry.step_record.missing) for entry in entries],
                 [json.dumps(entry.step_record.because) if entry.step_record.because else None for entry in entries],
-                [entry.event.id if entry.event else None for entry in entries],
+                [entry.event_id for entry in entries],
             ],
         )
 
@@ -202,9 +219,11 @@ UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
     awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
     step_began_at = CASE WHEN stop.began THEN now() END,
-    ended_at = CASE WHEN stop.state <> 'active' THEN now() END
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[])
-  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began)
+    ended_at = CASE WHEN stop.state <> 'active' THEN now() END,
+    event_id = coalesce(stop.event_id, enrollment.event_id), chain = coalesce(stop.chain, enrollment.chain)
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[],
+            %s::text[], %s::smallint[])
+  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began, event_id, chain)
 WHERE enrollment.id = ANY(ARRAY[stop.id])
 """
 
@@ -237,8 +256,14 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
             return _NewPlace(step_id=stop.step_id, state=Enrollment.State.COMPLETED, began=False)
 
 
+def _heard_early(walk: Walk) -> HeardEarly | None:
+    """What ended a wait as it began: at most one in a walk."""
+    return next((step_record.heard for step_record in walk.step_records if step_record.heard), None)
+
+
 def _move(walks: Sequence[Walked]) -> None:
     places = [_place(walked.walk.stop, walked.standing.now) for walked in walks]
+    heard = [_heard_early(walked.walk) for walked in walks]
     begun = [sum(not step_record.resumed for step_record in walked.walk.step_records) for walked in walks]
     parameters: list[Any] = [
         [walked.standing.claimed.id for walked in walks],
@@ -249,6 +274,8 @@ def _move(walks: Sequence[Walked]) -> None:
         [place.awaits_event for place in places],
         [walked.standing.steps_begun + number for walked, number in zip(walks, begun, strict=True)],
         [place.began for place in places],
+        [early.event_id if early else None for early in heard],
+        [early.chain if early else None for early in heard],
     ]
     with connection.cursor() as cursor:
         cursor.execute(_MOVE, parameters)

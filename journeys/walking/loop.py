@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -9,13 +10,16 @@ import structlog
 from django.db import transaction
 
 from engage.compact_json import ascii_json
+from engage.errors import Refusal
 from engage.metric_counters import GIVEN_UP, metric_counters
 from engage.outages import is_cut_off, is_held_up, may_befall_any_work
 from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
+from journeys.early_events import Listener, first_heard
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.reactions import Reaction
 from journeys.revisions import Courses, courses_of
+from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.steps.written import UnknownStepType
@@ -155,13 +159,14 @@ def _walk_all(standings: Sequence[Standing]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
     courses = courses_of({standing.revision_id for standing in standings})
+    early = first_heard(_listeners(standings, courses))
     until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
     for place, standing in enumerate(standings):
         if place and (time.thread_time() > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
             batch.left = [other.claimed for other in standings[place:]]
             break
         try:
-            walk = _walk(standing, courses)
+            walk = _walk(standing, courses, early=early.get(standing.claimed.id))
             batch.walks.append(Walked(standing=standing, walk=walk))
             length += sum(map(_length, walk.step_records))
         except UnknownStepType as error:
@@ -174,6 +179,16 @@ def _walk_all(standings: Sequence[Standing]) -> _Batch:
     return batch
 
 
+def _listeners(standings: Sequence[Standing], courses: Courses) -> dict[str, Listener]:
+    """Those of the enrollments whose walk begins with a wait that may be over already, by id."""
+    listeners: dict[str, Listener] = {}
+    for standing in standings:
+        with suppress(Refusal):  # if its steps cannot be read, its walk says so
+            if listener := standing.listener(courses.of(standing.revision_id)):
+                listeners[standing.claimed.id] = listener
+    return listeners
+
+
 def _length(record: StepRecord) -> int:
     """Characters of JSON that the step leads to writing."""
     request, tracked, writes = record.request, record.tracked, record.writes
@@ -184,11 +199,11 @@ def _length(record: StepRecord) -> int:
     )
 
 
-def _walk(standing: Standing, courses: Courses) -> Walk:
+def _walk(standing: Standing, courses: Courses, *, early: EarlyEvent | None) -> Walk:
     if standing.claimed.attempts > MAX_ATTEMPTS:
         return _given_up(standing)
     course = courses.of(standing.revision_id)
-    return walk_on(course, standing.context(), step_id=standing.step_id, arrival=standing.arrival(course))
+    return walk_on(course, standing.context(early=early), step_id=standing.step_id, arrival=standing.arrival(course))
 
 
 def _given_up(standing: Standing) -> Walk:

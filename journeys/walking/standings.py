@@ -15,8 +15,9 @@ from django.db import connection
 
 from customers.conditions import CustomerFacts
 from engage.named_rows import named_rows
+from journeys.early_events import Listener
 from journeys.models import WebhookDelivery
-from journeys.steps.context import Occurrence, StepContext
+from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp
 from journeys.steps.wait_for_event import WaitForEvent
@@ -25,7 +26,11 @@ from journeys.walking.claims import ClaimedEnrollment
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The current state of a claimed enrollment. `event_id` is the event that last started or moved it."""
+    """The current state of a claimed enrollment. `event_id` is the event that last started or moved it.
+
+    Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
+    first step after the call that queued its job. None if that is not known.
+    """
 
     claimed: ClaimedEnrollment
     workspace_id: str
@@ -39,12 +44,16 @@ class Standing:
     error: str
     event_id: str | None
     chain: int
+    came_with: int | None
     now: datetime
     _row: dict[str, Any] = field(repr=False)
     _payload: str = field(repr=False)
 
-    def context(self) -> StepContext:
-        """What its steps may refer to, built by each call; to be dropped after the walk."""
+    def context(self, *, early: EarlyEvent | None = None) -> StepContext:
+        """What its steps may refer to, built by each call; to be dropped after the walk.
+
+        `early` is what its listener heard.
+        """
         row = self._row
         return StepContext(
             journey_id=row["journey_id"],
@@ -62,7 +71,25 @@ class Standing:
             event=_occurrence(row),
             chain=self.chain,
             now=self.now,
+            early=early,
         )
+
+    def listener(self, course: Course) -> Listener | None:
+        """Listens since it came to where it is, if its walk begins a wait before any other step; otherwise None."""
+        wait = self._wait_ahead(course)
+        if wait is None or self.came_with is None:
+            return None
+        return Listener(customer_id=self.customer_id, after=self.came_with, patterns=[wait.pattern])
+
+    def _wait_ahead(self, course: Course) -> WaitForEvent | None:
+        """Its own step, or the one to which the event that has ended its wait leads."""
+        step = course.steps.get(self.step_id)
+        if not isinstance(step, WaitForEvent):
+            return None
+        if not self.began:
+            return step
+        following = course.steps.get(step.on_event) if self.heard and step.on_event else None
+        return following if isinstance(following, WaitForEvent) else None
 
     def arrival(self, course: Course) -> Arrival:
         """Whether its step is still ahead of it, or how the wait in that step ended."""
@@ -80,6 +107,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
+       event.serial AS event_serial,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()
 FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
@@ -100,15 +128,16 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
     with connection.cursor() as cursor:
         cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
         rows = named_rows(cursor)
-    payloads = _payloads({row["trigger_id"] for row in rows})
-    return [_standing(row, payloads[row["trigger_id"]]) for row in rows]
+    triggers = _triggers({row["trigger_id"] for row in rows})
+    return [_standing(row, *triggers[row["trigger_id"]]) for row in rows]
 
 
-def _payloads(trigger_ids: set[str]) -> dict[str, str]:
-    """Each payload once, however many enrollments its call led to."""
+def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
+    """The payload and the serial of each, once, however many enrollments its call led to."""
+    statement = "SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY(%s::text[])"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id, payload FROM journeys_trigger WHERE id = ANY(%s::text[])", [list(trigger_ids)])
-        return dict(cursor.fetchall())
+        cursor.execute(statement, [list(trigger_ids)])
+        return {trigger_id: (payload, serial) for trigger_id, payload, serial in cursor.fetchall()}
 
 
 @lru_cache(maxsize=8)
@@ -118,7 +147,7 @@ def _parsed(payload: str) -> dict[str, Any]:
     return parsed
 
 
-def _standing(row: dict[str, Any], payload: str) -> Standing:
+def _standing(row: dict[str, Any], payload: str, queued: int | None) -> Standing:
     return Standing(
         claimed=ClaimedEnrollment(id=row["id"], attempts=row["attempts"]),
         workspace_id=row["workspace_id"],
@@ -132,6 +161,7 @@ def _standing(row: dict[str, Any], payload: str) -> Standing:
         error=row["error"],
         event_id=row["event_id"],
         chain=row["chain"],
+        came_with=queued if row["event_serial"] is None and not row["steps_begun"] else row["event_serial"],
         now=row["now"],
         _row=row,
         _payload=payload,

@@ -35,6 +35,7 @@ STEPS = [
     {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}},
     {"id": "tell", "type": "track_event", "eventName": "noted"},
     {"id": "wait", "type": "wait_for_event", "event": "bought", "timeout": "P9D"},
+    {"id": "then", "type": "wait_for_event", "event": "paid", "timeout": "P9D"},
     {"id": "hook", "type": "webhook", "url": "https://receiver.example/"},
 ]
 FORMER, NUMBER, CALL = 200, 400, 200
@@ -63,6 +64,7 @@ def journey(server: ServerClient, acme: Workspace, names: list[str]) -> Journey:
     call(server, journey, former)
     a_day_passes()
     report(server, acme, "bought", former)
+    report(server, acme, "paid", former)
     let_workers_walk()
     report(server, acme, "left", former)
     let_workers_decide()
@@ -73,10 +75,14 @@ def journey(server: ServerClient, acme: Workspace, names: list[str]) -> Journey:
 
 def call(server: ServerClient, journey: Journey, names: list[str]) -> None:
     """In calls of some hundred, decided and walked to the first wait."""
-    for start in range(0, len(names), CALL):
-        data(trigger(server, journey, {"external_ids": names[start : start + CALL], "payload": {"plan": "pro"}}))
+    queue(server, journey, names)
     let_workers_decide()
     let_workers_walk()
+
+
+def queue(server: ServerClient, journey: Journey, names: list[str]) -> None:
+    for start in range(0, len(names), CALL):
+        data(trigger(server, journey, {"external_ids": names[start : start + CALL], "payload": {"plan": "pro"}}))
 
 
 def report(server: ServerClient, workspace: Workspace, event: str, names: list[str]) -> None:
@@ -160,14 +166,20 @@ def test_a_crowd_is_decided_walked_moved_and_ended_in_sets(
         ("failing", walkers_fail_and_stop),
         ("walking", let_workers_walk),
         ("being moved", lambda: report(server, acme, "bought", inside[:CALL])),
+        ("doing more before a walker comes", lambda: report(server, acme, "paid", inside[:CALL])),
         ("entering by an event", let_workers_decide),
-        ("walking to the webhook", let_workers_walk),
+        ("walking through two waits to the webhook", let_workers_walk),
         ("sending", webhooks_are_answered),
         ("ending", lambda: report(server, acme, "left", inside[:CALL])),
     ]
     for what, step in steps:
         with bounded(what):
             step()
+    assert Enrollment.objects.filter(state="active").count() == NUMBER - CALL
+    queue(server, journey, inside[:CALL])
+    with bounded("leaving before anybody has entered"):
+        report(server, acme, "left", inside[:CALL])
+        let_workers_decide()
     assert Enrollment.objects.filter(state="active").count() == NUMBER - CALL
 
 
@@ -209,6 +221,7 @@ def test_many_hosts_fail_and_recover_in_sets(
     call(server, journey, names[:CALL])
     a_day_passes()
     report(server, acme, "bought", names[:CALL])
+    report(server, acme, "paid", names[:CALL])
     let_workers_walk()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -9,19 +9,22 @@ from django.db import connection
 
 from customers.models import Customer, Segment
 from engage.models import Workspace
-from journeys.models import Journey
+from journeys.models import Enrollment, Journey
 from tests.bridge_calls import click
-from tests.calls import customers_path, data, trigger
+from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import SdkClient, ServerClient
 from tests.factories import JourneyFactory, SegmentFactory, crowd
 
 CUSTOMERS, NAMED = 3000, 50
 SMALL_WORKSPACES = 2000
+DAY = {"id": "day", "type": "delay", "for": "P1D"}
 MOST_READ = 1000  # entries of indexes and rows; who reads the whole workspace reads three times as many
 
 _READ = """
 SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
-FROM pg_class, (VALUES ('customers_customer'::regclass), ('customers_segmentmembership')) AS of_many ("table")
+FROM pg_class, (
+    VALUES ('customers_customer'::regclass), ('customers_segmentmembership'), ('customers_event')
+) AS of_many ("table")
 WHERE oid = "table" OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = "table")
 """
 _SMALL = """
@@ -40,6 +43,12 @@ WITH small AS (
 )
 INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
 SELECT small.workspace_id, small.id, customer.id FROM small JOIN customers_customer customer USING (workspace_id)
+"""
+
+_EVENTS = """
+INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, occurred_at)
+SELECT left(md5('event' || customer.id || n), 24), workspace_id, customer.id, 'left', '{"n": 0}', 'api', now()
+FROM customers_customer customer, generate_series(1, 3) n
 """
 
 
@@ -70,6 +79,15 @@ def _statements_are_prepared_at_once(db: None) -> Iterator[None]:
     connection.connection.prepare_threshold = usual
 
 
+@pytest.fixture
+def eventful(names: list[str]) -> list[str]:
+    """The same, where every customer of every workspace has some events."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EVENTS)
+        cursor.execute("ANALYZE customers_event")
+    return names
+
+
 @contextmanager
 def reading_little() -> Iterator[None]:
     """No statement of the block reads the customers of the whole workspace."""
@@ -92,9 +110,32 @@ def reading_little() -> Iterator[None]:
     assert 0 < most < MOST_READ, f"{most:,} entries and rows by {sql}"
 
 
+@contextmanager
+def looking_up_events(*, of: int) -> Iterator[None]:
+    """For each of so many customers, their latest events are looked up by key, and nothing else of the table is read.
+
+    The entries of an index that is searched by its second column alone are not counted as read, so scans are.
+    """
+
+    def scans(index: str) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_get_xact_numscans(%s::regclass)", [index])
+            return int(cursor.fetchone()[0])
+
+    before = scans("event_by_serial"), scans("event_by_customer")
+    with reading_little():
+        yield
+    assert (scans("event_by_serial") - before[0], scans("event_by_customer") - before[1]) == (of, 0)
+
+
 @pytest.fixture
 def journey(acme: Workspace) -> Journey:
     return JourneyFactory.create(workspace=acme)
+
+
+def report(server: ServerClient, workspace: Workspace, names: list[str], event: str, **properties: Any) -> None:
+    events = [{"external_id": name, "eventName": event, "eventProperties": properties} for name in names]
+    assert data(server.post(customers_path(workspace, "events"), {"events": events}))["recorded"] == len(names)
 
 
 def test_a_call_for_some(server: ServerClient, journey: Journey, names: list[str]) -> None:
@@ -147,9 +188,7 @@ def test_members(server: ServerClient, acme: Workspace, segment: Segment, names:
 
 def test_events(server: ServerClient, acme: Workspace, names: list[str]) -> None:
     with reading_little():
-        events = [{"external_id": name, "eventName": "bought"} for name in names]
-        answer = data(server.post(customers_path(acme, "events"), {"events": events}))
-    assert answer["recorded"] == NAMED
+        report(server, acme, names, "bought")
 
 
 @pytest.mark.parametrize("action", ["close", "track_event", "update_profile"])
@@ -159,3 +198,28 @@ def test_a_click_by_somebody_of_whom_all_is_known(sdk: SdkClient, names: list[st
         what = {"eventName": "clicked", "profileAttributes": {"plan": "pro"}}
         answer = click(sdk, actionType=action, actionData=what, **somebody)
     assert answer.status_code == 200
+
+
+def test_jobs_whose_customers_have_left_meanwhile(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
+    where = {"field": "event.properties.n", "op": "eq", "value": 1}
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY], steps__exit_on=[{"event": "left", "where": where}])
+    data(trigger(server, journey, {"external_ids": eventful}))
+    report(server, acme, eventful[:20], "left", n=1)
+    with looking_up_events(of=NAMED):
+        let_workers_decide()
+    assert Enrollment.objects.filter(state="exited").count() == 20
+    assert Enrollment.objects.filter(state="active").count() == NAMED - 20
+
+
+def test_waits_that_are_over_as_they_begin(server: ServerClient, acme: Workspace, eventful: list[str]) -> None:
+    wait = {"type": "wait_for_event", "timeout": "P1D"}
+    steps = [{"id": "a", "event": "opened", **wait}, {"id": "b", "event": "left", **wait}, DAY]
+    data(trigger(server, JourneyFactory.create(workspace=acme, steps=steps), {"external_ids": eventful}))
+    let_workers_decide()
+    with looking_up_events(of=NAMED):
+        let_workers_walk()
+    for name in ("opened", "left"):
+        report(server, acme, eventful[:20], name)
+    with looking_up_events(of=20):
+        let_workers_walk()
+    assert Enrollment.objects.filter(step_id="day").count() == 20

@@ -171,10 +171,13 @@ def test_an_event_that_comes_while_its_customer_begins_to_wait_for_it_is_heard(
 def test_an_event_before_the_wait_is_not_the_one_that_is_awaited(
     acme: Workspace, server: ServerClient, ada: Customer
 ) -> None:
-    enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
-    report(server, ada, total=7)
+    journey = JourneyFactory.create(workspace=acme, steps=[{**YEAR, "for": "P1D"}, WAIT, THANK])
+    enrollment = enter(server, journey, ada)
     let_workers_walk()
-    assert history(enrollment) == [("wait", "waiting")]
+    report(server, ada, total=7)
+    time_passes(days=1)
+    let_workers_walk()
+    assert history(enrollment) == [("year", "done"), ("wait", "waiting")]
 
 
 def test_an_exit_event_ends_the_enrollment_in_the_middle_of_a_year_s_delay(server: ServerClient, ada: Customer) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from journeys.steps.context import EarlyEvent
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
 from journeys.steps.definition import STEP_TYPES
 from journeys.steps.rehearsal import rehearse
@@ -16,6 +17,7 @@ from tests.journeys.steps.contexts import NOW, context
 IDS = ["a", "b", "c", "d"]
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
+EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties="{}", chain=1, serial=7)
 targets = st.sampled_from([*IDS, None])
 # What a step of each type may hold beside its id.
 STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
@@ -81,8 +83,10 @@ def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.Dat
     at, walked = context(), "a"
     arrival: Arrival = Ahead()
     for _ in range(20):
+        at.early = data.draw(st.sampled_from([None, EARLY]))
         walk = walk_on(course, at, step_id=walked, arrival=arrival)
-        assert len(walk.step_records) <= MAX_STEPS_IN_ONE_GO
+        assert len(walk.step_records) <= MAX_STEPS_IN_ONE_GO + 1
+        assert sum(step.heard is not None for step in walk.step_records) <= 1
         assert [step.resumed for step in walk.step_records] == [
             not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.step_records))
         ]

@@ -25,7 +25,7 @@ def test_an_event_is_rendered_and_recorded() -> None:
             state="done",
             detail="Recorded the event 'order'.",
             missing=("customer.nobody",),
-            tracked=TrackedEvent(name="order", properties={"plan": "pro", "n": [1, {"who": ""}]}, reacts=True),
+            tracked=TrackedEvent(name="order", properties={"plan": "pro", "n": [1, {"who": ""}]}, chain=1, reacts=True),
         ),
     )
 
@@ -33,14 +33,14 @@ def test_an_event_is_rendered_and_recorded() -> None:
 @pytest.mark.parametrize("fields", [{}, {"eventProperties": None}, {"eventProperties": {}}])
 def test_an_event_may_have_no_properties(fields: dict[str, Any]) -> None:
     tracked = walk(course(track(**fields))).step_records[0].tracked
-    assert tracked == TrackedEvent(name="order", properties={}, reacts=True)
+    assert tracked == TrackedEvent(name="order", properties={}, chain=1, reacts=True)
 
 
 @pytest.mark.parametrize(("chain", "reacts"), [(0, True), (19, True), (20, False), (21, False)])
 def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> None:
     step_record = walk(course(track()), context(chain=chain)).step_records[0]
     assert step_record.tracked is not None
-    assert step_record.tracked.reacts is reacts
+    assert (step_record.tracked.chain, step_record.tracked.reacts) == (chain + 1, reacts)
     effect = "" if reacts else ", without effect: 20 events led to it one by another"
     assert step_record.detail == f"Recorded the event 'order'{effect}."
 
@@ -86,7 +86,7 @@ def test_properties_may_be_64_kib() -> None:
     payload = {"a": "x" * 30_000, "b": "x" * (35_536 - len('{"a":"","b":""}'))}
     for properties, expected in ((written, written), (rendered, payload)):
         tracked = walk(course(track(eventProperties=properties)), context(payload=payload)).step_records[0].tracked
-        assert tracked == TrackedEvent(name="order", properties=expected, reacts=True)
+        assert tracked == TrackedEvent(name="order", properties=expected, chain=1, reacts=True)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Waits for an event of the customer's."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from journeys.steps.context import Occurrence
-from journeys.steps.results import Answered, AwaitEvent, Ended, Heard, TimeUp
+from journeys.steps.context import EarlyEvent, Occurrence
+from journeys.steps.course import MAX_STEPS_IN_ONE_GO
+from journeys.steps.results import Ahead, Answered, AwaitEvent, Ended, Heard, HeardEarly, Pause, TimeUp
 from journeys.steps.wait_for_event import WaitForEvent
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
@@ -86,6 +88,50 @@ def test_the_bounds_themselves_are_allowed() -> None:
     name = "x" * 255
     walked = walk(course(wait(event=name, timeout="PT1S")))
     assert walked.stop == AwaitEvent(step_id="wait", event_name=name, due_at=NOW + timedelta(seconds=1))
+
+
+EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties='{"price": 12}', chain=3, serial=7)
+
+
+def test_an_event_that_came_before_it_began_ends_it_at_once_and_is_the_one_that_later_steps_see() -> None:
+    note = {"id": "note", "type": "update_profile", "attributes": {"paid": "{{ event.properties.price }}"}}
+    tell = {"id": "tell", "type": "track_event", "eventName": "told"}
+    walked = walk(course(wait(onEvent="note"), THANKS, note, tell), replace(context(), early=EARLY))
+    assert walked.stop == Ended(step_id="tell", exited=False, reason="The last step is done.")
+    first, second, third = walked.step_records
+    assert (first.state, first.resumed, first.detail) == (
+        "done",
+        False,
+        "The event had come already: goes on to 'note'.",
+    )
+    assert first.heard == HeardEarly(event_id=EARLY.id, chain=3)
+    assert second.writes == {"paid": "12"}
+    assert third.tracked is not None
+    assert third.tracked.chain == 4
+
+
+@pytest.mark.parametrize("arrival", [Ahead(), Heard()])
+def test_an_early_event_ends_one_wait_and_the_next_one_begins_in_another_walk(arrival: Ahead | Heard) -> None:
+    """Because only then is it known what came after that event."""
+    waits = [wait(id="a"), wait(id="b"), wait(id="c")]
+    walked = walk(course(*waits), replace(context(), early=EARLY), arrival=arrival)
+    over = ["a"] if arrival == Ahead() else ["a", "b"]
+    assert [(step.step_id, step.state) for step in walked.step_records] == [(step_id, "done") for step_id in over]
+    assert walked.stop == Pause(step_id="b" if arrival == Ahead() else "c")
+
+
+def test_a_walk_does_not_pause_before_a_wait_because_it_was_long() -> None:
+    """Who stands before a wait that is not the first step has just heard an event."""
+    steps = [{"id": f"s{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(MAX_STEPS_IN_ONE_GO)]
+    walked = walk(course(*steps, wait()))
+    assert isinstance(walked.stop, AwaitEvent)
+    assert len(walked.step_records) == MAX_STEPS_IN_ONE_GO + 1
+
+
+def test_an_exit_condition_comes_before_an_early_event() -> None:
+    gone = {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}
+    walked = walk(course(wait(), exit_on=[gone]), replace(context(), early=EARLY))
+    assert walked.stop == Ended(step_id="wait", exited=True, reason="Exit condition 1 of 1 holds.")
 
 
 def test_nothing_else_resumes_it() -> None:

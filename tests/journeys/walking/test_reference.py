@@ -30,6 +30,10 @@ from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, PAUSE, SEC
 from tests.tables import empty_all
 
 CUSTOMERS = ["ada", "grace"]
+EVENTS = st.one_of(
+    st.lists(st.sampled_from(["go", "yes", "stop", "won", "other"]), min_size=1, max_size=3),
+    st.permutations(["go", "yes", "yes"]),
+)
 A_CLAIM = 6  # seconds after which the claim of a worker that died is over
 
 
@@ -43,8 +47,9 @@ class Journeys(RuleBasedStateMachine):
             CustomerFactory.create(workspace=self.workspace, external_id=name)
         self.first = self._save("first", trigger_type="api", steps=FIRST_VERSIONS[0], exit_on=EXIT_ON)
         self._save(
-            "second", trigger_type="event", event_name="won", steps=SECOND, max_entries_per_customer=SECOND_ENTRIES
-        )
+            "second", trigger_type="event", event_name="won", steps=SECOND, max_entries_per_customer=SECOND_ENTRIES,
+            exit_on=EXIT_ON,
+        )  # fmt: skip
         self.model = Reference()
         self.crashes = 0
 
@@ -54,20 +59,23 @@ class Journeys(RuleBasedStateMachine):
     @rule(customer=st.sampled_from(CUSTOMERS))
     def trigger(self, customer: str) -> None:
         answer = data(trigger(self.server, self.first, {"external_id": customer}))
-        self.model.queued.append((customer, "first", answer["jobId"]))
+        self.model.call(customer, answer["jobId"])
 
-    @precondition(lambda self: any(job_id for _, _, job_id in self.model.queued))
+    @precondition(lambda self: any(job.id for job in self.model.queued))
     @rule(choice=st.randoms(use_true_random=False))
     def cancel(self, choice: Any) -> None:
-        job = choice.choice([job for job in self.model.queued if job[2]])
-        data(self.server.delete(f"/api/v1/journeys/{self.workspace.id}/jobs/{job[2]}"), status=200)
+        job = choice.choice([job for job in self.model.queued if job.id])
+        data(self.server.delete(f"/api/v1/journeys/{self.workspace.id}/jobs/{job.id}"), status=200)
         self.model.queued.remove(job)
 
-    @rule(customer=st.sampled_from(CUSTOMERS), name=st.sampled_from(["go", "go", "stop", "won", "other"]))
-    def event(self, customer: str, name: str) -> None:
-        body = {"external_id": customer, "eventName": name}
+    @rule(customer=st.sampled_from(CUSTOMERS), names=EVENTS)
+    def events(self, customer: str, names: list[str]) -> None:
+        """In one call, or one that is the only one."""
+        events = [{"external_id": customer, "eventName": name} for name in names]
+        body = {"events": events} if len(events) > 1 else events[0]
         data(self.server.post(f"/api/v1/customers/{self.workspace.id}/events", body))
-        self.model.event(customer, name)
+        for name in names:
+            self.model.event(customer, name)
 
     @rule()
     def decide(self) -> None:
@@ -111,7 +119,7 @@ class Journeys(RuleBasedStateMachine):
 
     @rule()
     def edit(self) -> None:
-        self.model.version = 1 - self.model.version
+        self.model.version = (self.model.version + 1) % len(FIRST_VERSIONS)
         self._save("first", steps=FIRST_VERSIONS[self.model.version])
 
     @rule()
