@@ -6,6 +6,7 @@ Each check gives the sentences that are not true; none of them looks at one call
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
 from tests.chaos.service import Service
@@ -56,16 +57,12 @@ def _code(sending: Sending) -> object:
     return sending.body.get("code") if isinstance(sending.body, dict) else sending.body
 
 
-def _succeeded(service: Service, *kinds: str) -> list[Sending]:
-    return [sending for sending in service.load.sendings if sending.succeeded and sending.call.kind in kinds]
-
-
 _KNOWN_JOBS = "SELECT 'enroll-' || journey_id || '-' || customer_id || '-' || queued_ms FROM journeys_enrollmentjob"
 
 
 def acknowledged_jobs_exist(service: Service) -> Iterator[str]:
     known = {job_id for (job_id,) in service.ask(_KNOWN_JOBS)}
-    for sending in _succeeded(service, "single", "bulk", "segment"):
+    for sending in service.load.succeeded("single", "bulk", "segment"):
         jobs = [sending.data["jobId"]] if sending.call.kind == "single" else sending.data["jobIds"]
         if missing := set(jobs) - known:
             yield f"{len(missing)} jobs of {sending.call.name} were acknowledged and do not exist"
@@ -73,7 +70,7 @@ def acknowledged_jobs_exist(service: Service) -> Iterator[str]:
 
 def bulk_answers_count_their_rows(service: Service) -> Iterator[str]:
     rows = dict(service.ask("SELECT trigger_id, count(*) FROM journeys_enrollmentjob GROUP BY trigger_id"))
-    for sending in _succeeded(service, "bulk", "segment"):
+    for sending in service.load.succeeded("bulk", "segment"):
         told = sending.data["customersEnrolled"], len(set(sending.data["jobIds"])), len(sending.data["customerIds"])
         numbers = {*told, rows.get(sending.data["triggerId"], 0)}
         if len(numbers) > 1:
@@ -82,12 +79,12 @@ def bulk_answers_count_their_rows(service: Service) -> Iterator[str]:
 
 def acknowledged_events_exist(service: Service) -> Iterator[str]:
     known = {event_id for (event_id,) in service.ask("SELECT id FROM customers_event")}
-    for sending in _succeeded(service, "track"):
+    for sending in service.load.succeeded("track"):
         if sending.data["eventId"] not in known:
             yield f"the event of {sending.call.name} was acknowledged and does not exist"
-    for sending in _succeeded(service, "events"):
+    for sending in service.load.succeeded("events"):
         ids = {result.get("eventId") for result in sending.data["results"]}
-        if len(ids) != len(sending.call.customers) or ids - known:
+        if len(ids) != len(sending.call.customers) * len(sending.call.words["events"]) or ids - known:
             yield f"events of {sending.call.name} were acknowledged and do not exist"
 
 
@@ -111,7 +108,7 @@ def calls_are_done_once(service: Service) -> Iterator[str]:
 
 def newcomers_are_one_person(service: Service) -> Iterator[str]:
     found = dict(service.ask("SELECT email || workspace_id, count(*) FROM customers_customer GROUP BY 1"))
-    for sending in _succeeded(service, "newcomer"):
+    for sending in service.load.succeeded("newcomer"):
         who = sending.call.words["newcomer"] + service.tenants[sending.call.tenant].workspace
         if found.get(who) != 1:
             yield f"{who} is {found.get(who, 0)} customers"
@@ -238,4 +235,6 @@ CHECKS: Sequence[Check] = (
     entries_are_those_of_the_model,
     no_row_links_two_workspaces,
     webhooks_are_recorded,
+    nobody_walks_on_after_leaving,
+    nothing_is_missed_while_work_waits,
 )

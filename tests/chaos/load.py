@@ -53,6 +53,9 @@ class Load:
     sendings: list[Sending] = field(default_factory=list)
     _turn: "count[int]" = field(default_factory=count)
 
+    def succeeded(self, *kinds: str) -> list[Sending]:
+        return [sending for sending in self.sendings if sending.succeeded and sending.call.kind in kinds]
+
     def begin(self, calls: Sequence[Planned]) -> "Future[None]":
         """Sends in threads; done when the last answer has come."""
         director = ThreadPoolExecutor(1)
@@ -135,7 +138,7 @@ def _spoken(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str
             theirs = f"/api/v1/journeys/{other.workspace}/{other.journeys[call.journey]}/trigger"
             return theirs, {"external_id": call.customers[0]}
         case "track":
-            data = {"eventName": words["event"], "eventProperties": {"coupon": words["coupon"]}}
+            data = {"eventName": words["events"][0], "eventProperties": {"coupon": words["coupon"]}}
             return "/api/v1/sdk/bridge/action", {**message, "actionType": "track_event", "actionData": data}
         case "profile":
             data = {"profileAttributes": {"seen": words["coupon"]}}
@@ -144,5 +147,5 @@ def _spoken(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str
             known_by = {"messageId": call.name, "email": words["newcomer"]}
             return "/api/v1/sdk/bridge/capture", {**known_by, "formData": {"coupon": str(words["coupon"])}}
         case "events":
-            events = [{"external_id": name, "eventName": words["event"]} for name in call.customers]
+            events = [{"external_id": name, "eventName": event} for name in call.customers for event in words["events"]]
             return f"/api/v1/customers/{tenant.workspace}/events", {"events": events}

@@ -32,7 +32,7 @@ def contradiction(course: Course, pair: Pair) -> str | None:
         return f"{pair.active} active at once"
     if course.rule == "number" and pair.completed > (course.entries or 1):
         return f"{pair.completed} completed, where {course.entries} are allowed"
-    if course.rule != "number" and pair.exited:
+    if course.rule not in {"number", "until_left"} and pair.exited:
         return f"{pair.exited} exited, where nothing exits"
     return None
 
@@ -50,7 +50,7 @@ def _entries(course: Course, pair: Pair) -> tuple[int, int]:
             return min(pair.jobs, number), pair.jobs
         case "always_at_once":
             return pair.jobs, pair.jobs
-        case "one_at_a_time":
+        case "one_at_a_time" | "until_left":
             return some, pair.jobs
         case "if_pro":
             return (pair.jobs, pair.jobs) if pair.pro else (0, 0)

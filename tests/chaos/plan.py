@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.chaos.tenants import CUSTOMERS, TRIGGERED
+from tests.chaos.tenants import CUSTOMERS, FOLLOWED, LEAVING, TRIGGERED
 
 Kind = Literal["single", "bulk", "segment", "track", "profile", "newcomer", "events", "trespass"]
 _WEIGHTS: dict[Kind, int] = {
@@ -33,9 +33,13 @@ def plan_load(*, seed: str, seconds: float, per_second: float, journeys: Sequenc
     """The calls of one scenario, in the order of their moments. `seed` is part of their names."""
     chance = random.Random(f"load/{seed}")
     moments = sorted(chance.uniform(0, seconds) for _ in range(int(seconds * per_second)))
-    return [
+    calls = [
         _call(chance, name=f"{seed}-{number}", at=at, seed=seed, journeys=journeys) for number, at in enumerate(moments)
     ]
+    reports = [
+        _report_of(chance, call) for call in calls if call.kind in {"single", "bulk"} and call.journey in FOLLOWED
+    ]
+    return sorted([*calls, *reports], key=lambda call: call.at)
 
 
 def _call(chance: random.Random, *, name: str, at: float, seed: str, journeys: Sequence[str]) -> Planned:
@@ -51,10 +55,24 @@ def _call(chance: random.Random, *, name: str, at: float, seed: str, journeys: S
         customers=customers,
         keyed=kind in {"single", "bulk", "events"} and chance.random() < 0.3,
         words={
-            "event": chance.choice(["signed_up", "looked", "looked"]),
+            "events": [chance.choice(["signed_up", "looked", "looked", LEAVING])],
             "newcomer": f"{seed}-{chance.randrange(_NEWCOMERS)}@example.com",
             "coupon": chance.randrange(1_000_000),
         },
+    )
+
+
+def _report_of(chance: random.Random, call: Planned) -> Planned:
+    """What some of those whom the call names do at once, about as soon as they have entered, or sooner."""
+    customers = chance.sample(call.customers, min(len(call.customers), 12))
+    return Planned(
+        name=f"{call.name}-then",
+        at=call.at + chance.uniform(0.02, 0.4),
+        kind="events",
+        tenant=call.tenant,
+        journey=call.journey,
+        customers=tuple(customers),
+        words={**call.words, "events": FOLLOWED[call.journey]},
     )
 
 

@@ -10,7 +10,7 @@ SEGMENT = 40  # the first so many customers
 MANY = 1_000_000
 
 # What the reference model has to know of a journey: how often one may enter, and whether the entry ends at once.
-Rule = Literal["number_at_once", "once", "number", "always_at_once", "one_at_a_time", "if_pro"]
+Rule = Literal["number_at_once", "once", "number", "always_at_once", "one_at_a_time", "until_left", "if_pro"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class Course:
     reenter: bool = False
     conditions: Mapping[str, Any] | None = None
     event: str | None = None
+    exit_on: Sequence[Mapping[str, Any]] = ()
 
     def seed(self, receiver: str) -> dict[str, Any]:
         steps = json.loads(json.dumps(self.steps).replace("receiver", receiver))
@@ -35,6 +36,7 @@ class Course:
             "maxEntriesPerCustomer": self.entries,
             "allowReenrollment": self.reenter,
             "entryConditions": self.conditions,
+            "exitOn": list(self.exit_on),
             "steps": steps,
         }
 
@@ -43,11 +45,22 @@ def _delay(step_id: str, duration: str) -> dict[str, Any]:
     return {"id": step_id, "type": "delay", "for": duration}
 
 
+def _wait(step_id: str, event: str, then: str) -> dict[str, Any]:
+    return {
+        "id": step_id, "type": "wait_for_event", "event": event, "timeout": "PT3S", "onEvent": then, "onTimeout": None,
+    }  # fmt: skip
+
+
+def _mark(step_id: str) -> dict[str, Any]:
+    return {"id": step_id, "type": "update_profile", "attributes": {"mark": "{{ enrollment.id }}"}}
+
+
 def webhook(step_id: str, url: str = "receiver/ok") -> dict[str, Any]:
     """A step whose body names its enrollment."""
     return {"id": step_id, "type": "webhook", "url": url, "body": {"enrollment": "{{ enrollment.id }}"}}
 
 
+LEAVING = "unsubscribed"  # ends the campaign
 COURSES = (
     Course(key="thrice_at_once", rule="number_at_once", entries=3),
     Course(key="always_at_once", rule="always_at_once", reenter=True),
@@ -56,7 +69,7 @@ COURSES = (
         rule="once",
         steps=[
             _delay("rest", "PT1S"),
-            {"id": "mark", "type": "update_profile", "attributes": {"mark": "{{ enrollment.id }}"}},
+            _mark("mark"),
             {"id": "tell", "type": "track_event", "eventName": "rested"},
         ],
     ),
@@ -71,18 +84,27 @@ COURSES = (
         key="listens",
         rule="one_at_a_time",
         reenter=True,
-        steps=[
-            {
-                "id": "listen", "type": "wait_for_event", "event": "signed_up", "timeout": "PT3S",
-                "onEvent": "heard", "onTimeout": None,
-            },
-            webhook("heard"),
-        ],
+        steps=[_wait("listen", "signed_up", "heard"), webhook("heard")],
+    ),
+    Course(
+        key="listens_twice",
+        rule="one_at_a_time",
+        reenter=True,
+        steps=[_wait("first", "signed_up", "second"), _wait("second", "looked", "mark"), _mark("mark")],
+    ),
+    Course(
+        key="campaign",
+        rule="until_left",
+        reenter=True,
+        steps=[_mark("one"), _delay("rest", "PT1S"), _mark("two")],
+        exit_on=[{"event": LEAVING}],
     ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
     Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
 )  # fmt: skip
 TRIGGERED = tuple(course.key for course in COURSES if course.event is None)
+# What some customers do as soon as they are called into a journey.
+FOLLOWED: Mapping[str, Sequence[str]] = {"campaign": [LEAVING], "listens_twice": ["signed_up", "looked"]}
 BY_KEY = {course.key: course for course in COURSES}
 
 
