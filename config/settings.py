@@ -319,11 +319,9 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "sweep"}, "send": {"queue": "webhooks"}}
-# Any number of schedulers may run: each tick only wakes a worker to look. An old tick is worthless, but the clocks of
-# two machines may differ by some seconds.
-_TICKS_EXPIRE = {"expires": 30}
+CELERY_BEAT_SCHEDULER = "config.ticks:TickScheduler"
 CELERY_BEAT_SCHEDULE = {
-    "walk": {"task": "walk", "schedule": 1.0, "options": _TICKS_EXPIRE},
-    "send": {"task": "send", "schedule": 1.0, "options": _TICKS_EXPIRE},
-    "sweep": {"task": "sweep", "schedule": 2.0, "options": _TICKS_EXPIRE},
+    "walk": {"task": "walk", "schedule": 1.0},
+    "send": {"task": "send", "schedule": 1.0},
+    "sweep": {"task": "sweep", "schedule": 2.0},
 }

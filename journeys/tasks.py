@@ -103,7 +103,7 @@ def _worker_stops() -> bool:
     return any(asked is not None for asked in (state.should_stop, state.should_terminate))
 
 
-@shared_task(name="sweep")
+@shared_task(name=wakeups.SWEEP)
 def sweep() -> None:
     """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
 

@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 ENROLL = "enroll"
 WALK = "walk"
 SEND = "send"
+SWEEP = "sweep"
 # Set while a worker serves the single lane or is about to: a job queued meanwhile needs no message. It expires by
 # itself, so that no job relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
@@ -54,9 +55,10 @@ def _wake_single_lane(first: _FirstOfBurst) -> None:
     """Publishes unless a worker is already at the lane or expected there: it will take this job too.
 
     The worker clears the mark before it looks for the last time, and the job was committed before this checks the
-    mark: either the worker sees the job, or this publishes.
+    mark: either the worker sees the job, or this publishes. Nor does it publish while an earlier message still waits.
     """
-    if _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS)):
+    is_first = _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS))
+    if is_first and not _messages_that_wait("single"):
         _publish(
             ENROLL,
             task_id=first.job_id,
@@ -158,10 +160,15 @@ def wake_sender() -> None:
     _wake_one(SEND, queue="webhooks")
 
 
-def _wake_one(task: str, *, queue: str) -> None:
-    """Publishes unless an earlier message still waits: its worker will find this work too, so messages never pile up.
+def wake_sweeper() -> None:
+    """Wakes a sweeper, which looks for jobs that have waited too long."""
+    _wake_one(SWEEP, queue="sweep")
 
-    If that message is an expired tick of the scheduler, no worker acts on it; but the next tick makes one look.
+
+def _wake_one(task: str, *, queue: str) -> None:
+    """Publishes unless an earlier message still waits: its worker will find this work too.
+
+    So messages never pile up, even if no worker takes any for days.
     """
     if not _messages_that_wait(queue):
         _publish(task, task_id=None, queue=queue)

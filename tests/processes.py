@@ -46,7 +46,7 @@ def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 WORKER = ("worker", "-Q", "single,bulk,walk,sweep", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")
 WEBHOOK_WORKER = ("worker", "-Q", "webhooks", "-P", "threads", "-c", "2", "-l", "INFO", *WORKER[-2:])
-SCHEDULER = ("beat", "--scheduler", "celery.beat:Scheduler")
+SCHEDULER = ("beat",)
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -42,6 +42,14 @@ def test_wake_ups_of_walkers_and_senders_do_not_pile_up(queue: redis.Redis) -> N
     assert messages(queue, "walk") == 1
 
 
+def test_wake_ups_of_the_single_lane_do_not_pile_up_while_no_worker_takes_them(queue: redis.Redis) -> None:
+    for _ in range(3):
+        wakeups.wake_for_single(trigger_id="f" * 24, job_id="enroll-1")
+        wakeups.wake_now()
+        wakeups.leave_single_lane()  # as the mark of the first one ends by itself, soon
+    assert messages(queue, "single") == 1
+
+
 def test_a_worker_that_stays_at_a_lane_leaves_a_redis_alone_that_has_just_failed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -86,10 +86,11 @@ def test_a_burst_of_singles_shares_a_wake_up_until_a_worker_begins(
 ) -> None:
     first, *_ = [data(trigger(server, journey, {"external_id": f"user-{n}"})) for n in range(5)]
     assert task_ids(queue, "single") == [first["jobId"]]
+    queue.delete("single")  # a worker takes it
     enroll(lane="single", trigger_id=first["triggerId"], start=0)
     assert not EnrollmentJob.objects.filter(status="queued").exists()
     later = data(trigger(server, journey, {"external_id": "user-9"}))
-    assert task_ids(queue, "single") == [first["jobId"], later["jobId"]]
+    assert task_ids(queue, "single") == [later["jobId"]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,6 +114,7 @@ def test_a_job_that_comes_just_after_a_look_of_the_worker_is_decided_or_has_a_me
     crowd(acme, 2)
     first = data(trigger(server, journey, {"external_id": "user-0"}))
     assert task_ids(queue, "single") == [first["jobId"]]
+    queue.delete("single")  # the worker takes it
     looks = count(1)
     later: list[str] = []
 

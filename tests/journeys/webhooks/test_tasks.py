@@ -47,11 +47,9 @@ def test_where_nobody_may_walk_on_the_walker_is_left_alone(
     assert messages(queue, "walk") == []
 
 
-def test_the_scheduler_looks_every_second_and_its_ticks_do_not_pile_up() -> None:
+def test_the_scheduler_looks_every_second() -> None:
     tick: Any = settings.CELERY_BEAT_SCHEDULE["send"]
     assert (tick["task"], tick["schedule"]) == ("send", 1.0)
-    assert settings.CELERY_TASK_ROUTES["send"] == {"queue": "webhooks"}
-    assert tick["options"]["expires"] <= 30
 
 
 def woken() -> bool:

@@ -1,0 +1,77 @@
+"""The scheduler's ticks: one for each queue whose workers are away, and a new one as soon as it is gone."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from pytest_django import Settings
+
+from tests.chaos.servers import OwnServer, own_redis
+from tests.processes import SCHEDULER, celery
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db, pytest.mark.mostly_waits]
+
+QUEUES = ("walk", "webhooks", "sweep")
+SEVERAL_LOOKS = 12  # of a scheduler, which looks two or three times a second
+
+
+@pytest.fixture
+def server(tmp_path: Path, settings: Settings) -> Iterator[OwnServer]:
+    """A Redis that may be stopped; no worker listens to it."""
+    server, settings.REDIS_URL = own_redis(tmp_path)
+    server.start()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def client(server: OwnServer, settings: Settings) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        yield client
+
+
+def waiting(client: redis.Redis) -> list[Any]:
+    """How many messages each queue has."""
+    return [client.llen(queue) for queue in QUEUES]
+
+
+def looks(client: redis.Redis) -> int:
+    """How often somebody has asked how many messages wait."""
+    stats: Any = client.info("commandstats")
+    return int(stats.get("cmdstat_llen", {"calls": 0})["calls"])
+
+
+def after_several_looks(client: redis.Redis) -> list[Any]:
+    wait_until(lambda: all(waiting(client)))
+    before = looks(client)
+    wait_until(lambda: looks(client) >= before + SEVERAL_LOOKS)
+    return waiting(client)
+
+
+def test_a_tick_is_never_there_twice(client: redis.Redis, tmp_path: Path) -> None:
+    with celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        for _ in range(3):
+            assert after_several_looks(client) == [1, 1, 1]
+            client.delete(*QUEUES)  # as if workers had taken them, or Redis had lost them
+
+
+def test_a_tick_of_another_scheduler_counts_as_well(client: redis.Redis, tmp_path: Path) -> None:
+    with celery(*SCHEDULER, log=tmp_path / "one.log"):
+        assert after_several_looks(client) == [1, 1, 1]
+        with celery(*SCHEDULER, log=tmp_path / "other.log"):
+            assert after_several_looks(client) == [1, 1, 1]
+
+
+def test_ticks_come_again_soon_after_redis_was_away(client: redis.Redis, server: OwnServer, tmp_path: Path) -> None:
+    with celery(*SCHEDULER, log=tmp_path / "beat.log") as scheduler:
+        wait_until(lambda: all(waiting(client)))
+        server.stop(signal.SIGKILL)
+        wait_until(lambda: "redis_unreachable" in (tmp_path / "beat.log").read_text())
+        server.start()
+        client.delete(*QUEUES)
+        wait_until(lambda: all(waiting(client)), seconds=20)
+        assert scheduler.poll() is None
