@@ -20,8 +20,10 @@ from celery.signals import (
     worker_before_create_process,
     worker_process_shutdown,
 )
+from django.conf import settings
 from django.db import close_old_connections
 
+from config.doctor import say_what_is_amiss
 from config.loaded_code import spare_the_loaded
 from config.reconnecting import PauseBeforeConnecting
 from config.settings_at_start import load_settings
@@ -53,6 +55,13 @@ log = structlog.get_logger(__name__)
 def _warn_of_no_other_default(**_: Any) -> None:
     """Silences the warning, at each lost connection, that tasks go on. Celery has enabled its warnings by now."""
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
+
+
+@celeryd_after_setup.connect
+def _say_what_is_amiss(**_: Any) -> None:
+    say_what_is_amiss()
+    if not settings.SENDING:
+        log.warning("sending_is_off", waits="every webhook", until="SENDING is on and the processes are started anew")
 
 
 @setup_logging.connect

@@ -6,8 +6,8 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, ManagementUtility
-from django.db import DatabaseError, connection
-from psycopg.errors import UndefinedColumn, UndefinedTable
+from django.db import DatabaseError, NotSupportedError, connection
+from psycopg.errors import InsufficientPrivilege, UndefinedColumn, UndefinedTable
 
 from config.loaded_code import load_without_collecting, spare_the_loaded
 from config.servers import EmbeddedServerError
@@ -69,6 +69,10 @@ def _reason(error: Exception, *, command: str) -> str | None:
         return str(error)
     if isinstance(error.__cause__, UndefinedTable | UndefinedColumn) and command not in _MIGRATING:
         return "The database lacks tables or columns that this version needs: run manage.py migrate first."
+    if isinstance(error, NotSupportedError):  # PostgreSQL is too old, as Django says
+        return str(error)
+    if isinstance(error.__cause__, InsufficientPrivilege):
+        return f"PostgreSQL refuses: {str(error).partition(chr(10))[0]}. See manage.py doctor."
     if is_outage(error):
         known, said = connection.settings_dict, str(error).partition("\n")[0]
         where = f"{known['HOST'] or 'this machine'}:{known['PORT'] or 5432}"

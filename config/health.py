@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
 from threading import Event
+from typing import Any
 
 from django.apps import apps
 from django.db import DatabaseError, connection
@@ -42,6 +43,16 @@ def _postgresql_answers() -> bool:
         connection.close()
         return False
     return True
+
+
+_APPLIED = "SELECT app, name FROM django_migrations WHERE (app, name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+
+
+def missing_migrations(cursor: Any) -> list[str]:
+    """Those of the newest of each app that are not applied, such as `journeys.0016_turns`."""
+    newest = _newest_migrations()
+    cursor.execute(_APPLIED, [list(newest), list(newest.values())])
+    return [f"{app}.{name}" for app, name in sorted(newest.items() - set(cursor.fetchall()))]
 
 
 _seen_migrated = Event()  # all migrations of this version were applied; later ones may be, too

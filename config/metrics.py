@@ -4,6 +4,7 @@ Every process answers for all processes on all machines: scrape one address. If 
 is missing, and `engage_postgresql_up` or `engage_redis_up` shows it.
 """
 
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -11,7 +12,7 @@ from secrets import compare_digest
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, NotSupportedError, connection
 from django.http import Http404, HttpRequest, HttpResponse
 
 from config.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
@@ -63,7 +64,7 @@ def _metrics() -> Iterator[Metric]:
     (answers, waiting), counts = _backlog(), _counts()
     yield Metric(
         name="engage_build_info", kind="gauge", meaning="The version of the process that answers.",
-        samples=[Sample(value=1, labels={"version": _version()})],
+        samples=[Sample(value=1, labels={"version": _version(), "commit": _commit()})],
     )  # fmt: skip
     yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
     meaning = "Whether Redis answers and takes writes; if not, no worker is woken and each process limits alone."
@@ -83,13 +84,25 @@ def _version() -> str:
         return "unknown"
 
 
+@cache
+def _commit() -> str:
+    """COMMIT from the environment, which an image is built with, or the checkout's own."""
+    if settings.COMMIT:
+        return str(settings.COMMIT)
+    try:
+        asked = ["git", "rev-parse", "--short=12", "HEAD"]
+        return subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True, timeout=2).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
 def _backlog() -> tuple[bool, Backlog | None]:
     """Whether PostgreSQL answers, and the backlog; None also if this version's tables do not exist."""
     try:
         return True, backlog()
     except DatabaseError as error:
         connection.close()
-        away = is_outage(error)
+        away = is_outage(error) or isinstance(error, NotSupportedError)  # one that is too old is as good as none
         if not away:
             log.exception("backlog_unreadable")
         return not away, None

@@ -272,6 +272,8 @@ WEBHOOK_TARGETS = TargetRules(
     http=environment.flag("WEBHOOK_ALLOW_HTTP", default=not PRODUCTION),
     ports=environment.ports("WEBHOOK_PORTS", default="80,443,1024-65535"),
 )
+# Off for a copy of the database, or until staff have looked at what would be sent: webhooks wait meanwhile.
+SENDING = environment.flag("SENDING", default=True)
 # Requests that one sending task may have in flight at once.
 WEBHOOK_THREADS = environment.number("WEBHOOK_THREADS", default=32, at_least=1, at_most=1000)
 # The Procfile passes these to Celery, which takes 0 as the number of processors.
@@ -287,6 +289,7 @@ RETAIN_ADMIN_LOG_DAYS = environment.days("RETAIN_ADMIN_LOG_DAYS", default=365)
 # For how long a page that still knows the user id of somebody erased does not make them anew.
 RETAIN_TOMBSTONES_DAYS = environment.days("RETAIN_TOMBSTONES_DAYS", default=30)
 
+COMMIT = environment.text("COMMIT")  # what the metrics call this version; a checkout knows it by itself
 METRICS_TOKEN = environment.token("METRICS_TOKEN")  # without one, /metrics exists in development only
 
 LOG_FORMAT = environment.one_of(("json", "console"), "LOG_FORMAT", default="json" if PRODUCTION else "console")

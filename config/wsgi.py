@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from config.doctor import say_what_is_amiss
 from config.loaded_code import spare_the_loaded
 from config.settings_at_start import load_settings
 from engage.sizes import KIB, MAX_BODY_BYTES
@@ -30,6 +31,7 @@ _ = get_resolver().url_patterns  # loads the views, so that the first request ne
 _ADMIN = "/admin/"  # as in config/urls.py
 _LONGEST_COOKIES = 8 * KIB
 spare_the_loaded()
+say_what_is_amiss()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -89,7 +89,12 @@ def walk() -> None:
 
 @shared_task(name=wakeups.SEND)
 def send() -> None:
-    """Sends the webhooks that are due, and wakes a walker for the enrollments that wait for them."""
+    """Sends the webhooks that are due, and wakes a walker for the enrollments that wait for them.
+
+    Nothing while SENDING is off.
+    """
+    if not settings.SENDING:
+        return
     client = Client(allowed_networks=settings.WEBHOOK_ALLOWED_NETWORKS, rules=settings.WEBHOOK_TARGETS)
     for sent in send_due(
         threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops

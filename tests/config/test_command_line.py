@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import NotSupportedError
 
 from config import embedded
 from config.command_line import execute
@@ -98,3 +99,14 @@ def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setattr("config.command_line._Commands.execute", interrupt)
     assert execute(["manage.py", "prune"]) == 130
     assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_a_postgresql_that_is_too_old_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_: object) -> None:
+        raise NotSupportedError("PostgreSQL 16 or later is required (found 15.14).")
+
+    monkeypatch.setattr("config.command_line._Commands.execute", refuse)
+    assert execute(["manage.py", "migrate"]) == 1
+    assert capsys.readouterr().err == "PostgreSQL 16 or later is required (found 15.14).\n"

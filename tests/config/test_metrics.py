@@ -97,7 +97,8 @@ def test_without_a_token_nothing_is_there_in_production(settings: Any) -> None:
 
 def test_the_version_is_that_of_the_project() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert samples()[f'engage_build_info{{version="{version}"}}'] == 1
+    [(name, value)] = [(name, value) for name, value in samples().items() if name.startswith("engage_build_info{")]
+    assert (f'version="{version}"' in name, value) == (True, 1)
 
 
 def test_where_nobody_wrote_the_version_down_it_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

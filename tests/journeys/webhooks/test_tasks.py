@@ -38,6 +38,20 @@ def test_the_task_sends_and_wakes_the_walker(acme: Workspace, receiver: Receiver
     assert message["task"] == "walk"
 
 
+def test_nothing_is_sent_while_sending_is_off(
+    acme: Workspace, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restored copy of a database would send again what its receivers have had."""
+    standing(acme, receiver.url())
+    monkeypatch.setattr(settings, "SENDING", False)
+    send()
+    assert receiver.arrived == []
+    assert WebhookDelivery.objects.get().attempts == 0
+    monkeypatch.setattr(settings, "SENDING", True)
+    send()
+    assert len(receiver.arrived) == 1
+
+
 def test_where_nobody_may_walk_on_the_walker_is_left_alone(
     acme: Workspace, receiver: Receiver, queue: redis.Redis
 ) -> None:
