@@ -68,8 +68,13 @@ def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str]
 
 
 def comparable_email(text: str) -> str:
-    """Trimmed and lower-cased, as addresses are stored; not checked to be one."""
-    return text.strip().lower()
+    """Trimmed and lower-cased, as addresses are stored; not checked to be one.
+
+    A name before the @ with other letters than ASCII's is left as it is, as none that is stored: lower-cased, the
+    Kelvin sign would be a k, and the address somebody else's.
+    """
+    name, at, domain = text.strip().rpartition("@")
+    return f"{name.lower() if name.isascii() else name}{at}{domain.lower()}"
 
 
 def stored_email(email: str) -> str:
@@ -77,6 +82,8 @@ def stored_email(email: str) -> str:
     address = comparable_email(email)
     try:
         validate_email(address)
+        if not address.rpartition("@")[0].isascii():  # Django's check takes the Kelvin sign for a k, too
+            raise ValidationError("The name has other letters than ASCII's.")
     except ValidationError:
         raise InvalidRequest("email must be an e-mail address.") from None
     return address

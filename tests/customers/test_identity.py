@@ -74,6 +74,8 @@ def test_identifiers_are_brought_into_their_stored_form(sent: dict[str, str], st
         # Lower-casing makes two characters of every İ.
         ({"email": "a@" + ("İ" * 30 + ".") * 5 + "example"}, "email must be at most 254 characters long, not 314."),
         ({"email": "ada"}, "email must be an e-mail address."),
+        ({"email": "kelvin\u212a@example.com"}, "email must be an e-mail address."),
+        ({"email": "\u017fam@example.com"}, "email must be an e-mail address."),
         ({"email": "a" * 400 + "@example.com"}, "email must be an e-mail address."),
     ],
 )

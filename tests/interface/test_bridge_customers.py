@@ -10,8 +10,9 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, Workspace
 from tests.bridge_calls import ACTION, CAPTURE, both_calls, call, refused_without_a_trace
-from tests.clients import Answer, SdkClient
-from tests.factories import CustomerFactory
+from tests.calls import refused, trigger
+from tests.clients import Answer, SdkClient, ServerClient
+from tests.factories import CustomerFactory, JourneyFactory
 from tests.simultaneous import all_at_once
 
 EVERYTHING = {"userId": "u-1", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}
@@ -235,3 +236,18 @@ def test_calls_at_once_that_write_different_attributes_all_survive(sdk: SdkClien
     bodies = [{"formData": {f"answer-{number}": number}} for number in range(16)]
     assert _statuses_at_once(sdk.app, CAPTURE, bodies) == [200] * 16
     assert Customer.objects.get().attributes == {f"answer-{number}": number for number in range(16)}
+
+
+@both_calls
+def test_a_letter_that_only_looks_like_another_in_lower_case_names_nobody_else(
+    sdk: SdkClient, server: ServerClient, acme: Workspace, path: str
+) -> None:
+    """The Kelvin sign becomes a k in lower case."""
+    known_by(acme, email="kelvink@example.com")
+    refused(identify(sdk, path, {"email": "kelvin\u212a@example.com"}), status=400, error="Invalid request")
+    journey = JourneyFactory.create(workspace=acme)
+    answer = trigger(server, journey, {"email": "kelvin\u212a@example.com"})
+    refused(answer, status=404, error="Customer not found")
+    assert trigger(server, journey, {"email": " KelvinK@Example.com "}).status_code == 202
+    assert not Interaction.objects.exists()
+    assert Customer.objects.count() == 1
