@@ -49,10 +49,20 @@ def count_within(counted: str, *, address: str, rate: str, app_id: str = "", num
     return _count_within(counted, f"{app_id} {address}", rate, number=number) and of_site
 
 
+def counted_so_far(counted: str, *, address: str, rate: str, app_id: str = "") -> int:
+    """What `count_within` has counted in this window, of the address alone; adds nothing."""
+    _, window_seconds = parse_rate(rate)
+    return int(caches[settings.RATELIMIT_USE_CACHE].get(_name(counted, f"{app_id} {address}", window_seconds), 0))
+
+
 def _count_within(counted: str, caller: str, rate: str, *, number: int, factor: int = 1) -> bool:
     limit, window_seconds = parse_rate(rate)
-    window = int(time.time()) // window_seconds
-    name = f"cap:{counted}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"
+    name = _name(counted, caller, window_seconds)
     counters = caches[settings.RATELIMIT_USE_CACHE]
     counters.add(name, 0, timeout=window_seconds + 1)
     return int(counters.incr(name, number)) <= limit * factor
+
+
+def _name(counted: str, caller: str, window_seconds: int) -> str:
+    window = int(time.time()) // window_seconds
+    return f"cap:{counted}:{window}:{hashlib.sha256(caller.encode()).hexdigest()}"

@@ -51,7 +51,7 @@ class _Counter:
 
 
 class CounterCache(BaseCache):
-    """A cache for counting only: `add` and `incr`, neither of which raises.
+    """A cache for counting only: `add`, `incr` and `get`, none of which raises.
 
     Django's own Redis cache creates a client per command and sends three commands per increment. While Redis is down,
     each process counts on its own: limits are looser then, but they still apply.
@@ -116,6 +116,17 @@ class CounterCache(BaseCache):
         except ValueError:  # another thread's counter has just taken this one's place
             self._local.set(key, delta, seconds, version)
             return delta
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        """The total, with what threads hold in advance."""
+        if redis_availability.is_expected():
+            try:
+                found = self._redis.get(self.make_key(key, version=version))
+            except REDIS_FAILURES as error:
+                redis_availability.note_failure(purpose="counters", error=error)
+            else:
+                return default if found is None else int(found)
+        return self._local.get(key, default, version)
 
     def _count_on(self, name: str, counter: _Counter, delta: int) -> None:
         """Adds to Redis what `delta` needs beyond `ahead`, and a share in advance. Raises REDIS_FAILURES."""

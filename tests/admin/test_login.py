@@ -1,14 +1,34 @@
 """Logging in, and how often it may be tried."""
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import pytest
+import redis
+import time_machine
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
+from structlog.testing import capture_logs
+
+from engage.admin.idle_sessions import REFRESHED_SECONDS
+from engage.admin.login import LONGEST_WAIT
 
 LOGIN = "/admin/login/"
+NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_tried(settings: Settings) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.flushdb()
 
 
 @pytest.fixture
@@ -54,3 +74,153 @@ def test_a_file_that_a_stranger_sends_is_not_kept(
     assert answer.status_code == (200 if token_first else 403)
     assert kept == []
     assert "file" not in answer.wsgi_request.FILES
+
+
+def tried(client: Client, username: str, password: str, *, address: str) -> str:
+    """What the page says; "" where it led in."""
+    answer = client.post(LOGIN, {"username": username, "password": password}, REMOTE_ADDR=address)
+    return "" if answer.status_code == 302 else answer.content.decode()
+
+
+TOO_SOON = "Many attempts at this account have failed. Try again in"
+WRONG = "Please enter"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("username", ["ada", "nobody"])
+def test_an_account_at_which_many_attempts_failed_may_be_tried_once_in_a_while_from_an_address(
+    settings: Settings, username: str
+) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "1000/m"
+    User.objects.create_superuser("ada", password="countess")
+    client = Client()
+    with time_machine.travel(NOW, tick=False) as clock:
+        for number in range(5 + 5):
+            assert WRONG in tried(client, username, "guess", address=f"203.0.113.{number}")
+        guesser = "203.0.113.99"
+        assert WRONG in tried(client, username, "guess", address=guesser)
+        for _ in range(3):
+            assert TOO_SOON in tried(client, username, "guess", address=guesser)
+        clock.shift(LONGEST_WAIT)
+        assert WRONG in tried(client, username, "guess", address=guesser)
+        assert TOO_SOON in tried(client, username, "guess", address=guesser)
+
+
+@pytest.mark.usefixtures("redis_is_away")
+def test_attempts_at_an_account_are_slowed_down_without_redis_as_well(ada: User) -> None:
+    with time_machine.travel(NOW, tick=False):
+        for number in range(5 + 5):
+            assert WRONG in tried(Client(), "ada", "guess", address=f"192.0.2.{number}")
+        assert WRONG in tried(Client(), "ada", "guess", address="192.0.2.99")
+        assert TOO_SOON in tried(Client(), "ada", "guess", address="192.0.2.99")
+
+
+@pytest.mark.django_db
+def test_nobody_is_locked_out_by_what_is_tried_from_elsewhere(settings: Settings) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "1000/m"
+    User.objects.create_superuser("ada", password="countess")
+    with time_machine.travel(NOW, tick=False) as clock:
+        for _ in range(3):
+            for number in range(30):
+                tried(Client(), "ada", "guess", address=f"203.0.113.{number}")
+            clock.shift(LONGEST_WAIT)
+        assert tried(Client(), "ada", "countess", address="198.51.100.1") == ""
+        mistyping = "198.51.100.2"
+        assert WRONG in tried(Client(), "ada", "countes", address=mistyping)
+        clock.shift(LONGEST_WAIT)
+        for number in range(30):
+            tried(Client(), "ada", "guess", address=f"203.0.113.{number}")
+        assert tried(Client(), "ada", "countess", address=mistyping) == ""
+
+
+@pytest.mark.django_db
+def test_the_wait_for_one_account_holds_for_no_other(settings: Settings) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "1000/m"
+    User.objects.create_superuser("bob", password="builder")
+    with time_machine.travel(NOW, tick=False):
+        for _ in range(10):
+            tried(Client(), "ada", "guess", address="203.0.113.7")
+        assert tried(Client(), "bob", "builder", address="203.0.113.7") == ""
+
+
+def test_a_failure_is_logged_with_the_account_and_without_what_was_typed(ada: User) -> None:
+    client = Client()
+    with capture_logs() as logs:
+        for username in ("ada", "hush-name"):
+            client.post(LOGIN, {"username": username, "password": "hush-word"}, REMOTE_ADDR="203.0.113.7")
+        client.post(LOGIN, {"username": "ada", "password": "countess"}, REMOTE_ADDR="203.0.113.8")
+    failed = [line for line in logs if line["event"] == "login_failed"]
+    assert [line["account_id"] for line in failed] == [ada.pk, None]
+    assert "hush" not in repr(logs)
+
+
+class HeldHasher(MD5PasswordHasher):
+    """Takes as long as a test wants."""
+
+    begun, go_on = Event(), Event()
+
+    def verify(self, password: str, encoded: str) -> bool:
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return super().verify(password, encoded)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_checks_one_password_at_a_time_and_keeps_nobody_waiting(settings: Settings) -> None:
+    User.objects.create_superuser("ada", password="countess")
+    settings.PASSWORD_HASHERS = ["tests.admin.test_login.HeldHasher"]
+    HeldHasher.begun.clear()
+    HeldHasher.go_on.clear()
+
+    def log_in() -> str:
+        try:
+            return tried(Client(), "ada", "countess", address="203.0.113.8")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(log_in)
+        try:
+            assert HeldHasher.begun.wait(60)
+            for username in ("ada", "nobody"):
+                assert "Somebody else is logging in" in tried(Client(), username, "countess", address="203.0.113.9")
+        finally:
+            HeldHasher.go_on.set()
+        assert first.result() == ""
+    assert tried(Client(), "ada", "countess", address="203.0.113.9") == ""
+
+
+@pytest.mark.parametrize(("password", "is_taken"), [("k7#mQ2x!pLw", False), ("k7#mQ2x!pLwz", True)])
+def test_a_new_password_has_at_least_12_characters(staff: Client, password: str, is_taken: bool) -> None:
+    fields = {"username": "bob", "usable_password": "true", "password1": password, "password2": password}
+    page = staff.post("/admin/auth/user/add/", fields, follow=True).content.decode()
+    assert User.objects.filter(username="bob").exists() is is_taken
+    assert ("This password is too short." in page) is not is_taken
+
+
+def test_a_session_ends_after_12_hours_without_a_request(ada: User, client: Client) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        assert status(client, password="countess", address="203.0.113.7") == 302
+        for _ in range(3):
+            clock.shift(11 * 3600)
+            assert client.get("/admin/").status_code == 200
+        clock.shift(12 * 3600 + 1)
+        assert client.get("/admin/").status_code == 302
+
+
+def test_a_session_is_written_every_few_minutes_at_most(ada: User, client: Client) -> None:
+    def writes() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get("/admin/").status_code == 200
+        return sum('UPDATE "django_session"' in query["sql"] for query in queries)
+
+    with time_machine.travel(NOW, tick=False) as clock:
+        assert status(client, password="countess", address="203.0.113.7") == 302
+        assert [writes() for _ in range(3)] == [0, 0, 0]
+        clock.shift(REFRESHED_SECONDS)
+        assert [writes() for _ in range(3)] == [1, 0, 0]
+
+
+def test_a_stranger_is_given_no_session(ada: User) -> None:
+    Client().get(LOGIN)
+    assert not Session.objects.exists()
