@@ -29,7 +29,7 @@ def without_a_table(table: str, sdk: SdkClient) -> None:
         cursor.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
         answer = call(sdk, CAPTURE, BOTH)
         cursor.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
-    refused(answer, status=500, error="Internal error")
+    refused(answer, status=503, error="Service unavailable")
 
 
 @pytest.mark.parametrize("table", ["customers_event", "bridge_interaction"])

@@ -15,6 +15,7 @@ from tests.factories import CustomerFactory, JourneyFactory
 
 # Finding the app, and the two ends of the transaction.
 EVERY_CALL = 3
+NOT_ERASED = 1  # whether the user id is of somebody who was erased
 FIND, CREATE_AND_FIND_AGAIN, WRITE_ATTRIBUTES, RECORD_INTERACTION = 1, 2, 1, 1
 # The event itself, whom it ends or moves, and which journeys it starts.
 RECORD_EVENT = 3
@@ -70,7 +71,7 @@ def test_an_event_that_leads_to_something_is_recorded_in_a_transaction(
 
 def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(
-        EVERY_CALL + AT_ONCE + FIND + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION
+        EVERY_CALL + AT_ONCE + FIND + NOT_ERASED + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION
     ):
         assert call(sdk, ACTION, TRACK).status_code == 200
 

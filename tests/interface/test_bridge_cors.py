@@ -112,12 +112,12 @@ def test_failures_of_ours_may_be_read_too_and_leave_nothing_behind(sdk: SdkClien
             cursor.execute("ALTER TABLE elsewhere RENAME TO bridge_interaction")
     assert answer.json() == {
         "success": False,
-        "error": "Internal error",
-        "message": "Something went wrong on our side. Nothing is known to have been done.",
-        "code": "internal_error",
+        "error": "Service unavailable",
+        "message": "The database is not set up for this version of the service. Nothing was done; try again later.",
+        "code": "service_unavailable",
         "requestId": answer["X-Request-Id"],
     }
-    assert (answer.status_code, answer["access-control-allow-origin"]) == (500, "*")
+    assert (answer.status_code, answer["access-control-allow-origin"]) == (503, "*")
     assert not Customer.objects.exists()
 
 
