@@ -119,6 +119,7 @@ MIDDLEWARE = [
     "config.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "corsheaders.middleware.CorsMiddleware",
+    "engage.admin.long_statements.LongStatementsMiddleware",
     "engage.admin.idle_sessions.IdleSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -13,6 +13,7 @@ from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages
 from customers.conditions import CustomerFacts
 from customers.models import Customer
 from engage.object_ids import row_with_id
+from engage.statement_limit import longer_statements
 from journeys.deciding.entry_decisions import decide_jobs
 from journeys.deciding.waiting_jobs import supposed_jobs
 from journeys.entry_rules import Decision
@@ -75,9 +76,11 @@ def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payl
     journey = _journey(workspace_id, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
+    with longer_statements():
+        missing = left_out(workspace_id=workspace_id, audience=audience, segments=segments)
     return DryRun(
         journey_id=journey.id,
-        left_out=left_out(workspace_id=workspace_id, audience=audience, segments=segments),
+        left_out=missing,
         pages=(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
     )
 

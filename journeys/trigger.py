@@ -6,6 +6,7 @@ An answer says "queued" only of what is committed. A trigger never creates custo
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from customers.lookup import CustomerNotFound
 from engage.errors import Refusal
 from engage.object_ids import is_object_id
 from engage.request_log import current_request_id
+from engage.statement_limit import longer_statements
 from journeys import wakeups
 from journeys.deciding.chunks import CHUNK_SIZE
 from journeys.job_ids import job_id, job_ids
@@ -161,15 +163,16 @@ def trigger_many(
         raise JourneyNotFound(journey_id)
     require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
-    trigger, first_page = queue_jobs(
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
-        segment_ids=[segment.id for segment in segments],
-        payload=payload,
-        called_by=called_by,
-        request_id=current_request_id(),
-    )
+    with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
+        trigger, first_page = queue_jobs(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
+            segment_ids=[segment.id for segment in segments],
+            payload=payload,
+            called_by=called_by,
+            request_id=current_request_id(),
+        )
     starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
     first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
     transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)

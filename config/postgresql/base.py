@@ -34,6 +34,7 @@ from psycopg.abc import RV, PQGen
 from config.postgresql.arrays import WholeListDumper
 from config.postgresql.sessions import PREPARE_SESSION
 from config.postgresql.silence import answers, silence
+from engage.statement_limit import statement_limit
 
 _WHERE = ("host", "port", "dbname", "user", "service")
 
@@ -137,6 +138,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.cursor() as cursor:
             cursor.execute(PREPARE_SESSION, [known])
             self.connection.behind_pooler = cursor.fetchone()[0] != known
+            if statement_limit.seconds and not self.connection.behind_pooler:
+                cursor.execute(
+                    "SELECT set_config('statement_timeout', %s, false)", [f"{statement_limit.seconds * 1000:.0f}ms"]
+                )
 
     def is_usable(self) -> bool:
         if self.connection is None or self.connection.closed:

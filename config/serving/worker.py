@@ -22,6 +22,7 @@ from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
 from engage.sizes import MAX_BODY_BYTES, MAX_FORM_BYTES
+from engage.statement_limit import statement_limit
 
 MOST_CONNECTIONS = 10_000
 _SPARE_FILES = 100  # beside connections: PostgreSQL, Redis, long answers
@@ -216,7 +217,9 @@ def main(application: str, listener: int, ready: int, parent: int) -> None:
     """`listener` and `ready` are file descriptors: the socket, and where a byte says that this process serves."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # they are meant for the main process
-    worker = Worker(load(application), socket.socket(fileno=listener), with_options=options())
+    chosen = options()
+    statement_limit.seconds = chosen.statement_seconds or None
+    worker = Worker(load(application), socket.socket(fileno=listener), with_options=chosen)
 
     def tell() -> None:
         with suppress(BrokenPipeError):  # who started it is gone
