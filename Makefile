@@ -1,5 +1,6 @@
 PYTHON_IN_VENV := .venv/bin/python
-COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 pyproject.toml $(ARGS)
+COMPILE := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 $(ARGS)
+CLIENTS := tests/generated_clients
 
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -48,10 +49,11 @@ check: ## all that has to hold before a change goes in
 lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the newest allowed ones anew
 	@.ci/install requirements-dev.txt
 	@$(PYTHON_IN_VENV) -m pip install --quiet uv
-	@$(COMPILE) -o requirements.txt
-	@$(COMPILE) --extra embedded -c requirements.txt -o requirements-embedded.txt
-	@$(COMPILE) --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
+	@$(COMPILE) pyproject.toml -o requirements.txt
+	@$(COMPILE) pyproject.toml --extra embedded -c requirements.txt -o requirements-embedded.txt
+	@$(COMPILE) pyproject.toml --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
+	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
 
 clean: ## what can be made again; the data in .data stay
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
+	@rm -rf .venv $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
 	@find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Real worker processes of the service, on the database and the Redis of the tests."""
+"""Real processes of the service, on the database and the Redis of the tests."""
 
 import os
 import signal
@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from django.conf import settings
 from django.db import connection
 
 from config import embedded
+from config.processes import commands
+from tests.receiver import free_port
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,6 +46,32 @@ def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             kill_group(process)
+
+
+@contextmanager
+def web(*, log: Path) -> Iterator[str]:
+    """The web process as the Procfile starts it, with one worker; its address, once it answers."""
+    port = free_port()
+    variables = {"PORT": str(port), "WEB_WORKERS": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", f"exec {commands(ROOT / 'Procfile')['web']}"],
+            cwd=ROOT, env={**environment(), **variables}, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until(lambda: _answers(url), what="the web process")
+            yield url
+        finally:
+            kill_group(process)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/livez", timeout=10):
+            return True
+    except OSError:
+        return False
 
 
 WORKER = ("worker", "-Q", "single,bulk,walk,sweep", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle")

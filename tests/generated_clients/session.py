@@ -1,0 +1,274 @@
+"""A whole session with the client that openapi-python-client makes. At the end it prints every refusal that it got."""
+
+import json
+import os
+import sys
+import time
+import uuid
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from engage_client import AuthenticatedClient
+from engage_client.api.customers import (
+    change_segment_members,
+    erase_customer,
+    find_customer,
+    get_customer,
+    get_customer_journeys,
+    put_customer,
+    put_customers,
+    report_events,
+)
+from engage_client.api.in_app_messages import capture_form, record_action
+from engage_client.api.journeys import (
+    cancel_job,
+    exit_enrollment,
+    get_enrollment,
+    get_job,
+    get_trigger,
+    list_trigger_jobs,
+    trigger_journey,
+)
+from engage_client.models import (
+    ActionAnswer,
+    ActionData,
+    ActionRequest,
+    ActionRequestActionType,
+    BatchRequest,
+    BatchResultAnswer,
+    CaptureRequest,
+    CustomerAnswer,
+    CustomerErasedAnswer,
+    CustomerJourneysAnswer,
+    CustomerRequest,
+    DryRun,
+    EnrollmentAnswer,
+    EnrollmentHistoryAnswer,
+    EnrollmentState,
+    Event,
+    EventsAnswer,
+    EventsRequest,
+    EventTracked,
+    ExcludedOne,
+    ExitRequest,
+    Failure,
+    FormCapturedAnswer,
+    ItemDone,
+    ItemFailed,
+    JobAnswer,
+    JobResult,
+    JobStatus,
+    JsonObject,
+    MembersChangedAnswer,
+    MembersRequest,
+    MessageClosed,
+    NothingQueuedAnswer,
+    QueuedMany,
+    QueuedOne,
+    ReportedEvent,
+    ReportedEvents,
+    SubmitAction,
+    SubmitActionType,
+    TriggerAnswer,
+    TriggerJobsAnswer,
+    TriggerRequest,
+    TriggerStateAnswer,
+)
+from engage_client.types import Response
+
+Wanted = TypeVar("Wanted")
+
+WORLD: dict[str, str] = json.loads(os.environ["WORLD"])
+WORKSPACE, JOURNEY, SEGMENT, NOTHING = WORLD["workspaceId"], WORLD["journeyId"], WORLD["segmentId"], "0" * 24
+refusals: dict[str, int] = {}
+
+
+def server(key: str) -> AuthenticatedClient:
+    return AuthenticatedClient(base_url=WORLD["url"], token=key, raise_on_unexpected_status=True)
+
+
+def sdk(app: str) -> AuthenticatedClient:
+    """An SDK sends its app's id as it is, in a header of its own."""
+    return AuthenticatedClient(
+        base_url=WORLD["url"], token=app, prefix="", auth_header_name="X-App-Id", raise_on_unexpected_status=True
+    )
+
+
+def done(response: Response[Any], kind: type[Wanted], *, status: int = 200) -> Wanted:
+    assert response.status_code == status, response
+    assert isinstance(response.parsed, kind), response
+    return response.parsed
+
+
+def refused(response: Response[Any]) -> Failure:
+    failure = response.parsed
+    assert isinstance(failure, Failure), response
+    assert failure.success is False
+    assert failure.request_id == response.headers["X-Request-Id"]
+    refusals[failure.code] = int(HTTPStatus(response.status_code))
+    return failure
+
+
+def json_object(**values: Any) -> JsonObject:
+    return JsonObject.from_dict(values)
+
+
+api = server(WORLD["key"])
+
+# Customers -----------------------------------------------------------------------------------------------------------
+
+created = put_customer.sync_detailed(
+    WORKSPACE,
+    client=api,
+    body=CustomerRequest(
+        external_id="ada", email="ada@example.com", attributes=json_object(plan="pro", tags=["a", 1, None])
+    ),
+)
+ada = done(created, CustomerAnswer, status=201).data
+assert (ada.attributes["plan"], ada.phone) == ("pro", None)
+assert ada.created_at.tzinfo is not None
+done(
+    put_customer.sync_detailed(WORKSPACE, client=api, body=CustomerRequest(external_id="ada", phone=None)),
+    CustomerAnswer,
+)
+batch = BatchRequest(
+    customers=[CustomerRequest(external_id="bob"), CustomerRequest(attributes=json_object(nobody=True))]
+)
+bob, failed = done(put_customers.sync_detailed(WORKSPACE, client=api, body=batch), BatchResultAnswer).data.results
+assert isinstance(bob, ItemDone)
+assert isinstance(failed, ItemFailed)
+assert failed.code == "missing_required_parameter"
+found = done(find_customer.sync_detailed(WORKSPACE, client=api, external_id="ada"), CustomerAnswer).data
+assert found == done(get_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerAnswer).data
+members = done(
+    change_segment_members.sync_detailed(WORKSPACE, SEGMENT, client=api, body=MembersRequest(add=["bob", "nobody"])),
+    MembersChangedAnswer,
+).data
+assert (members.added, members.unknown) == (1, ["nobody"])
+
+# Triggers ------------------------------------------------------------------------------------------------------------
+
+
+def trigger(
+    body: TriggerRequest, client: AuthenticatedClient = api, journey: str = JOURNEY, **more: Any
+) -> Response[Any]:
+    return trigger_journey.sync_detailed(WORKSPACE, journey, client=client, body=body, **more)
+
+
+for_ada = TriggerRequest(external_id="ada", payload=json_object(orderId="A-1042", items=[{"sku": 7}]))
+dry = done(trigger(for_ada, dry_run=True), NothingQueuedAnswer).data
+assert isinstance(dry, DryRun)
+assert dry.results["enrolled"] == 1
+assert dry.rehearsal
+assert dry.rehearsal.steps[0].type_ == "delay"
+excluded = done(trigger(TriggerRequest(external_id="ada", exclude_external_ids=["ada"])), NothingQueuedAnswer).data
+assert isinstance(excluded, ExcludedOne)
+assert excluded.job_id is None
+
+once = str(uuid.uuid4())
+single = done(trigger(for_ada, idempotency_key=once), TriggerAnswer, status=202).data
+assert isinstance(single, QueuedOne)
+assert done(trigger(for_ada, idempotency_key=once), TriggerAnswer, status=202).data == single
+job_id, trigger_id = single.job_id, single.trigger_id
+refused(trigger(TriggerRequest(external_id="bob"), idempotency_key=once))
+bulk = done(trigger(TriggerRequest(external_ids=["bob", "nobody"], segment_ids=[SEGMENT])), TriggerAnswer, status=202)
+assert isinstance(bulk.data, QueuedMany)
+assert bulk.data.customers_enrolled == 1
+
+# What became of them -------------------------------------------------------------------------------------------------
+
+
+def look() -> JobAnswer:
+    return done(get_job.sync_detailed(WORKSPACE, job_id, client=api), JobAnswer)
+
+
+deadline = time.monotonic() + 60
+while (job := look().data).status == JobStatus.QUEUED:
+    assert time.monotonic() < deadline
+    time.sleep(0.05)
+assert job.result == JobResult.ENROLLED
+assert job.enrollment_id is not None
+state = done(get_trigger.sync_detailed(WORKSPACE, trigger_id, client=api), TriggerStateAnswer).data
+assert state.results["enrolled"] == 1
+jobs = done(list_trigger_jobs.sync_detailed(WORKSPACE, trigger_id, client=api, limit=1), TriggerJobsAnswer).data
+assert ([one.job_id for one in jobs.jobs], jobs.next_cursor) == ([job_id], None)
+history = done(get_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api), EnrollmentHistoryAnswer).data
+assert history.customer_id == ada.customer_id
+journeys = done(
+    get_customer_journeys.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerJourneysAnswer
+).data
+assert journeys.triggers[0].enrollment
+assert journeys.triggers[0].enrollment.enrollment_id == job.enrollment_id
+
+# Events, and messages in the app -------------------------------------------------------------------------------------
+
+ordered = EventsRequest(
+    external_id="ada", event_name="ordered", event_properties=json_object(total=59.9), occurred_at=datetime.now(UTC)
+)
+reported = done(report_events.sync_detailed(WORKSPACE, client=api, body=ordered), EventsAnswer, status=202).data
+assert isinstance(reported, ReportedEvent)
+two = EventsRequest(events=[Event(external_id="ada", event_name="a"), Event(external_id="nobody", event_name="b")])
+many = done(report_events.sync_detailed(WORKSPACE, client=api, body=two), EventsAnswer, status=202).data
+assert isinstance(many, ReportedEvents)
+assert isinstance(many.results[1], ItemFailed)
+
+app = sdk(WORLD["app"])
+close = ActionRequest(message_id="sale", user_id="u-1", action_type=ActionRequestActionType.CLOSE)
+see = ActionRequest(
+    message_id="sale",
+    user_id="u-1",
+    action_type=ActionRequestActionType.TRACK_EVENT,
+    action_data=ActionData(event_name="seen"),
+)
+assert isinstance(done(record_action.sync_detailed(client=app, body=see), ActionAnswer).data, EventTracked)
+assert isinstance(done(record_action.sync_detailed(client=app, body=close), ActionAnswer).data, MessageClosed)
+form = CaptureRequest(
+    message_id="sale",
+    user_id="u-1",
+    form_data=json_object(city="Ulm"),
+    submit_action=SubmitAction(type_=SubmitActionType.BOTH, event_name="sent"),
+)
+captured = done(capture_form.sync_detailed(client=app, body=form), FormCapturedAnswer).data
+assert captured.attributes_updated == ["city"]
+assert captured.event_id
+
+# Refusals ------------------------------------------------------------------------------------------------------------
+
+asked = ExitRequest(reason="Asked to.")
+left = done(exit_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api, body=asked), EnrollmentAnswer).data
+assert left.state == EnrollmentState.EXITED
+refused(exit_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api, body=asked))
+refused(cancel_job.sync_detailed(WORKSPACE, job_id, client=api))
+
+refused(find_customer.sync_detailed(WORKSPACE, client=server("wrong"), external_id="ada"))
+refused(record_action.sync_detailed(client=sdk("wrong"), body=close))
+elsewhere = sdk(WORLD["strictApp"]).with_headers({"Origin": "https://elsewhere.example"})
+refused(record_action.sync_detailed(client=elsewhere, body=close))
+refused(find_customer.sync_detailed(WORLD["otherWorkspaceId"], client=api, email="a@b.example"))
+refused(find_customer.sync_detailed(WORKSPACE, client=api, external_id="nobody"))
+refused(get_job.sync_detailed(WORKSPACE, "none", client=api))
+refused(get_trigger.sync_detailed(WORKSPACE, NOTHING, client=api))
+refused(get_enrollment.sync_detailed(WORKSPACE, NOTHING, client=api))
+refused(get_enrollment.sync_detailed(WORKSPACE, job.enrollment_id, client=api, cursor="none"))
+refused(change_segment_members.sync_detailed(WORKSPACE, NOTHING, client=api, body=MembersRequest(add=["ada"])))
+refused(trigger(TriggerRequest(external_id="ada"), journey=NOTHING))
+refused(trigger(TriggerRequest(external_id="ada"), journey=WORLD["eventJourneyId"]))
+refused(trigger(TriggerRequest()))
+refused(trigger(TriggerRequest(external_ids=["ada"] * 1001)))
+refused(trigger(TriggerRequest(segment_ids=[NOTHING])))
+refused(trigger(TriggerRequest(external_id="ada", payload=json_object(text="x" * 2**20))))
+refused(trigger(TriggerRequest(external_id="ada"), server(WORLD["key"]).with_headers({"Accept": "text/html"})))
+same_email = CustomerRequest(external_id="bob", email="ada@example.com")
+conflict = refused(put_customer.sync_detailed(WORKSPACE, client=api, body=same_email))
+assert conflict.details
+assert conflict.details[0].customer_id
+
+slow = server(WORLD["slowKey"])
+done(trigger(TriggerRequest(external_id="ada"), slow, dry_run=True), NothingQueuedAnswer)
+refused(trigger(TriggerRequest(external_id="ada"), slow))
+
+done(erase_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api), CustomerErasedAnswer)
+refused(get_customer.sync_detailed(WORKSPACE, ada.customer_id, client=api))
+
+sys.stdout.write(json.dumps(refusals))

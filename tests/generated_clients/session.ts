@@ -1,0 +1,221 @@
+// A whole session with the client that openapi-typescript describes. At the end it prints every refusal that it got.
+
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.js";
+
+declare const process: { env: Record<string, string | undefined> };
+
+type Failure = components["schemas"]["Failure"];
+type Result<Data> = { data?: Data; error?: Failure; response: Response };
+
+const world: Record<
+  "url" | "key" | "slowKey" | "app" | "strictApp" | "workspaceId" | "otherWorkspaceId" | "journeyId" | "eventJourneyId" | "segmentId",
+  string
+> = JSON.parse(process.env.WORLD ?? "");
+const refusals: Record<string, number> = {};
+
+const server = (key: string) =>
+  createClient<paths>({ baseUrl: world.url, headers: { Authorization: `Bearer ${key}` } });
+const sdk = (app: string) => createClient<paths>({ baseUrl: world.url, headers: { "X-App-Id": app } });
+
+function check(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new Error(what);
+}
+
+async function done<Data>(call: Promise<Result<Data>>, status: number): Promise<NonNullable<Data>> {
+  const { data, error, response } = await call;
+  check(response.status === status, `${response.url}: ${response.status} ${JSON.stringify(error)}`);
+  check(data !== undefined && data !== null, `${response.url}: no data`);
+  return data;
+}
+
+async function refused(call: Promise<Result<unknown>>): Promise<Failure> {
+  const { error, response } = await call;
+  check(error !== undefined && !error.success, `${response.url}: ${response.status}`);
+  check(error.requestId === response.headers.get("X-Request-Id"), "The request's id is another one.");
+  refusals[error.code] = response.status;
+  return error;
+}
+
+const api = server(world.key);
+const TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger";
+const CUSTOMERS = "/api/v1/customers/{workspaceId}";
+const { workspaceId, journeyId, segmentId } = world;
+const here = { path: { workspaceId } };
+const journey = { path: { workspaceId, journeyId } };
+
+// Customers -----------------------------------------------------------------------------------------------------------
+
+const created = await done(
+  api.PUT(CUSTOMERS, {
+    params: here,
+    body: { external_id: "ada", email: "ada@example.com", attributes: { plan: "pro", tags: ["a", 1, null] } },
+  }),
+  201,
+);
+const ada: components["schemas"]["Customer"] = created.data;
+check(ada.attributes.plan === "pro" && ada.phone === null, "The customer is not the one that was sent.");
+await done(api.PUT(CUSTOMERS, { params: here, body: { external_id: "ada", phone: null } }), 200);
+const batch = await done(
+  api.POST("/api/v1/customers/{workspaceId}/batch", {
+    params: here,
+    body: { customers: [{ external_id: "bob" }, { attributes: { nobody: true } }] },
+  }),
+  200,
+);
+const [bob, failed] = batch.data.results;
+check(bob?.status === "created" && failed?.status === "failed", JSON.stringify(batch));
+check(failed.code === "missing_required_parameter", failed.message);
+const found = await done(api.GET(CUSTOMERS, { params: { ...here, query: { external_id: "ada" } } }), 200);
+check(found.data.customerId === ada.customerId, "Another customer was found.");
+const customer = { path: { workspaceId, customerId: ada.customerId } };
+await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}", { params: customer }), 200);
+const MEMBERS = "/api/v1/customers/{workspaceId}/segments/{segmentId}/members";
+const segment = { path: { workspaceId, segmentId } };
+const members = await done(api.POST(MEMBERS, { params: segment, body: { add: ["bob", "nobody"] } }), 200);
+check(members.data.unknown[0] === "nobody" && members.data.added === 1, JSON.stringify(members));
+
+// Triggers ------------------------------------------------------------------------------------------------------------
+
+const payload = { orderId: "A-1042", items: [{ sku: 7 }] };
+const dry = await done(
+  api.POST(TRIGGER, { params: { ...journey, query: { dryRun: true } }, body: { external_id: "ada", payload } }),
+  200,
+);
+check("status" in dry.data && dry.data.status === "dry_run", JSON.stringify(dry));
+check(dry.data.results.enrolled === 1 && dry.data.rehearsal?.steps[0]?.type === "delay", JSON.stringify(dry));
+const excluded = await done(
+  api.POST(TRIGGER, { params: journey, body: { external_id: "ada", exclude_external_ids: ["ada"] } }),
+  200,
+);
+check(excluded.data.status === "excluded" && excluded.data.jobId === null, JSON.stringify(excluded));
+
+const once = { ...journey, header: { "Idempotency-Key": crypto.randomUUID() } };
+const single = await done(api.POST(TRIGGER, { params: once, body: { external_id: "ada", payload } }), 202);
+check(single.data.status === "queued" && "jobId" in single.data, JSON.stringify(single));
+const again = await done(api.POST(TRIGGER, { params: once, body: { external_id: "ada", payload } }), 202);
+check("jobId" in again.data && again.data.jobId === single.data.jobId, "The call was carried out twice.");
+await refused(api.POST(TRIGGER, { params: once, body: { external_id: "bob" } }));
+
+const bulk = await done(
+  api.POST(TRIGGER, { params: journey, body: { external_ids: ["bob", "nobody"], segment_ids: [segmentId] } }),
+  202,
+);
+check("customersEnrolled" in bulk.data && bulk.data.customerIds?.length === 1, JSON.stringify(bulk));
+
+// What became of them -------------------------------------------------------------------------------------------------
+
+const { jobId, triggerId } = single.data;
+const JOB = "/api/v1/journeys/{workspaceId}/jobs/{jobId}";
+const look = () => done(api.GET(JOB, { params: { path: { workspaceId, jobId } } }), 200);
+const deadline = Date.now() + 60_000;
+let job: components["schemas"]["Job"] = (await look()).data;
+while (job.status === "queued") {
+  check(Date.now() < deadline, "The job is not decided.");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  job = (await look()).data;
+}
+check(job.result === "enrolled" && job.enrollmentId !== null, JSON.stringify(job));
+const triggered = { path: { workspaceId, triggerId } };
+const trigger = await done(api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}", { params: triggered }), 200);
+check(trigger.data.results.enrolled === 1, JSON.stringify(trigger));
+const jobs = await done(
+  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs", { params: { ...triggered, query: { limit: 1 } } }),
+  200,
+);
+check(jobs.data.jobs[0]?.jobId === jobId && jobs.data.nextCursor === null, JSON.stringify(jobs));
+const enrolled = { path: { workspaceId, enrollmentId: job.enrollmentId } };
+const ENROLLMENT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}";
+const history = await done(api.GET(ENROLLMENT, { params: enrolled }), 200);
+check(history.data.customerId === ada.customerId, JSON.stringify(history));
+const journeys = await done(api.GET("/api/v1/customers/{workspaceId}/{customerId}/journeys", { params: customer }), 200);
+check(journeys.data.triggers[0]?.enrollment?.enrollmentId === job.enrollmentId, JSON.stringify(journeys));
+
+// Events, and messages in the app -------------------------------------------------------------------------------------
+
+const EVENTS = "/api/v1/customers/{workspaceId}/events";
+const reported = await done(
+  api.POST(EVENTS, {
+    params: here,
+    body: { external_id: "ada", eventName: "ordered", eventProperties: { total: 59.9 }, occurredAt: new Date().toISOString() },
+  }),
+  202,
+);
+check("eventId" in reported.data, JSON.stringify(reported));
+const many = await done(
+  api.POST(EVENTS, {
+    params: here,
+    body: { events: [{ external_id: "ada", eventName: "a" }, { external_id: "nobody", eventName: "b" }] },
+  }),
+  202,
+);
+check("results" in many.data && many.data.results[1]?.status === "failed", JSON.stringify(many));
+
+const app = sdk(world.app);
+const ACTION = "/api/v1/sdk/bridge/action";
+const CAPTURE = "/api/v1/sdk/bridge/capture";
+const clicked = await done(
+  app.POST(ACTION, {
+    body: { messageId: "sale", userId: "u-1", actionType: "track_event", actionData: { eventName: "seen" } },
+  }),
+  200,
+);
+check("eventId" in clicked.data, JSON.stringify(clicked));
+const closed = await done(app.POST(ACTION, { body: { messageId: "sale", userId: "u-1", actionType: "close" } }), 200);
+check("closed" in closed.data && closed.data.closed, JSON.stringify(closed));
+const captured = await done(
+  app.POST(CAPTURE, {
+    body: { messageId: "sale", userId: "u-1", formData: { city: "Ulm" }, submitAction: { type: "both", eventName: "sent" } },
+  }),
+  200,
+);
+check(captured.data.attributesUpdated[0] === "city" && captured.data.eventId !== undefined, JSON.stringify(captured));
+
+// Refusals ------------------------------------------------------------------------------------------------------------
+
+const EXIT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit";
+const exited = await done(api.POST(EXIT, { params: enrolled, body: { reason: "Asked to." } }), 200);
+check(exited.data.state === "exited", JSON.stringify(exited));
+await refused(api.POST(EXIT, { params: enrolled, body: { reason: "Asked to." } }));
+await refused(api.DELETE(JOB, { params: { path: { workspaceId, jobId } } }));
+
+const nothing = "0".repeat(24);
+await refused(server("wrong").GET(CUSTOMERS, { params: { ...here, query: { external_id: "ada" } } }));
+await refused(sdk("wrong").POST(ACTION, { body: { messageId: "sale", userId: "u-1", actionType: "close" } }));
+await refused(
+  sdk(world.strictApp).POST(ACTION, {
+    body: { messageId: "sale", userId: "u-1", actionType: "close" },
+    headers: { Origin: "https://elsewhere.example" },
+  }),
+);
+await refused(api.GET(CUSTOMERS, { params: { path: { workspaceId: world.otherWorkspaceId }, query: { email: "a@b.example" } } }));
+await refused(api.GET(CUSTOMERS, { params: { ...here, query: { external_id: "nobody" } } }));
+await refused(api.GET(JOB, { params: { path: { workspaceId, jobId: "none" } } }));
+await refused(
+  api.GET("/api/v1/journeys/{workspaceId}/triggers/{triggerId}", { params: { path: { workspaceId, triggerId: nothing } } }),
+);
+await refused(api.GET(ENROLLMENT, { params: { path: { workspaceId, enrollmentId: nothing } } }));
+await refused(api.GET(ENROLLMENT, { params: { ...enrolled, query: { cursor: "none" } } }));
+await refused(api.POST(MEMBERS, { params: { path: { workspaceId, segmentId: nothing } }, body: { add: ["ada"] } }));
+await refused(api.POST(TRIGGER, { params: { path: { workspaceId, journeyId: nothing } }, body: { external_id: "ada" } }));
+await refused(
+  api.POST(TRIGGER, { params: { path: { workspaceId, journeyId: world.eventJourneyId } }, body: { external_id: "ada" } }),
+);
+await refused(api.POST(TRIGGER, { params: journey, body: {} }));
+await refused(api.POST(TRIGGER, { params: journey, body: { external_ids: Array(1001).fill("ada") } }));
+await refused(api.POST(TRIGGER, { params: journey, body: { segment_ids: [nothing] } }));
+await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada" }, headers: { Accept: "text/html" } }));
+await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada" }, headers: { "Content-Type": "text/plain" } }));
+await refused(api.POST(TRIGGER, { params: journey, body: { external_id: "ada", payload: { text: "x".repeat(2 ** 20) } } }));
+await refused(api.POST(TRIGGER, { params: journey, body: {}, bodySerializer: () => "{" }));
+const conflict = await refused(api.PUT(CUSTOMERS, { params: here, body: { external_id: "bob", email: "ada@example.com" } }));
+check(conflict.details?.[0]?.customerId !== undefined, JSON.stringify(conflict));
+
+const slow = server(world.slowKey);
+await done(slow.POST(TRIGGER, { params: { ...journey, query: { dryRun: true } }, body: { external_id: "ada" } }), 200);
+await refused(slow.POST(TRIGGER, { params: journey, body: { external_id: "ada" } }));
+
+await done(api.DELETE("/api/v1/customers/{workspaceId}/{customerId}", { params: customer }), 200);
+await refused(api.GET("/api/v1/customers/{workspaceId}/{customerId}", { params: customer }));
+
+console.log(JSON.stringify(refusals));
