@@ -30,10 +30,12 @@ NOT_SHOWN = {
     "Enrollment.event": "what it led to stands in the timeline",
     "Enrollment.steps_begun": "the timeline shows the steps",
     "Event.chain": "only bounds how long events lead to further events",
+    "Event.serial": "only tells which event came first",
     "JourneyRevision.exit_events": "the names in exit_on",
     "Trigger.called_by": "the table of the call says it",
     "Trigger.keeps_progress": "only says how its results are counted",
     "Trigger.selection": "the table of the call says it",
+    "Trigger.serial": "only tells which events came after it",
     "WebhookSecret.secret": "hidden behind a click",
 }
 
