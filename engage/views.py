@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from engage.app_quotas import Quota, count_for_app, kib_of
+from engage.app_quotas import count_bridge_call, kib_of
 from engage.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
 from engage.caps import SITE_FACTOR
 from engage.client_address import client_address, site_of
@@ -173,8 +173,7 @@ class SdkView(_LimitedView):
 
     def count_body(self, size: int) -> None:
         """Counts the call, now that its body is there, towards what its app may do in a day."""
-        count_for_app(Quota.CALLS, app_id=self.app.id)
-        count_for_app(Quota.KIB, app_id=self.app.id, number=kib_of(size))
+        count_bridge_call(app_id=self.app.id, kib=kib_of(size))
 
     @property
     def app(self) -> App:
