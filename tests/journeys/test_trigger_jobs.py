@@ -76,6 +76,7 @@ def test_what_still_waits_is_found(large: Trigger) -> None:
 def test_no_more_is_read_than_the_blocks_that_have_one(decided: Trigger) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")  # in such a plan each row is counted twice
     for wanted in (FAILED, WantedJobs(status="queued"), WantedJobs(result="enrolled"), WantedJobs()):
         with rows_gone_through() as seen:
             trigger_jobs_page(
