@@ -35,6 +35,7 @@ class ClaimedChunk:
     trigger_id: str
     start: int
     stop: int
+    lane: str
     attempts: int
 
     @property
@@ -49,7 +50,7 @@ WHERE id = ANY(ARRAY(
     SELECT id FROM journeys_chunk
     WHERE trigger_id = %(trigger_id)s AND start = %(start)s AND due_at <= now() FOR UPDATE SKIP LOCKED
 ))
-RETURNING id, trigger_id, start, stop, attempts
+RETURNING id, trigger_id, start, stop, lane, attempts
 """
 
 

@@ -93,14 +93,14 @@ def _log_decisions(outcome: DecidedJobs) -> None:
 _INSERT_ENTRIES = """
 INSERT INTO journeys_enrollment
     (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, due_at, attempts,
-     entered_at, ended_at, event_id, chain)
+     entered_at, ended_at, event_id, chain, crowd)
 SELECT id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id,
        CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
-       CASE WHEN state <> 'active' THEN statement_timestamp() END, event_id, chain
+       CASE WHEN state <> 'active' THEN statement_timestamp() END, event_id, chain, crowd
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-            %s::text[], %s::text[], %s::smallint[])
+            %s::text[], %s::text[], %s::smallint[], %s::boolean[])
      AS entry(id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id,
-              chain)
+              chain, crowd)
 """
 
 
@@ -122,6 +122,7 @@ def _write_entries(entries: Sequence[Entry]) -> None:
                 [entry.journey.first_step for entry in entries],
                 [entry.job.event_id for entry in entries],
                 [entry.job.chain for entry in entries],
+                [entry.job.crowd for entry in entries],
             ],
         )
 

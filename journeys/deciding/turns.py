@@ -56,7 +56,7 @@ UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 
 WHERE id = ANY(ARRAY(
     SELECT id FROM ranked WHERE place = 1 OR jobs <= %(jobs)s AND attempts = 0 AND attempts_at_first = 0
 ))
-RETURNING id, trigger_id, start, stop, attempts, workspace_id
+RETURNING id, trigger_id, start, stop, lane, attempts, workspace_id
 """.replace("{next}", _NEXT_WORKSPACE).replace("{in_index_order}", IN_INDEX_ORDER)
 
 

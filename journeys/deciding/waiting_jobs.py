@@ -1,8 +1,8 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name`, `chain` and `serial`. It contains either jobs that wait, or supposed
-ones that no table holds; every query about jobs runs on such a relation.
+`customer_id`, `payload`, `event_id`, `event_name`, `chain`, `serial` and `crowd`. It contains either jobs that wait, or
+supposed ones that no table holds; every query about jobs runs on such a relation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from customers.fragment import Fragment, compose
 from engage.named_rows import named_rows
-from journeys.deciding.chunks import ClaimedChunk
+from journeys.deciding.chunks import CHUNK_SIZE, ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.events import EventPattern
@@ -30,7 +30,8 @@ class WaitingJob:
 
     `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
     the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
-    None if that is not known, as for a supposed job.
+    None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
+    customers queued it, or many events at once.
     """
 
     id: int
@@ -47,6 +48,7 @@ class WaitingJob:
     event_id: str | None
     chain: int
     serial: int | None
+    crowd: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,7 @@ class EnteredJourney:
 # as `state = 'active'` to that of the active ones. `state || ''` does not. Of a key's columns, only the first is
 # written like this: PostgreSQL 16 may not look for the second in the index otherwise.
 _JOBS_OF_CHUNKS = """
-    unnest(%s::text[], %s::bigint[], %s::bigint[]) AS chunk(trigger_id, start, stop)
+    unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[]) AS chunk(trigger_id, start, stop, lane)
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
         WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
@@ -90,7 +92,8 @@ WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id
 _WAITING = f"""
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
        event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain,
-       coalesce(event.serial, trigger.serial) AS serial
+       coalesce(event.serial, trigger.serial) AS serial,
+       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {CHUNK_SIZE}) AS crowd
 FROM {_JOBS_OF_CHUNKS}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
@@ -101,14 +104,14 @@ LEFT JOIN LATERAL (
 _SUPPOSED = """
 SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
        named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain,
-       NULL::bigint AS serial
+       NULL::bigint AS serial, false AS crowd
 FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 """
 
 _READ_JOBS = """
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
-       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial
+       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd
 FROM ({}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
@@ -163,7 +166,12 @@ def read_jobs(jobs: Fragment) -> list[WaitingJob]:
 
 
 def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
-    return [[chunk.trigger_id for chunk in chunks], [chunk.start for chunk in chunks], [chunk.stop for chunk in chunks]]
+    return [
+        [chunk.trigger_id for chunk in chunks],
+        [chunk.start for chunk in chunks],
+        [chunk.stop for chunk in chunks],
+        [chunk.lane for chunk in chunks],
+    ]
 
 
 def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer, Event
@@ -13,6 +13,8 @@ from engage.object_ids import ObjectIdField
 from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 from journeys.models.entering import EnrollmentJob
 from journeys.models.journeys import Journey, JourneyRevision
+
+_MOMENT = Func("due_at", template="coalesce(%(expressions)s, 'infinity')")
 
 
 class Enrollment(models.Model):
@@ -53,6 +55,11 @@ class Enrollment(models.Model):
     steps_begun = models.PositiveIntegerField(default=0, db_default=0, help_text="How many steps its history has.")
     attempts = models.PositiveIntegerField(default=0, help_text="How often going on was tried since it last went well.")
     error = models.TextField(blank=True, default="", db_default="", help_text="Why the last attempt failed.")
+    crowd = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether it entered with many others, by a large call or many events; a crowd lets others go first.",
+    )
     entered_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 
@@ -81,18 +88,24 @@ class Enrollment(models.Model):
             models.Index(fields=["customer", "journey"], condition=Q(state="completed"), name="enrollment_completed"),
             # Serves a customer's enrollments, newest first, and erasing a customer.
             models.Index(fields=["customer", "-id"], name="enrollment_by_customer"),
-            # Serves the walker's claim. Neither it nor the next one names the state: the planner would use it as a
-            # list of all active enrollments, and read that list for each customer if it expects it to be empty.
+            # Serves the walker's claim of the longest due. Neither it nor the next two name the state: the planner
+            # would take them for a list of all active enrollments, and read it for each customer where it expects it
+            # to be empty.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_by_due"),
-            # Serves the walker's claim of those that were tried before: few, however many are due.
+            # Serves the walker's claim in turn, and the one of those that were tried before. The expression is for them
+            # alone: see walking/turns.py.
             models.Index(
-                fields=["due_at"], condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_by_due"
+                "crowd", "workspace", _MOMENT, condition=Q(due_at__isnull=False, attempts=0), name="enrollment_in_turn"
+            ),
+            models.Index(
+                "crowd", "workspace", _MOMENT,
+                condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_in_turn",
             ),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
             # Serves the admin's lists of one journey, newest first, and of one workspace.
             models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
-        ]
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         return self.id

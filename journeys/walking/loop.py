@@ -26,8 +26,6 @@ from journeys.steps.written import UnknownStepType
 from journeys.walking.claims import (
     ClaimedEnrollment,
     FailedAttempt,
-    claim_fresh,
-    claim_tried,
     hold_back,
     is_anybody_due,
     lock_customers_of,
@@ -36,6 +34,7 @@ from journeys.walking.claims import (
 )
 from journeys.walking.history import Walked, WrittenWalks, write_walks
 from journeys.walking.standings import Standing, read_standings
+from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried
 
 log = structlog.get_logger(__name__)
 # How often, and how far apart, a turn looks again for enrollments whose customer was locked.
@@ -47,16 +46,20 @@ _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the n
 # A batch keeps its customers locked and what it writes in memory, so it ends after this much processor time, or when
 # its webhooks, events and attributes have about these many characters. On a machine that is short of processors it may
 # take longer, but PostgreSQL ends a session that asks for nothing amid a transaction for five seconds.
-_BATCH_SECONDS, _LONGEST_BATCH_SECONDS = 1.0, 2.5
+_BATCH_SECONDS, _LONGEST_BATCH_SECONDS = 0.5, 2.5
 _BATCH_LENGTH = 4 * 1024 * KIB
 
 
 @dataclass(kw_only=True)
 class WalkerTurn:
-    """The result of a walker's turn; `unfinished` if its time was up first."""
+    """The result of a walker's turn; `unfinished` if its time was up first.
+
+    `others_wait` if more may be due than the last batch could hold.
+    """
 
     moved: int = 0
     unfinished: bool = False
+    others_wait: bool = False
     reaction: Reaction = field(default_factory=Reaction)
     somebody_sends: bool = False
 
@@ -95,11 +98,12 @@ def _walk_some(turn: WalkerTurn) -> bool:
 
     Each is claimed only when its turn comes, because a claim lasts for only a few seconds.
     """
-    fresh = claim_fresh()
-    if fresh:
-        _attempt(fresh, turn)
+    fresh = claim_in_turn() if turn.others_wait else claim_longest_due()
+    turn.others_wait = fresh.others_wait
+    if fresh.enrollments:
+        _attempt(fresh.enrollments, turn)
     until = time.monotonic() + _TRIED_SECONDS
-    anybody = bool(fresh)
+    anybody = bool(fresh.enrollments)
     while tried := claim_tried():
         _attempt(tried, turn)
         anybody = True

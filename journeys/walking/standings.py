@@ -109,7 +109,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.serial AS event_serial,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()
-FROM unnest(%s::text[], %s::int[]) AS claimed(id, attempts)
+FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS claimed(id, attempts, place)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = enrollment.journey_id LIMIT 1) AS journey
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
@@ -120,16 +120,21 @@ LEFT JOIN LATERAL (
     WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = enrollment.steps_begun - 1 LIMIT 1
 ) AS delivery ON true
 WHERE enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+ORDER BY claimed.place
 """
 
 
 def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
-    """Those of the claimed enrollments that the claim still holds, as they are now; their customers must be locked."""
+    """Those of the claimed enrollments that the claim still holds, as they are now, in the same order.
+
+    Their customers must be locked.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
         rows = named_rows(cursor)
     triggers = _triggers({row["trigger_id"] for row in rows})
-    return [_standing(row, *triggers[row["trigger_id"]]) for row in rows]
+    by_id = {one.id: one for one in claimed}
+    return [_standing(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
 
 
 def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
@@ -147,9 +152,9 @@ def _parsed(payload: str) -> dict[str, Any]:
     return parsed
 
 
-def _standing(row: dict[str, Any], payload: str, queued: int | None) -> Standing:
+def _standing(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, queued: int | None) -> Standing:
     return Standing(
-        claimed=ClaimedEnrollment(id=row["id"], attempts=row["attempts"]),
+        claimed=claimed,
         workspace_id=row["workspace_id"],
         customer_id=row["customer_id"],
         revision_id=row["revision_id"],

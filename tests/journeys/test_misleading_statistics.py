@@ -17,7 +17,8 @@ from django.utils import timezone
 from engage.models import Workspace
 from journeys.deciding.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
-from journeys.walking.claims import FailedAttempt, claim_fresh, hold_back, put_back
+from journeys.walking.claims import FailedAttempt, hold_back, put_back
+from journeys.walking.turns import claim_longest_due
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.outcomes import Outcome
@@ -97,7 +98,7 @@ def a_day_passes() -> None:
 
 def walkers_fail_and_stop() -> None:
     """All who are due are held back and then put back, to be walked as if nothing had happened."""
-    claimed = claim_fresh()
+    claimed = claim_longest_due().enrollments
     assert len(claimed) == NUMBER
     hold_back([FailedAttempt(claimed=one, error="No luck.") for one in claimed])
     assert Enrollment.objects.filter(error="No luck.").count() == NUMBER

@@ -110,7 +110,7 @@ def queue(journey: Journey, *customers: Customer) -> None:
 def all_waiting() -> Fragment:
     """The relation of all jobs that wait."""
     return jobs_of_chunks(
-        [ClaimedChunk(**chunk) for chunk in Chunk.objects.values("id", "trigger_id", "start", "stop", "attempts")]
+        [ClaimedChunk(**one) for one in Chunk.objects.values("id", "trigger_id", "start", "stop", "lane", "attempts")]
     )
 
 

@@ -11,7 +11,8 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from journeys.walking.claims import claim_fresh, lock_customers_of
+from journeys.walking.claims import lock_customers_of
+from journeys.walking.turns import claim_longest_due
 from tests.clients import ServerClient
 from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.standstill import standing_still_while
@@ -47,7 +48,7 @@ def test_no_walker_waits_for_a_row_that_somebody_has_locked(
     held = enrollment.customer_id if model is Customer else enrollment.id
     with transaction.atomic():
         model._default_manager.select_for_update().get(id=held)
-        assert [claimed.id for claimed in elsewhere(claim_fresh)] == [other.id]
+        assert [claimed.id for claimed in elsewhere(claim_longest_due).enrollments] == [other.id]
 
 
 def test_who_walks_many_locks_their_customers_in_the_order_of_their_ids(server: ServerClient, acme: Workspace) -> None:

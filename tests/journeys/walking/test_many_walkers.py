@@ -12,7 +12,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
 from journeys.walking import walk_due
-from journeys.walking.claims import claim_fresh
+from journeys.walking.turns import claim_longest_due
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory, crowd
@@ -71,12 +71,12 @@ def walked() -> list[int]:
 
 
 def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeys.walking.claims.BATCH", 2)
+    monkeypatch.setattr("journeys.walking.turns.BATCH", 2)
     entered_by(crowd(acme, 6), server, acme)
     order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))
     for seconds, enrollment_id in enumerate(reversed(order), start=100):
         Enrollment.objects.filter(id=enrollment_id).update(due_at=timezone.now() - timedelta(seconds=seconds))
-    claimed = [{one.id for one in claim_fresh()} for _ in range(3)]
+    claimed = [{one.id for one in claim_longest_due().enrollments} for _ in range(3)]
     assert claimed == [set(order[:2]), set(order[2:4]), set(order[4:])]
 
 
@@ -86,7 +86,7 @@ def test_whom_a_batch_had_no_time_for_are_claimed_together_as_if_they_were_never
     monkeypatch.setattr("journeys.walking.loop._BATCH_SECONDS", 0.0)
     entered_by(crowd(acme, 5), server, acme)
     assert walk_due(seconds=0).moved == 1
-    assert [one.attempts for one in claim_fresh()] == [1] * 4
+    assert [one.attempts for one in claim_longest_due().enrollments] == [1] * 4
 
 
 @pytest.mark.usefixtures("journey")

@@ -21,7 +21,7 @@ from journeys.deciding.lanes import serve_lane
 from journeys.deciding.turns import claim_next_chunks
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
-from journeys.walking.claims import claim_fresh
+from journeys.walking.turns import claim_longest_due
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient
 from tests.clock import time_passes
@@ -133,7 +133,7 @@ class Journeys(RuleBasedStateMachine):
     @rule()
     def die_in_the_middle(self) -> None:
         """A worker has claimed all there is to do, and dies."""
-        claim_fresh()
+        claim_longest_due()
         claim_next_chunks(lane=Chunk.Lane.SINGLE)
         time_passes(seconds=A_CLAIM)
         self.crashes += 1
