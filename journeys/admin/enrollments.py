@@ -45,7 +45,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ),
         (
             None,
-            {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"))},
+            {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"), "crowd")},
         ),
     )
     change_form_outer_after_template: Any = "journeys/admin/timeline.html"

@@ -1,6 +1,5 @@
 """Workspaces take turns at being walked, crowds apart from the others: nobody waits for somebody else's crowd."""
 
-
 import pytest
 from django.db import connection
 
