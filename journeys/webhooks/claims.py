@@ -4,7 +4,8 @@
    take: no other sender sends it meanwhile, and if the sender dies it is claimed again.
 2. The hosts with waiting deliveries are found by skipping through the index from one to the next, however many
    deliveries wait at each.
-3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first.
+3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first. But before
+   that, workspaces take turns: one with few requests in flight comes before one with many, however many hosts it has.
 4. A host whose circuit is open is passed over. Once that time is over, one sender may let one delivery through, and
    its claim opens the circuit again.
 """
@@ -19,6 +20,7 @@ from typing import Any
 from django.db import connection
 
 from engage.encryption import decrypted, decrypted_json
+from engage.index_order import IN_INDEX_ORDER
 from engage.named_rows import named_rows
 from journeys.models import WebhookDelivery
 from journeys.webhooks.room import Room
@@ -54,21 +56,23 @@ class ClaimedDelivery:
 # Part of a WITH RECURSIVE statement: skips from host to host through the index, however many deliveries wait at each.
 WAITING_HOSTS = """
 hosts AS (
-    (SELECT workspace_id, host FROM journeys_webhookdelivery WHERE state = 'waiting'
+    (SELECT workspace_id, host FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
      ORDER BY workspace_id, host LIMIT 1)
     UNION ALL
     SELECT following.workspace_id, following.host FROM hosts CROSS JOIN LATERAL (
-        SELECT workspace_id, host FROM journeys_webhookdelivery
+        SELECT workspace_id, host FROM journeys_webhookdelivery, {in_index_order}
         WHERE state = 'waiting' AND (workspace_id, host) > (hosts.workspace_id, hosts.host)
         ORDER BY workspace_id, host LIMIT 1
     ) AS following
 )
-"""
+""".replace("{in_index_order}", IN_INDEX_ORDER)
 
 # Circuits and deliveries are looked up and updated by key, as in deciding/waiting_jobs.py.
 _CLAIM = f"""
 WITH RECURSIVE {WAITING_HOSTS}, known AS (
     SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)
+), busy AS (
+    SELECT * FROM unnest(%(workspaces)s::text[], %(in_flight)s::int[]) AS busy(workspace_id, in_flight)
 ), probes AS MATERIALIZED (
     SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 ), chosen AS MATERIALIZED (
@@ -77,25 +81,28 @@ WITH RECURSIVE {WAITING_HOSTS}, known AS (
            ceil(%(free)s / count(*) OVER ()::numeric) AS share
     FROM hosts
     LEFT JOIN known USING (host)
+    LEFT JOIN busy USING (workspace_id)
     LEFT JOIN LATERAL (
         SELECT id, open_until FROM journeys_webhookhost failing
         WHERE failing.workspace_id = hosts.workspace_id AND failing.host = hosts.host LIMIT 1
     ) AS circuit ON true
     CROSS JOIN LATERAL (SELECT CASE WHEN circuit.id IN (SELECT id FROM probes) THEN circuit.id END AS id) AS probe
     CROSS JOIN LATERAL (
-        SELECT due_at FROM journeys_webhookdelivery
+        SELECT due_at FROM journeys_webhookdelivery, {IN_INDEX_ORDER}
         WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
         ORDER BY due_at LIMIT 1
     ) AS first
     WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
-    ORDER BY coalesce(requests, 0), first.due_at LIMIT %(free)s
+    ORDER BY coalesce(in_flight, 0) + row_number() OVER (
+        PARTITION BY hosts.workspace_id ORDER BY coalesce(requests, 0), first.due_at
+    ), first.due_at LIMIT %(free)s
 ), due AS MATERIALIZED (
     SELECT delivery.id, chosen.host, chosen.room, chosen.probe_id,
            row_number() OVER (PARTITION BY workspace_id, chosen.host ORDER BY due_at, delivery.id) AS place, due_at
     FROM chosen CROSS JOIN LATERAL (
-        SELECT id, due_at FROM journeys_webhookdelivery
+        SELECT id, due_at FROM journeys_webhookdelivery, {IN_INDEX_ORDER}
         WHERE state = 'waiting' AND workspace_id = chosen.workspace_id AND host = chosen.host AND due_at <= now()
-        ORDER BY due_at LIMIT least(chosen.room, chosen.share) FOR UPDATE SKIP LOCKED
+        ORDER BY due_at LIMIT least(chosen.room, chosen.share) FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED
     ) AS delivery
 ), taken AS MATERIALIZED (
     SELECT id, probe_id FROM (
@@ -132,6 +139,8 @@ def claim_due(room: Room) -> list[ClaimedDelivery]:
                 "hosts": [host for host, _, _ in known],
                 "requests": [requests for _, requests, _ in known],
                 "rooms": [left for _, _, left in known],
+                "workspaces": list(room.of_workspaces),
+                "in_flight": list(room.of_workspaces.values()),
             },
         )
         rows = named_rows(cursor)

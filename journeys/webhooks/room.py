@@ -1,7 +1,10 @@
-"""How many requests each host may have in flight at once, so that a slow one leaves room for the others."""
+"""How many requests each host may have in flight at once, so that a slow one leaves room for the others.
+
+What each workspace has in flight is counted as well: whoever has least comes first.
+"""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _SLOW_SECONDS = 1.0
 
@@ -14,6 +17,7 @@ class Room:
         self.of_a_host = max(1, threads // 2)
         self._of_a_slow_host = max(1, threads // 8)
         self._requests: Counter[str] = Counter()
+        self._of_workspaces: Counter[str] = Counter()
         self._slow: set[str] = set()
 
     @property
@@ -24,13 +28,20 @@ class Room:
     def free(self) -> int:
         return self.threads - self.in_flight
 
-    def started(self, host: str) -> None:
-        self._requests[host] += 1
+    @property
+    def of_workspaces(self) -> Mapping[str, int]:
+        """How many requests are in flight for each workspace that has any."""
+        return self._of_workspaces
 
-    def finished(self, host: str, *, seconds: float) -> None:
-        self._requests[host] -= 1
-        if not self._requests[host]:
-            del self._requests[host]
+    def started(self, host: str, *, workspace_id: str) -> None:
+        self._requests[host] += 1
+        self._of_workspaces[workspace_id] += 1
+
+    def finished(self, host: str, *, workspace_id: str, seconds: float) -> None:
+        for counter, key in ((self._requests, host), (self._of_workspaces, workspace_id)):
+            counter[key] -= 1
+            if not counter[key]:
+                del counter[key]
         if seconds > _SLOW_SECONDS:
             self._slow.add(host)
         else:

@@ -97,7 +97,7 @@ class _Sender:
         if not self._room.free or time.monotonic() >= self._until or self._stopping():
             return
         for claimed in claim_due(self._room):
-            self._room.started(claimed.host)
+            self._room.started(claimed.host, workspace_id=claimed.workspace_id)
             self._pool.submit(self._send, claimed)
 
     def _send(self, claimed: ClaimedDelivery) -> None:
@@ -125,7 +125,8 @@ class _Sender:
                 break
             if not fresh:
                 until = time.monotonic() + _GATHER_SECONDS
-            self._room.finished(result.claimed.host, seconds=seconds)
+            claimed = result.claimed
+            self._room.finished(claimed.host, workspace_id=claimed.workspace_id, seconds=seconds)
             fresh.append(result)
         if fresh and not self._unwritten:
             self._unwritten_since = time.monotonic()

@@ -64,15 +64,15 @@ def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
 
 def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
     room = Room(32)
-    room.started("slow")
-    room.started("slow")
-    room.started("fast")
+    room.started("slow", workspace_id="acme")
+    room.started("slow", workspace_id="acme")
+    room.started("fast", workspace_id="acme")
     assert list(room.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
-    room.finished("slow", seconds=1.1)
-    room.finished("fast", seconds=0.9)
+    room.finished("slow", workspace_id="acme", seconds=1.1)
+    room.finished("fast", workspace_id="acme", seconds=0.9)
     assert list(room.of_known_hosts()) == [("slow", 1, 3)]
     assert (room.in_flight, room.free) == (1, 31)
-    room.finished("slow", seconds=0.5)
+    room.finished("slow", workspace_id="acme", seconds=0.5)
     assert list(room.of_known_hosts()) == []
 
 
@@ -81,8 +81,8 @@ def test_a_slow_host_to_which_nothing_is_under_way_has_its_little_room_and_is_ne
     threads: int, room_left: int
 ) -> None:
     room = Room(threads)
-    room.started("slow")
-    room.finished("slow", seconds=1.1)
+    room.started("slow", workspace_id="acme")
+    room.finished("slow", workspace_id="acme", seconds=1.1)
     assert list(room.of_known_hosts()) == [("slow", 0, room_left)]
 
 
@@ -119,8 +119,21 @@ def test_hosts_with_nothing_in_flight_come_first(acme: Workspace) -> None:
     standing(acme, "http://two.example/", number=1)
     room = Room(4)
     for host in ("one.example:80", "three.example:80", "three.example:80"):
-        room.started(host)
+        room.started(host, workspace_id="acme")
     assert [one.host for one in claim_due(room)] == ["two.example:80"]
+
+
+def test_a_tenant_with_many_hosts_does_not_keep_another_waiting(acme: Workspace, rival: Workspace) -> None:
+    for n in range(20):
+        standing(acme, f"http://host-{n}.example/", number=2)
+    WebhookDelivery.objects.update(due_at="2020-01-01T00:00Z")
+    standing(rival, "http://other.example/", number=3)
+    room = Room(4)
+    for claimed in claim_due(room):
+        room.started(claimed.host, workspace_id=claimed.workspace_id)
+    assert room.of_workspaces == {acme.id: 3, rival.id: 1}
+    room.finished("other.example:80", workspace_id=rival.id, seconds=0.1)
+    assert [one.workspace_id for one in claim_due(room)] == [rival.id]
 
 
 def test_of_hosts_with_nothing_in_flight_the_one_whose_webhook_has_waited_longest_comes_first(acme: Workspace) -> None:
