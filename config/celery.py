@@ -25,6 +25,7 @@ from django.db import close_old_connections
 
 from config.doctor import say_what_is_amiss
 from config.loaded_code import spare_the_loaded
+from config.receiving import use_for_redis
 from config.reconnecting import PauseBeforeConnecting
 from config.settings_at_start import load_settings
 from engage.metric_counters import metric_counters
@@ -34,6 +35,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks load all views, which a worker would keep in memory. `manage.py check` runs them before a deployment.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 load_settings()
+use_for_redis()
 
 _PASSWORD_IN_URL = re.compile(r"(://[^\s:@/]*:)\S+(?=@)")
 

@@ -29,6 +29,7 @@ from engage.metric_counters import (
     LIMITS_ALONE,
     MICROSECONDS,
     REQUESTS,
+    SKIPPED,
     SUM,
     WEBHOOKS,
     Name,
@@ -154,6 +155,8 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     quotas = [{"quota": quota.value} for quota in Quota]
     meaning = "Bridge calls that were refused because their app had used up what it may do in a day."
     yield _counter("engage_app_quota_exceeded_total", meaning, APP_QUOTA, quotas, counts)
+    meaning = "Messages in Redis that no worker could read."
+    yield _counter("engage_messages_skipped_total", meaning, SKIPPED, [{}], counts)
     yield Metric(
         name="engage_http_request_seconds", kind="histogram", meaning="Time until an answer begins.",
         samples=_request_times(counts),

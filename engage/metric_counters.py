@@ -25,6 +25,7 @@ WEBHOOKS = "webhooks"  # the attempt's result
 LIMITS_ALONE = "limits_alone"
 JOURNEYS_NOT_STARTED = "journeys_not_started"
 APP_QUOTA = "app_quota"  # what was used up
+SKIPPED = "skipped"  # messages
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 
 SUM = "sum"
