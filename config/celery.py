@@ -25,6 +25,7 @@ from django.db import close_old_connections
 
 from config.doctor import say_what_is_amiss
 from config.loaded_code import spare_the_loaded
+from config.lookout import Lookout, NoteListening
 from config.receiving import use_for_redis
 from config.reconnecting import PauseBeforeConnecting
 from config.settings_at_start import load_settings
@@ -49,7 +50,8 @@ class _App(Celery):
 app = _App("engage")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.steps["consumer"].add(PauseBeforeConnecting)
+app.steps["consumer"].update((PauseBeforeConnecting, NoteListening))
+app.steps["worker"].add(Lookout)
 log = structlog.get_logger(__name__)
 
 

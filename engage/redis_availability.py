@@ -36,9 +36,14 @@ def redis_client(url: str = "", *, timeout: float | None = None, **options: Any)
 
 def redis_takes_writes() -> bool:
     """Whether Redis answers and takes writes. One that is full, or a replica, answers and is as useless as none."""
+    with redis_client() as client:
+        return takes_writes(client)
+
+
+def takes_writes(client: redis.Redis) -> bool:
+    """The same, with a client that is kept."""
     try:
-        with redis_client() as client:
-            return bool(client.set(_WRITTEN, "", px=1))
+        return bool(client.set(_WRITTEN, "", px=1))
     except REDIS_FAILURES:
         return False
 
@@ -51,9 +56,13 @@ class _Availability:
         """Whether Redis may be asked: it has not just failed."""
         return time.monotonic() >= self._avoid_until
 
+    def avoid(self) -> None:
+        """Avoids Redis for a moment."""
+        self._avoid_until = time.monotonic() + _AVOID_SECONDS
+
     def note_failure(self, *, purpose: str, error: BaseException) -> None:
         """Avoids Redis for a moment, and logs the failure."""
-        self._avoid_until = time.monotonic() + _AVOID_SECONDS
+        self.avoid()
         log.warning("redis_unreachable", purpose=purpose, error=type(error).__name__)
 
     def reset(self) -> None:

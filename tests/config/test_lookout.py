@@ -1,0 +1,121 @@
+"""While Redis is away, jobs are decided, enrollments walked and webhooks sent all the same."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+from django.db import connection
+from pytest_django import Settings
+
+from engage.models import Workspace
+from journeys.models import Enrollment, Journey
+from tests.calls import data, trigger
+from tests.chaos.servers import OwnServer, own_redis
+from tests.clients import ServerClient
+from tests.factories import JourneyFactory, crowd
+from tests.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
+from tests.receiver import Receiver, running
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+
+WITHOUT_REDIS = "looking_without_redis"
+
+
+@pytest.fixture
+def server_of_queues(tmp_path: Path, settings: Settings) -> Iterator[OwnServer]:
+    server, settings.REDIS_URL = own_redis(tmp_path)
+    server.start()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def journey(acme: Workspace, receiver: Receiver) -> Journey:
+    crowd(acme, 4)
+    hook = {"id": "hook", "type": "webhook", "url": receiver.url()}
+    return JourneyFactory.create(workspace=acme, steps=[hook])
+
+
+@contextmanager
+def killed(server: OwnServer) -> Iterator[None]:
+    server.stop(signal.SIGKILL)
+    yield
+    server.start()
+
+
+@contextmanager
+def frozen(server: OwnServer) -> Iterator[None]:
+    with server.frozen():
+        yield
+
+
+@contextmanager
+def demoted(server: OwnServer) -> Iterator[None]:
+    """It answers, and takes no writes."""
+    with redis.Redis(port=server.port) as client:
+        client.replicaof("127.0.0.1", "1")
+        yield
+        client.replicaof("NO", "ONE")
+
+
+def let_go_through(server: ServerClient, journey: Journey, name: str, *, completed: int) -> None:
+    """By a single call, and by one for many."""
+    data(trigger(server, journey, {"external_id": name}))
+    data(trigger(server, journey, {"external_ids": ["user-3"]}))
+    wait_until(lambda: Enrollment.objects.filter(state="completed").count() == completed)
+
+
+def sessions() -> int:
+    """How many there are in this database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
+
+
+@contextmanager
+def all_workers(folder: Path) -> Iterator[list[Path]]:
+    """All processes but the web server's; the logs of the workers."""
+    logs = [folder / "worker.log", folder / "webhooks.log"]
+    with ExitStack() as stack:
+        stack.enter_context(celery(*WORKER, log=logs[0]))
+        stack.enter_context(celery(*WEBHOOK_WORKER, log=logs[1]))
+        stack.enter_context(celery(*SCHEDULER, log=folder / "beat.log"))
+        yield logs
+
+
+@pytest.mark.parametrize("away", [killed, frozen, demoted])
+def test_all_goes_on_without_redis_and_by_messages_again_once_it_is_back(
+    server: ServerClient,
+    journey: Journey,
+    server_of_queues: OwnServer,
+    tmp_path: Path,
+    away: Callable[[OwnServer], AbstractContextManager[None]],
+) -> None:
+    Journey.objects.update(allow_reenrollment=True, max_entries_per_customer=9)
+    with all_workers(tmp_path) as logs:
+        let_go_through(server, journey, "user-0", completed=2)
+        assert not any(WITHOUT_REDIS in log.read_text() for log in logs)
+        with away(server_of_queues):
+            let_go_through(server, journey, "user-1", completed=4)
+            wait_until(lambda: all(WITHOUT_REDIS in log.read_text() for log in logs))
+            let_go_through(server, journey, "user-2", completed=6)
+            without = sessions()
+        wait_until(lambda: sessions() < without)
+        let_go_through(server, journey, "user-0", completed=8)
+
+
+def test_workers_that_start_without_redis_look_for_themselves(
+    server: ServerClient, journey: Journey, server_of_queues: OwnServer, tmp_path: Path
+) -> None:
+    with killed(server_of_queues), all_workers(tmp_path):
+        let_go_through(server, journey, "user-0", completed=2)
