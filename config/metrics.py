@@ -68,7 +68,9 @@ def _metrics() -> Iterator[Metric]:
         samples=[Sample(value=1, labels={"version": _version(), "commit": _commit()})],
     )  # fmt: skip
     yield _gauge("engage_postgresql_up", "Whether PostgreSQL answers.", answers)
-    meaning = "Whether Redis answers and takes writes; if not, no worker is woken and each process limits alone."
+    meaning = (
+        "Whether Redis answers and takes writes; if not, workers look for themselves and each process limits alone."
+    )
     yield _gauge("engage_redis_up", meaning, redis_takes_writes())
     if waiting is not None:
         yield from _of_backlog(waiting)

@@ -119,3 +119,11 @@ def test_workers_that_start_without_redis_look_for_themselves(
 ) -> None:
     with killed(server_of_queues), all_workers(tmp_path):
         let_go_through(server, journey, "user-0", completed=2)
+
+
+def test_a_worker_that_looks_for_itself_ends_when_it_is_asked_to(server_of_queues: OwnServer, tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    with killed(server_of_queues), celery(*WORKER, log=log) as worker:
+        wait_until(lambda: WITHOUT_REDIS in log.read_text())
+        worker.terminate()
+        assert worker.wait(60) == 0
