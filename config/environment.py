@@ -113,6 +113,14 @@ def token(name: str) -> str:
     return value
 
 
+def key_prefix(name: str) -> str:
+    """What begins the names of keys in Redis; empty if unset. Raises ImproperlyConfigured."""
+    value = text(name)
+    if not re.fullmatch(r"[A-Za-z0-9_.:-]{0,50}", value, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must be at most 50 letters, digits and _ . : -, such as staging:.")
+    return value
+
+
 def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
     """The choice that the variable names, ignoring case."""
     value = text(name, default=default).strip()

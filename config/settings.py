@@ -78,11 +78,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _redis_url = environment.required("REDIS_URL") if PRODUCTION else environment.text("REDIS_URL")
 REDIS_URL = server_urls.redis_url(_redis_url or embedded.redis_url())
+REDIS_PREFIX = environment.key_prefix("REDIS_PREFIX")  # of all keys, so that two environments can share a database
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once
 CACHES = {
     # Nothing is cached: only the admin's search would be, and staff search for people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
-    "counters": {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": REDIS_URL},
+    "counters": {
+        "BACKEND": "engage.limit_counters.CounterCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": REDIS_PREFIX,
+    },
 }
 RATELIMIT_USE_CACHE = "counters"
 # The defaults. Finding out that a setting is missing takes as long as everything else done to count a call.
@@ -308,6 +313,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     # A worker does not record in Redis which messages it has taken. If writing or removing such a record failed, with
     # Redis frozen or full, the worker would end or take no more; and the sweeper makes up for lost messages.
     "ack_emulation": False,
+    "global_keyprefix": REDIS_PREFIX,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None

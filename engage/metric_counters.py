@@ -16,7 +16,7 @@ from multiprocessing.util import Finalize
 import redis
 
 from engage.background import BackgroundCall
-from engage.redis_availability import REDIS_FAILURES, redis_client
+from engage.redis_availability import REDIS_FAILURES, redis_client, redis_key
 
 # What is counted: the first part of a name. Its labels follow; each has few values.
 DECISIONS = "decisions"  # result
@@ -105,7 +105,7 @@ class MetricCounters:
 def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
     pipeline = client.pipeline(transaction=True)
     for name, number in sums.items():
-        pipeline.hincrby(_HASH, _SEPARATOR.join(name), number)
+        pipeline.hincrby(redis_key(_HASH), _SEPARATOR.join(name), number)
     try:
         pipeline.execute()
     except redis.TimeoutError:
@@ -119,7 +119,7 @@ def _client() -> "redis.Redis":
 def all_counts() -> dict[Name, int]:
     """The counts that all processes have sent, by name. Raises REDIS_FAILURES."""
     with _client() as client:
-        counts: Mapping[str, str] = client.hgetall(_HASH)
+        counts: Mapping[str, str] = client.hgetall(redis_key(_HASH))
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
 
 

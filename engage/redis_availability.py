@@ -34,6 +34,11 @@ def redis_client(url: str = "", *, timeout: float | None = None, **options: Any)
     )
 
 
+def redis_key(name: str) -> str:
+    """The key's name in Redis, which other environments may use as well."""
+    return f"{settings.REDIS_PREFIX}{name}"
+
+
 def redis_takes_writes() -> bool:
     """Whether Redis answers and takes writes. One that is full, or a replica, answers and is as useless as none."""
     with redis_client() as client:
@@ -43,7 +48,7 @@ def redis_takes_writes() -> bool:
 def takes_writes(client: redis.Redis) -> bool:
     """The same, with a client that is kept."""
     try:
-        return bool(client.set(_WRITTEN, "", px=1))
+        return bool(client.set(redis_key(_WRITTEN), "", px=1))
     except REDIS_FAILURES:
         return False
 

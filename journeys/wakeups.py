@@ -17,7 +17,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from engage.background import BackgroundCall
-from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client
+from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client, redis_key
 from engage.request_log import beginning_request_id, current_request_id
 from journeys.deciding.chunks import CHUNK_SIZE
 from journeys.models import Chunk
@@ -57,7 +57,7 @@ def _wake_single_lane(first: _FirstOfBurst) -> None:
     The worker clears the mark before it looks for the last time, and the job was committed before this checks the
     mark: either the worker sees the job, or this publishes. Nor does it publish while an earlier message still waits.
     """
-    is_first = _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", nx=True, px=_PENDING_MS))
+    is_first = _ask_redis(lambda client: client.set(redis_key(_SINGLE_PENDING), b"1", nx=True, px=_PENDING_MS))
     if is_first and not _messages_that_wait("single"):
         _publish(
             ENROLL,
@@ -80,12 +80,12 @@ def wake_now() -> None:
 
 def stay_at_single_lane() -> None:
     """Marks that a worker serves the single lane and will look again within less than half a second."""
-    _ask_redis(lambda client: client.set(_SINGLE_PENDING, b"1", px=_PENDING_MS))
+    _ask_redis(lambda client: client.set(redis_key(_SINGLE_PENDING), b"1", px=_PENDING_MS))
 
 
 def leave_single_lane() -> None:
     """Clears the mark before a worker looks at the single lane for the last time: later jobs need their own message."""
-    _ask_redis(lambda client: client.delete(_SINGLE_PENDING))
+    _ask_redis(lambda client: client.delete(redis_key(_SINGLE_PENDING)))
 
 
 def wake_for_bulk(*, trigger_id: str, first_jobs: Sequence[tuple[int, str]]) -> None:
@@ -132,7 +132,7 @@ def _ask_redis(command: Callable[[redis.Redis], Any]) -> Any:
 
 def _messages_that_wait(queue: str) -> int:
     """The length of the queue; 0 while Redis is away, which publishing will find out too."""
-    return int(_ask_redis(lambda client: client.llen(queue)) or 0)
+    return int(_ask_redis(lambda client: client.llen(redis_key(queue))) or 0)
 
 
 def wake_for_reaction(reaction: Reaction) -> None:

@@ -64,6 +64,10 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"BULK_CONCURRENCY": "-1"}, "BULK_CONCURRENCY must be a whole number, at least 1, not '-1'."),
         ({"WALK_CONCURRENCY": "two"}, "WALK_CONCURRENCY must be a whole number, at least 1, not 'two'."),
         ({"WEBHOOK_CONCURRENCY": "0"}, "WEBHOOK_CONCURRENCY must be a whole number, at least 1, not '0'."),
+        (
+            {"REDIS_PREFIX": "two words"},
+            "REDIS_PREFIX must be at most 50 letters, digits and _ . : -, such as staging:.",
+        ),
         ({"METRICS_TOKEN": "two words"}, "METRICS_TOKEN must be of visible ASCII characters, without spaces."),
         ({"METRICS_TOKEN": "sécret"}, "METRICS_TOKEN must be of visible ASCII characters, without spaces."),
         ({"CREDENTIALS_KEPT_SECONDS": "9" * 400}, "CREDENTIALS_KEPT_SECONDS must be a number of seconds such as 0.5,"),
