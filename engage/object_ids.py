@@ -34,6 +34,11 @@ def new_object_id() -> str:
     return f"{int(time.time()):08x}{_random_part()}"
 
 
+def new_object_ids(number: int) -> list[str]:
+    """As many new ids, in their order: rows that are written together with them touch few pages of an index."""
+    return sorted(new_object_id() for _ in range(number))
+
+
 def _random_part() -> str:
     while True:
         try:

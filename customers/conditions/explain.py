@@ -69,9 +69,14 @@ def why_not(condition: Condition, findings: Findings) -> list[str]:
 
 def values_that_decide(conditions: Iterable[Condition], findings: Findings) -> list[str]:
     """What the tests found because of which each condition holds or does not: `customer.plan is "free"`."""
-    return _first(
-        _is(test, findings) for condition in conditions for test, _ in _decide(condition, findings, wanted=True).by
-    )
+    return _first(_is(test, findings) for condition in conditions for test in _deciding(condition, findings))
+
+
+def _deciding(condition: Condition, findings: Findings) -> list[FieldTest]:
+    """A lone test decides, whatever it comes to; each branch of a walk asks, and most have just one."""
+    if isinstance(condition, FieldTest):
+        return [condition]
+    return [test for test, _ in _decide(condition, findings, wanted=True).by]
 
 
 def tests_of(condition: Condition) -> list[FieldTest]:

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from customers.fragment import Fragment
-from engage.object_ids import new_object_id
+from engage.object_ids import new_object_ids
 from journeys.deciding.early_exits import early_exits
 from journeys.deciding.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.deciding.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
@@ -89,6 +89,7 @@ def _decide_all(
 ) -> DecidedJobs:
     decided = DecidedJobs()
     pasts: dict[tuple[str, str], _Past] = {}
+    ids = iter(new_object_ids(len(jobs)))
     for job in jobs:
         past = pasts.setdefault(
             (job.journey_id, job.customer_id),
@@ -105,7 +106,7 @@ def _decide_all(
         if decision.exits_active:
             _exit(past, decided)
         if decision.enrolls:
-            decided.entries.append(_enter(job, journey, past, leaves=leaving.get(job.id)))
+            decided.entries.append(_enter(next(ids), job, journey, past, leaves=leaving.get(job.id)))
     return decided
 
 
@@ -118,9 +119,9 @@ def _exit(past: _Past, decided: DecidedJobs) -> None:
     past.active = None
 
 
-def _enter(job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
+def _enter(enrollment_id: str, job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
     """`leaves` is why the customer leaves at once; None if they stay."""
-    entry = Entry(id=new_object_id(), job=job, journey=journey, state=Enrollment.State.ACTIVE)
+    entry = Entry(id=enrollment_id, job=job, journey=journey, state=Enrollment.State.ACTIVE)
     if leaves is not None:
         entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves
     elif journey.first_step:

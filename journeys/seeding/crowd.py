@@ -3,7 +3,7 @@
 from django.db import connection
 
 from engage.models import Workspace
-from engage.object_ids import new_object_id
+from engage.object_ids import new_object_ids
 
 _MISSING = """
     SELECT number FROM generate_series(0, %s::int - 1) AS number
@@ -23,8 +23,8 @@ def seed_crowd(*, workspace: Workspace, size: int) -> int:
         cursor.execute(_MISSING, [size, workspace.id])
         missing = [number for (number,) in cursor]
         with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
-            for number in missing:
-                copy.write_row((new_object_id(), workspace.id, f"user-{number}", "{}"))
+            for customer_id, number in zip(new_object_ids(len(missing)), missing, strict=True):
+                copy.write_row((customer_id, workspace.id, f"user-{number}", "{}"))
         if missing:
             # Until autovacuum runs, queries would be planned for the few customers that there were before.
             cursor.execute("ANALYZE customers_customer")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection
 from django.db.models.functions import Now
@@ -13,11 +12,11 @@ from journeys.models import Enrollment
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimedEnrollment:
-    """An enrollment that was due at `due_at`; `attempts` counts this one."""
+    """An enrollment that was due at `due_at` (as PostgreSQL writes it); `attempts` counts this one."""
 
     id: str
     attempts: int
-    due_at: datetime
+    due_at: str
 
 
 def is_anybody_due() -> bool:

@@ -75,6 +75,7 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
     _move(walks)
+    _note_heard([(entry.standing.claimed.id, entry.step_record.heard) for entry in entries if entry.step_record.heard])
     return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
 
 
@@ -219,11 +220,9 @@ UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
     awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
     step_began_at = CASE WHEN stop.began THEN now() END,
-    ended_at = CASE WHEN stop.state <> 'active' THEN now() END,
-    event_id = coalesce(stop.event_id, enrollment.event_id), chain = coalesce(stop.chain, enrollment.chain)
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[],
-            %s::text[], %s::smallint[])
-  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began, event_id, chain)
+    ended_at = CASE WHEN stop.state <> 'active' THEN now() END
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[])
+  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began)
 WHERE enrollment.id = ANY(ARRAY[stop.id])
 """
 
@@ -256,26 +255,40 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
             return _NewPlace(step_id=stop.step_id, state=Enrollment.State.COMPLETED, began=False)
 
 
-def _heard_early(walk: Walk) -> HeardEarly | None:
-    """What ended a wait as it began: at most one in a walk."""
-    return next((step_record.heard for step_record in walk.step_records if step_record.heard), None)
-
-
 def _move(walks: Sequence[Walked]) -> None:
     places = [_place(walked.walk.stop, walked.standing.now) for walked in walks]
-    heard = [_heard_early(walked.walk) for walked in walks]
     begun = [sum(not step_record.resumed for step_record in walked.walk.step_records) for walked in walks]
     parameters: list[Any] = [
         [walked.standing.claimed.id for walked in walks],
         [place.state.value for place in places],
         [place.exit_reason for place in places],
         [place.step_id for place in places],
-        [place.due_at for place in places],
+        [place.due_at.isoformat() if place.due_at else None for place in places],
         [place.awaits_event for place in places],
         [walked.standing.steps_begun + number for walked, number in zip(walks, begun, strict=True)],
         [place.began for place in places],
-        [early.event_id if early else None for early in heard],
-        [early.chain if early else None for early in heard],
     ]
     with connection.cursor() as cursor:
         cursor.execute(_MOVE, parameters)
+
+
+# Rows are updated by key, as in deciding/waiting_jobs.py.
+_NOTE_HEARD = """
+UPDATE journeys_enrollment enrollment SET event_id = heard.event_id, chain = heard.chain
+FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
+WHERE enrollment.id = ANY(ARRAY[heard.id])
+"""
+
+
+def _note_heard(heard: Sequence[tuple[str, HeardEarly]]) -> None:
+    """Keeps which event ended a wait as it began, by enrollment: at most one in a walk, and in few walks."""
+    if heard:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _NOTE_HEARD,
+                [
+                    [enrollment_id for enrollment_id, _ in heard],
+                    [event.event_id for _, event in heard],
+                    [event.chain for _, event in heard],
+                ],
+            )

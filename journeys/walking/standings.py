@@ -108,7 +108,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.serial AS event_serial,
-       delivery.state AS delivery_state, delivery.result AS delivery_result, now()
+       delivery.state AS delivery_state, delivery.result AS delivery_result, now()::text AS now
 FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS claimed(id, attempts, place)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = enrollment.journey_id LIMIT 1) AS journey
@@ -145,6 +145,12 @@ def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
         return {trigger_id: (payload, serial) for trigger_id, payload, serial in cursor.fetchall()}
 
 
+@lru_cache(maxsize=1)
+def _instant(text: str) -> datetime:
+    """Cached, because it is the same for all of a batch."""
+    return datetime.fromisoformat(text)
+
+
 @lru_cache(maxsize=8)
 def _parsed(payload: str) -> dict[str, Any]:
     """Cached, because the enrollments of a call for many share its payload."""
@@ -167,7 +173,7 @@ def _standing(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
         event_id=row["event_id"],
         chain=row["chain"],
         came_with=queued if row["event_serial"] is None and not row["steps_begun"] else row["event_serial"],
-        now=row["now"],
+        now=_instant(row["now"]),
         _row=row,
         _payload=payload,
     )

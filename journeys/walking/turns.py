@@ -45,7 +45,7 @@ chosen AS (
 ), claimed AS (
     UPDATE journeys_enrollment enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
     FROM chosen WHERE enrollment.id = ANY(ARRAY[chosen.id])
-    RETURNING enrollment.id, attempts, chosen.due_at, chosen.place
+    RETURNING enrollment.id, attempts, chosen.due_at::text, chosen.place
 )
 """
 

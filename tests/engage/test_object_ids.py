@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from engage.object_ids import is_object_id, new_object_id
+from engage.object_ids import is_object_id, new_object_id, new_object_ids
 
 
 def test_an_id_has_the_object_id_layout() -> None:
@@ -22,6 +22,14 @@ def test_nobody_can_tell_from_an_id_which_was_made_before_or_after_it() -> None:
         assert len({made[place] for made in ids}) > 200
     ascending = sum(one < other for one, other in pairwise(ids))
     assert 850 < ascending < 1150  # of 1,999 pairs; twelve standard deviations on either side
+
+
+def test_ids_made_together_are_as_random_and_in_order() -> None:
+    ids = new_object_ids(2000)
+    assert ids == sorted(ids)
+    for place in range(12, 24):  # the leading ones are in order, too
+        assert len({one[place] for one in ids}) == 16
+    assert len({one[8:] for one in ids + new_object_ids(2000)}) == 4000
 
 
 def test_threads_make_ids_that_never_meet() -> None:
