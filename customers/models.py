@@ -144,6 +144,11 @@ class Event(models.Model):
         API = "api"
         JOURNEY = "journey"
 
+        @property
+        def is_bridge(self) -> bool:
+            """Whether anybody could have sent it: the bridge has no secret."""
+            return self.value in BRIDGE_SOURCES
+
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     customer = models.ForeignKey(Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -175,3 +180,6 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
+
+
+BRIDGE_SOURCES = [Event.Source.BRIDGE_ACTION.value, Event.Source.BRIDGE_CAPTURE.value]

@@ -27,6 +27,7 @@ SPELLINGS = {
     "trigger_type": "trigger",
     "event_name": "eventName",
     "event_where": "where",
+    "event_from_bridge": "fromBridge",
     "active": "active",
     "max_entries_per_customer": "maxEntriesPerCustomer",
     "allow_reenrollment": "allowReenrollment",
@@ -59,6 +60,7 @@ class JourneyChanges(TypedDict, total=False):
     trigger_type: str
     event_name: str
     event_where: object
+    event_from_bridge: bool
     active: bool
     max_entries_per_customer: int | None
     allow_reenrollment: bool
@@ -185,6 +187,7 @@ def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
     if fields.get("trigger_type") == Journey.TriggerType.API:
         fields.setdefault("event_name", "")
         fields.setdefault("event_where", None)
+        fields.setdefault("event_from_bridge", True)
     changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}
     for name in changed:
         setattr(journey, name, fields[name])
@@ -204,6 +207,8 @@ def _check_trigger(journey: Journey) -> None:
         raise InvalidJourney("event_name", "eventName is required where the trigger is event.")
     if journey.trigger_type == Journey.TriggerType.API and journey.event_name:
         raise InvalidJourney("event_name", "eventName must be null where the trigger is api.")
+    if journey.trigger_type == Journey.TriggerType.API and not journey.event_from_bridge:
+        raise InvalidJourney("event_from_bridge", "fromBridge must be null or true where the trigger is api.")
 
 
 def _check_event_where(journey: Journey) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from django.db import connection
 
+from customers.models import BRIDGE_SOURCES
 from engage.named_rows import named_rows
 from journeys.steps.context import EarlyEvent
 from journeys.steps.events import EventPattern
@@ -30,11 +31,17 @@ class Listener:
 
     def hears(self, event: EarlyEvent) -> bool:
         """Whether one of the patterns matches the event."""
-        named = [pattern for pattern in self.patterns if pattern.name == event.name]
-        if any(pattern.where is None for pattern in named):
-            return True
+        name, from_bridge = event.name, event.from_bridge
+        asked = [pattern for pattern in self.patterns if pattern.concerns(name=name, from_bridge=from_bridge)]
+        if not asked or any(pattern.where is None for pattern in asked):
+            return bool(asked)
         properties = json.loads(event.properties)
-        return any(pattern.matches(name=event.name, properties=properties) for pattern in named)
+        return any(pattern.matches(name=name, properties=properties, from_bridge=from_bridge) for pattern in asked)
+
+    @property
+    def heeds_bridge(self) -> bool:
+        """Whether events that the bridge recorded count at all."""
+        return any(pattern.from_bridge for pattern in self.patterns)
 
 
 def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
@@ -60,12 +67,15 @@ def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
 # Each listener's events are looked up by key, in a lateral with a limit, as in deciding/waiting_jobs.py. What is at the
 # end of a chain has no effect, as in reactions.py.
 _MISSED = """
-SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial
-FROM unnest(%s::text[], %s::bigint[], %s::jsonb[]) WITH ORDINALITY AS asked(customer_id, after, names, place)
+SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial,
+       event.source = ANY(%s::text[]) AS from_bridge
+FROM unnest(%s::text[], %s::bigint[], %s::jsonb[], %s::boolean[])
+    WITH ORDINALITY AS asked(customer_id, after, names, heeds_bridge, place)
 CROSS JOIN LATERAL (
     SELECT * FROM customers_event recorded
     WHERE recorded.customer_id = asked.customer_id AND recorded.serial > asked.after AND recorded.chain <= %s
       AND recorded.name = ANY(ARRAY(SELECT jsonb_array_elements_text(asked.names)))
+      AND (asked.heeds_bridge OR recorded.source <> ALL(%s::text[]))
     ORDER BY recorded.serial LIMIT %s
 ) AS event
 ORDER BY asked.place, event.serial
@@ -79,10 +89,13 @@ def _missed(listeners: Sequence[Listener]) -> list[list[EarlyEvent]]:
         cursor.execute(
             _MISSED,
             [
+                BRIDGE_SOURCES,
                 [listener.customer_id for listener in listeners],
                 [listener.after for listener in listeners],
                 [json.dumps([pattern.name for pattern in listener.patterns]) for listener in listeners],
+                [listener.heeds_bridge for listener in listeners],
                 MAX_LINKS,
+                BRIDGE_SOURCES,
                 _PAGE,
             ],
         )

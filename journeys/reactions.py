@@ -96,7 +96,7 @@ _NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
 
 
 def unnoticed(event_name: str) -> Fragment:
-    """The condition on a row `customer`, already locked, that an event of this name leads to nothing for them.
+    """The condition on a row `customer`, already locked, that the bridge's event of this name leads to nothing.
 
     It ends no enrollment, moves none, and starts no journey: it only has to be recorded.
     """
@@ -150,7 +150,9 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) ->
 
 def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
-    reason = inside.course.exit_rules.matching(name=event.name, properties=event.properties)
+    reason = inside.course.exit_rules.matching(
+        name=event.name, properties=event.properties, from_bridge=event.source.is_bridge
+    )
     if reason is not None:
         effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
     elif inside.awaits and _is_awaited(event, inside):
@@ -159,7 +161,9 @@ def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> No
 
 def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
     step = inside.course.steps.get(inside.step_id)
-    return isinstance(step, WaitForEvent) and step.pattern.matches(name=event.name, properties=event.properties)
+    return isinstance(step, WaitForEvent) and step.pattern.matches(
+        name=event.name, properties=event.properties, from_bridge=event.source.is_bridge
+    )
 
 
 # Rows are updated by key, as in deciding/waiting_jobs.py.

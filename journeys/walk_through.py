@@ -56,6 +56,8 @@ class WalkThrough:
 def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime) -> WalkThrough:
     """The customer's path if they entered with this payload, or in an event journey by an event with these properties.
 
+    The event is taken to be one that counts wherever the journey listens: not from the bridge.
+
     The entry is decided as of the present moment; the steps begin at `now`.
     """
     event = None
@@ -74,8 +76,8 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
 
 
 def _why_not_started(journey: Journey, event: Occurrence) -> str | None:
-    pattern = stored_pattern(name=journey.event_name, where=journey.event_where)
-    if pattern.matches(name=event.name, properties=event.properties):
+    pattern = stored_pattern(name=journey.event_name, where=journey.event_where, from_bridge=journey.event_from_bridge)
+    if pattern.matches(name=event.name, properties=event.properties, from_bridge=False):
         return None
     return f"An event {event.name!r} with these properties does not start the journey: its `where` does not hold."
 

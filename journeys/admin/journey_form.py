@@ -13,6 +13,7 @@ _JOURNEY_FIELDS = (
     "trigger_type",
     "event_name",
     "event_where",
+    "event_from_bridge",
     "active",
     "max_entries_per_customer",
     "allow_reenrollment",
@@ -103,4 +104,6 @@ def _in_the_form(refusal: InvalidJourney, *, trigger_type: str) -> str:
     """The refusal's message, unless it asks for null, which nobody can enter in a form."""
     if trigger_type == Journey.TriggerType.API and refusal.field in _OF_EVENTS:
         return "Leave this empty where the trigger type is API."
+    if refusal.field == "event_from_bridge":
+        return "Leave this checked where the trigger type is API."
     return refusal.message

@@ -47,12 +47,14 @@ STEPS = (
     ),
     StepHelp(
         "wait_for_event",
-        "Waits for an event of the customer. Only event and timeout are needed; where is a condition over the event.",
+        "Waits for an event of the customer. Only event and timeout are needed; where is a condition over the event. "
+        "fromBridge false: events from in-app messages, which anybody can send, do not count.",
         (
             {
                 "id": "listen",
                 "event": "bought",
                 "where": {"field": "event.properties.price", "op": "gt", "value": 10},
+                "fromBridge": False,
                 "timeout": "P3D",
                 "onEvent": "thank",
                 "onTimeout": "halves",
@@ -88,7 +90,7 @@ STEPS = (
     StepHelp("exit", "Ends the enrollment as exited.", ({"id": "leave", "reason": "Has bought already."},)),
 )
 EXITS = (
-    {"event": "bought", "where": {"field": "event.properties.price", "op": "gt", "value": 10}},
+    {"event": "bought", "where": {"field": "event.properties.price", "op": "gt", "value": 10}, "fromBridge": False},
     {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}},
 )
 VARIABLES = (

@@ -41,7 +41,18 @@ class JourneyAdmin(RecordAdmin):
     search_help_text = "Name, key or id"
     autocomplete_fields = ("workspace",)
     fieldsets = (
-        (None, {"fields": ("workspace", ("name", "key"), ("trigger_type", "event_name"), "event_where", "active")}),
+        (
+            None,
+            {
+                "fields": (
+                    "workspace",
+                    ("name", "key"),
+                    ("trigger_type", "event_name"),
+                    ("event_where", "event_from_bridge"),
+                    "active",
+                )
+            },
+        ),
         ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
         ("Steps and exits", {"fields": ("steps", "exit_on")}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),

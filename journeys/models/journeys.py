@@ -44,6 +44,12 @@ class Journey(models.Model):
     event_where = models.JSONField(
         null=True, blank=True, help_text="Of the events of that name, those that meet this condition; empty: all."
     )
+    event_from_bridge = models.BooleanField(
+        "from in-app messages, too",
+        default=True,
+        db_default=True,
+        help_text="Do events that in-app messages report count? Anybody can send those.",
+    )
     revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -59,6 +65,9 @@ class Journey(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(event_where__isnull=True) | Q(trigger_type="event"), name="journey_event_where"
+            ),
+            models.CheckConstraint(
+                condition=Q(event_from_bridge=True) | Q(trigger_type="event"), name="journey_event_from_bridge"
             ),
         ]
         indexes: ClassVar = [

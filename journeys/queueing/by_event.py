@@ -52,22 +52,22 @@ def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool
         EventEntry(event=event, journey_id=journey_id)
         for event in events
         for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
-        if pattern.matches(name=event.name, properties=event.properties)
+        if pattern.matches(name=event.name, properties=event.properties, from_bridge=event.source.is_bridge)
     ]
     return _queue(entries) if entries and may_queue(len(entries)) else []
 
 
 def starts_nothing(event_name: str) -> Fragment:
-    """The condition on a row `customer` that no journey of its workspace is started by events of this name."""
+    """The condition on a row `customer` that the bridge's event of this name starts no journey of its workspace."""
     return Fragment(
         "NOT EXISTS (SELECT FROM journeys_journey journey WHERE journey.trigger_type = 'event' AND journey.active "
-        "AND journey.workspace_id = customer.workspace_id AND journey.event_name = %s)",
+        "AND journey.event_from_bridge AND journey.workspace_id = customer.workspace_id AND journey.event_name = %s)",
         [event_name],
     )
 
 
 _JOURNEYS = """
-SELECT workspace_id, event_name, id, event_where
+SELECT workspace_id, event_name, id, event_where, event_from_bridge
 FROM journeys_journey
 WHERE trigger_type = 'event' AND active
   AND (workspace_id, event_name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
@@ -81,8 +81,9 @@ def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str,
     starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
-        for workspace_id, name, journey_id, where in cursor.fetchall():
-            pattern = stored_pattern(name=name, where=None if where is None else json.loads(where))
+        for workspace_id, name, journey_id, where, from_bridge in cursor.fetchall():
+            condition = None if where is None else json.loads(where)
+            pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
             starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
     return starts
 

@@ -16,6 +16,7 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
     "trigger_type": Part.text,
     "event_name": lambda part: "" if part.is_null else part.text(),
     "event_where": lambda part: part.value,
+    "event_from_bridge": lambda part: part.is_null or part.flag(),
     "active": Part.flag,
     "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
     "allow_reenrollment": Part.flag,

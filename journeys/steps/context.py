@@ -24,12 +24,14 @@ class Occurrence:
 class EarlyEvent:
     """An event that came before somebody listened for it, and counts all the same.
 
-    `properties` is JSON, and `chain` counts the events that led to it by way of journeys.
+    `properties` is JSON, `from_bridge` tells whether the bridge recorded it, and `chain` counts the events that led to
+    it by way of journeys.
     """
 
     id: str
     name: str
     properties: str
+    from_bridge: bool
     chain: int
     serial: int
 

@@ -88,5 +88,5 @@ def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
     tracked = result.step_record.tracked
     if tracked is None or not tracked.reacts:
         return None
-    reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties)
+    reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties, from_bridge=False)
     return Ended(step_id=result.step_record.step_id, exited=True, reason=reason) if reason else None

@@ -1,4 +1,7 @@
-"""Patterns that match events: a name, and optionally a condition on the event."""
+"""Patterns that match events: a name, optionally a condition on the event, and whether those of the bridge count.
+
+Anybody can send an app's id, so what matters can be left to what servers and journeys say: `"fromBridge": false`.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,32 +17,43 @@ _NOBODY = CustomerFacts(id="", external_id=None, email=None, phone=None, user_id
 
 @dataclass(frozen=True, kw_only=True)
 class EventPattern:
-    """Events of this name that meet the condition, if there is one."""
+    """Events of this name that meet the condition, if there is one; with `from_bridge` also those that anybody sent."""
 
     name: str
     where: Condition | None = None
+    from_bridge: bool = True
 
-    def matches(self, *, name: str, properties: Mapping[str, Any]) -> bool:
-        """Whether the event matches."""
-        if name != self.name:
+    @property
+    def in_words(self) -> str:
+        """The name, and whose events do not count: "'bought' (not from the bridge)"."""
+        return repr(self.name) if self.from_bridge else f"{self.name!r} (not from the bridge)"
+
+    def concerns(self, *, name: str, from_bridge: bool) -> bool:
+        """Whether the event has the name, and comes from where it counts."""
+        return name == self.name and (self.from_bridge or not from_bridge)
+
+    def matches(self, *, name: str, properties: Mapping[str, Any], from_bridge: bool) -> bool:
+        """Whether the event matches; `from_bridge`: the bridge recorded it."""
+        if not self.concerns(name=name, from_bridge=from_bridge):
             return False
         return self.where is None or evaluate(
             self.where, Facts(customer=_NOBODY, event_name=name, event_properties=properties)
         )
 
 
-def stored_pattern(*, name: str, where: Any) -> EventPattern:
+def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:
     """The pattern of a stored event name and its stored `where` (None: every event of the name)."""
     condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where")
-    return EventPattern(name=name, where=condition)
+    return EventPattern(name=name, where=condition, from_bridge=from_bridge)
 
 
 def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
-    """The pattern in the fields `event` and `where` (absent or null: every event of the name)."""
-    where = fields.get("where")
+    """The pattern in the fields `event`, `where` (absent or null: every event of the name) and `fromBridge` (true)."""
+    where, from_bridge = fields.get("where"), fields.get("fromBridge")
     return EventPattern(
         name=fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH),
         where=None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}),
+        from_bridge=from_bridge is None or from_bridge.is_null or from_bridge.flag(),
     )
 
 

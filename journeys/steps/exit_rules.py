@@ -1,7 +1,8 @@
 """`exitOn` of a journey: what ends an enrollment, whichever step it is at.
 
 `[{"event": "bought", "where": {…}}, {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}}]`: an event ends it
-as soon as it is recorded, a condition if it holds before a step.
+as soon as it is recorded (with `"fromBridge": false` unless the bridge recorded it), a condition if it holds before a
+step.
 """
 
 from collections.abc import Mapping
@@ -36,9 +37,9 @@ class ExitRules:
         """The distinct names of the events that may end it, sorted."""
         return tuple(sorted({pattern.name for pattern in self.events}))
 
-    def matching(self, *, name: str, properties: Mapping[str, Any]) -> str | None:
+    def matching(self, *, name: str, properties: Mapping[str, Any], from_bridge: bool) -> str | None:
         """Why this event ends the enrollment; None if it does not."""
-        if any(pattern.matches(name=name, properties=properties) for pattern in self.events):
+        if any(pattern.matches(name=name, properties=properties, from_bridge=from_bridge) for pattern in self.events):
             return ended_by(name)
         return None
 
@@ -72,4 +73,4 @@ def _read(part: Part) -> EventPattern | Condition:
         return read_condition(part.fields(required=["if"])["if"], roots=list(Root))
     if "event" not in names:
         part.refuse("must hold event, or if.")
-    return read_pattern(part.fields(required=["event"], optional=["where"]))
+    return read_pattern(part.fields(required=["event"], optional=["where", "fromBridge"]))

@@ -1,7 +1,8 @@
 """`wait_for_event`: waits for an event of the customer, for at most `timeout`.
 
 `{"id": "bought", "type": "wait_for_event", "event": "order", "where": {…}, "timeout": "P3D", "onEvent": "thanks",
-"onTimeout": "remind"}`; `onEvent` and `onTimeout` default to the step's `next`.
+"onTimeout": "remind"}`; `onEvent` and `onTimeout` default to the step's `next`. With `"fromBridge": false`, events that
+the bridge records do not count.
 
 Events count from the moment that it begins. If it is the first step, they count from the moment that the job was
 queued; if it directly follows a wait that an event ended, from that event on. So it may be over as it begins.
@@ -55,7 +56,7 @@ class WaitForEvent:
         due_at = context.now + self.timeout
         return StepResult(
             step_record=step_record(
-                self, "waiting", f"Waits for the event {self.pattern.name!r} until {in_words(due_at)}."
+                self, "waiting", f"Waits for the event {self.pattern.in_words} until {in_words(due_at)}."
             ),
             then=AwaitEvent(step_id=self.id, event_name=self.pattern.name, due_at=due_at),
         )
@@ -76,7 +77,7 @@ class WaitForEvent:
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
     """Parses a `wait_for_event` step. Raises InvalidSteps."""
-    fields = step.fields(required=["event", "timeout"], optional=["where", "onEvent", "onTimeout"])
+    fields = step.fields(required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"])
     timeout = read_duration(fields["timeout"])
     if timeout < LEAST_WAIT:
         fields["timeout"].refuse("must be at least a second (PT1S).")

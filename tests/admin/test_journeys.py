@@ -28,6 +28,7 @@ def said(**fields: Any) -> dict[str, Any]:
         "trigger_type": "api",
         "event_name": "",
         "event_where": "",
+        "event_from_bridge": "on",
         "active": "on",
         "max_entries_per_customer": "",
         "entry_conditions": "",
@@ -56,6 +57,7 @@ def test_a_journey_is_made_with_its_rules_and_steps(staff: Client, acme: Workspa
         trigger_type="event",
         event_name="signed_up",
         event_where=PRICEY,
+        event_from_bridge="",
         max_entries_per_customer="3",
         allow_reenrollment="on",
         entry_conditions=CONDITION,
@@ -67,6 +69,7 @@ def test_a_journey_is_made_with_its_rules_and_steps(staff: Client, acme: Workspa
     assert (journey.trigger_type, journey.event_name, journey.active) == ("event", "signed_up", True)
     assert (journey.max_entries_per_customer, journey.allow_reenrollment) == (3, True)
     assert (journey.entry_conditions, journey.event_where) == (CONDITION, PRICEY)
+    assert not journey.event_from_bridge
     assert list(JourneyRevision.objects.values_list("journey", "number", "steps", "exit_on", "exit_events")) == [
         (journey.id, 1, STEPS, EXITS, ["bought"])
     ]

@@ -69,6 +69,15 @@ def test_an_event_that_leads_to_something_is_recorded_in_a_transaction(
     assert EnrollmentJob.objects.filter(customer=ada).count() == 1
 
 
+def test_an_event_that_starts_journeys_of_servers_events_alone_costs_no_more_than_any(
+    sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries, ada: Customer
+) -> None:
+    JourneyFactory.create(workspace=ada.workspace, trigger_type="event", event_name="seen", event_from_bridge=False)
+    with django_assert_num_queries(2):
+        assert call(sdk, ACTION, TRACK).status_code == 200
+    assert not EnrollmentJob.objects.exists()
+
+
 def test_a_call_for_a_new_customer(sdk: SdkClient, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(
         EVERY_CALL + AT_ONCE + FIND + NOT_ERASED + CREATE_AND_FIND_AGAIN + RECORD_EVENT + RECORD_INTERACTION

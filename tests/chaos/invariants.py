@@ -88,6 +88,19 @@ def acknowledged_events_exist(service: Service) -> Iterator[str]:
             yield f"events of {sending.call.name} were acknowledged and do not exist"
 
 
+_STARTED_FROM_BRIDGE = """
+SELECT event.id FROM journeys_trigger trigger
+JOIN customers_event event ON event.id = trigger.event_id
+JOIN journeys_journey journey ON journey.id = trigger.journey_id
+WHERE NOT journey.event_from_bridge AND event.source LIKE 'bridge%%'
+"""
+
+
+def events_from_messages_start_nothing_where_they_do_not_count(service: Service) -> Iterator[str]:
+    for (event_id,) in service.ask(_STARTED_FROM_BRIDGE):
+        yield f"the event {event_id} came from a message and started a journey that takes none"
+
+
 def bridge_calls_are_recorded_once(service: Service) -> Iterator[str]:
     rows = Counter(dict(service.ask("SELECT message_id, count(*) FROM bridge_interaction GROUP BY message_id")))
     for sending in service.load.sendings:
@@ -227,6 +240,7 @@ CHECKS: Sequence[Check] = (
     acknowledged_jobs_exist,
     bulk_answers_count_their_rows,
     acknowledged_events_exist,
+    events_from_messages_start_nothing_where_they_do_not_count,
     bridge_calls_are_recorded_once,
     calls_are_done_once,
     newcomers_are_one_person,

@@ -24,6 +24,7 @@ class Course:
     reenter: bool = False
     conditions: Mapping[str, Any] | None = None
     event: str | None = None
+    from_bridge: bool = True
     exit_on: Sequence[Mapping[str, Any]] = ()
 
     def seed(self, receiver: str) -> dict[str, Any]:
@@ -33,6 +34,7 @@ class Course:
             "name": self.key,
             "trigger": "event" if self.event else "api",
             "eventName": self.event,
+            "fromBridge": self.from_bridge,
             "maxEntriesPerCustomer": self.entries,
             "allowReenrollment": self.reenter,
             "entryConditions": self.conditions,
@@ -100,6 +102,7 @@ COURSES = (
         exit_on=[{"event": LEAVING}],
     ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
+    Course(key="on_reported_sign_up", rule="number_at_once", entries=5, event="signed_up", from_bridge=False),
     Course(key="on_rest", rule="always_at_once", reenter=True, event="rested"),
 )  # fmt: skip
 TRIGGERED = tuple(course.key for course in COURSES if course.event is None)

@@ -63,6 +63,7 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "allow_reenrollment": False,
         "entry_conditions": None,
         "event_where": None,
+        "event_from_bridge": True,
         "revision": 1,
     }
     assert revisions_of(saved.journey) == [(1, [])]
@@ -270,6 +271,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"exit_on": {}}, "exit_on", "exitOn must be an array, but an object came."),
     ({"exit_on": [EXITS[0], {"event": "a", "where": CONDITIONS}]}, "exit_on", "exitOn[1].where.field is "),
     ({"event_where": PRICEY}, "event_where", "where must be null where the trigger is api."),
+    (
+        {"event_from_bridge": False},
+        "event_from_bridge",
+        "fromBridge must be null or true where the trigger is api.",
+    ),
+    ({"exit_on": [{"event": "a", "fromBridge": "no"}]}, "exit_on", "exitOn[0].fromBridge must be a boolean"),
     (
         {"trigger_type": "event", "event_name": "renewed", "event_where": {"any": [PRICEY, CONDITIONS]}},
         "event_where",

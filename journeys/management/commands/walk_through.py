@@ -27,7 +27,7 @@ class Command(BaseCommand):
     help = """\
 Print what a journey would do to a customer: whether they would enter it now, and when each step would do what.
 Nothing is written and nothing is sent. The steps are those that the journey has now; a webhook is taken to succeed, and
-a wait for an event to last until its time-out.
+a wait for an event to last until its time-out. The event of an event journey is taken to come from a server.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -54,6 +54,7 @@ DESCRIPTION: dict[str, Any] = {
             "trigger": "event",
             "eventName": "renewed",
             "where": {"field": "event.properties.price", "op": "gt", "value": 10},
+            "fromBridge": False,
             "exitOn": [{"event": "left"}],
         },
     ],

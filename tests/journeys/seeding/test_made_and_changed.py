@@ -49,6 +49,7 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
     assert welcome.revisions.get().steps == DESCRIPTION["journeys"][0]["steps"]
     assert (won_back.name, won_back.trigger_type, won_back.event_name) == ("won-back", "event", "renewed")
     assert won_back.event_where == DESCRIPTION["journeys"][1]["where"]
+    assert not won_back.event_from_bridge
     assert (won_back.revisions.get().exit_on, won_back.revisions.get().exit_events) == ([{"event": "left"}], ["left"])
 
 
@@ -118,7 +119,7 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
             "segments": [{"key": "vip", "name": "Best", "members": ["ada"]}, {"key": "pro", "conditions": None}],
             "journeys": [
                 {"key": "welcome", "active": False, "maxEntriesPerCustomer": 3, "steps": steps},
-                {"key": "won-back", "where": None, "exitOn": []},
+                {"key": "won-back", "where": None, "fromBridge": None, "exitOn": []},
             ],
         }
     )
@@ -140,6 +141,7 @@ def test_what_differs_is_changed_and_keeps_its_id(seed: Seed) -> None:
     assert (journey.name, journey.active, journey.max_entries_per_customer) == ("Welcome", False, 3)
     assert (journey.revision, journey.revisions.get(number=2).steps) == (2, steps)
     won_back = Journey.objects.get(key="won-back")
+    assert won_back.event_from_bridge
     assert (won_back.event_where, won_back.revisions.get(number=2).exit_on) == (None, [])
 
 

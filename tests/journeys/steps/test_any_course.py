@@ -17,7 +17,7 @@ from tests.journeys.steps.contexts import NOW, context
 IDS = ["a", "b", "c", "d"]
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
-EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties="{}", chain=1, serial=7)
+EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties="{}", from_bridge=False, chain=1, serial=7)
 targets = st.sampled_from([*IDS, None])
 # What a step of each type may hold beside its id.
 STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {

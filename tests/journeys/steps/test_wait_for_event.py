@@ -81,7 +81,7 @@ def test_the_pattern_of_the_event_can_be_asked(name: str, properties: dict[str, 
     where = {"all": [PRICEY, {"field": "event.name", "op": "eq", "value": "order"}]}
     step = course(wait(where=where)).steps["wait"]
     assert isinstance(step, WaitForEvent)
-    assert step.pattern.matches(name=name, properties=properties) is matches
+    assert step.pattern.matches(name=name, properties=properties, from_bridge=True) is matches
 
 
 def test_the_bounds_themselves_are_allowed() -> None:
@@ -90,7 +90,9 @@ def test_the_bounds_themselves_are_allowed() -> None:
     assert walked.stop == AwaitEvent(step_id="wait", event_name=name, due_at=NOW + timedelta(seconds=1))
 
 
-EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties='{"price": 12}', chain=3, serial=7)
+EARLY = EarlyEvent(
+    id="6560a1b2c3d4e5f607182902", name="order", properties='{"price": 12}', from_bridge=False, chain=3, serial=7
+)
 
 
 def test_an_event_that_came_before_it_began_ends_it_at_once_and_is_the_one_that_later_steps_see() -> None:
@@ -147,6 +149,7 @@ def test_nothing_else_resumes_it() -> None:
         ({"event": "x" * 256}, "steps[0].event must be at most 255 characters long, not 256."),
         ({"timeout": "PT0.5S"}, "steps[0].timeout must be at least a second (PT1S)."),
         ({"timeout": "P1M"}, "steps[0].timeout must not count in years or months, "),
+        ({"fromBridge": "no"}, "steps[0].fromBridge must be a boolean"),
         ({"onEvent": "nowhere"}, "steps[0].onEvent is 'nowhere', but no step has this id."),
         ({"onTimeout": "nowhere"}, "steps[0].onTimeout is 'nowhere', but no step has this id."),
         (

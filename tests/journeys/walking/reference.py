@@ -2,7 +2,8 @@
 
 Two journeys, which the event `stop` ends: `first` is triggered by API and has three versions; `second` is started by
 the event `won`, which `first` tracks, and may be entered twice. Time is in hours. Events and calls are numbered as they
-come, and each job and each entry knows since which number events count for it.
+come, and each job and each entry knows since which number events count for it. Of what in-app messages report, only
+`go` counts.
 """
 
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 LASTS = {"pause": 2, "listen": 3, "sure": 2, "rest": 1}
 AWAITS = {"listen": "go", "sure": "yes"}
+FROM_BRIDGE = {"go"}
 THEN = {"listen": "sure", "sure": "win"}
 PAUSE = LASTS["pause"]
 
@@ -21,7 +23,7 @@ def _delay(step_id: str) -> dict[str, Any]:
 def _wait(step_id: str) -> dict[str, Any]:
     return {
         "id": step_id, "type": "wait_for_event", "event": AWAITS[step_id], "timeout": f"PT{LASTS[step_id]}H",
-        "onEvent": THEN[step_id], "onTimeout": "lose",
+        "onEvent": THEN[step_id], "onTimeout": "lose", "fromBridge": AWAITS[step_id] in FROM_BRIDGE,
     }  # fmt: skip
 
 
@@ -34,7 +36,7 @@ FIRST_VERSIONS: list[list[dict[str, Any]]] = [
 ]
 SECOND: list[dict[str, Any]] = [_delay("rest")]
 SECOND_ENTRIES = 2
-EXIT_ON = [{"event": "stop"}]
+EXIT_ON = [{"event": "stop", "fromBridge": False}]
 
 JourneyName = Literal["first", "second"]
 
@@ -163,7 +165,9 @@ class Reference:
                 entry.history.append((step, "waiting"))
                 entry.due = self.now + LASTS[step]
 
-    def event(self, customer: str, name: str) -> None:
+    def event(self, customer: str, name: str, *, from_bridge: bool = False) -> None:
+        if from_bridge and name not in FROM_BRIDGE:
+            return
         self._number += 1
         self.events.append((customer, name, self._number))
         for entry in self.entries:

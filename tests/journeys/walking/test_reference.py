@@ -22,10 +22,11 @@ from journeys.deciding.turns import claim_next_chunks
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from journeys.walking.turns import claim_longest_due
+from tests.bridge_calls import ACTION
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
+from tests.clients import SdkClient, ServerClient
 from tests.clock import time_passes
-from tests.factories import ApiKeyFactory, CustomerFactory, WorkspaceFactory
+from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, WorkspaceFactory
 from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, PAUSE, SECOND, SECOND_ENTRIES, Entry, Reference
 from tests.tables import empty_all
 
@@ -48,8 +49,9 @@ class Journeys(RuleBasedStateMachine):
         self.first = self._save("first", trigger_type="api", steps=FIRST_VERSIONS[0], exit_on=EXIT_ON)
         self._save(
             "second", trigger_type="event", event_name="won", steps=SECOND, max_entries_per_customer=SECOND_ENTRIES,
-            exit_on=EXIT_ON,
+            exit_on=EXIT_ON, event_from_bridge=False,
         )  # fmt: skip
+        self.sdk = SdkClient(AppFactory.create(workspace=self.workspace))
         self.model = Reference()
         self.crashes = 0
 
@@ -76,6 +78,13 @@ class Journeys(RuleBasedStateMachine):
         data(self.server.post(f"/api/v1/customers/{self.workspace.id}/events", body))
         for name in names:
             self.model.event(customer, name)
+
+    @rule(customer=st.sampled_from(CUSTOMERS), name=st.sampled_from(["go", "yes", "stop", "won", "other"]))
+    def message(self, customer: str, name: str) -> None:
+        """Reports an event, as anybody can."""
+        tracked = {"actionType": "track_event", "actionData": {"eventName": name}}
+        data(self.sdk.post(ACTION, {"messageId": "any", "external_id": customer, **tracked}), status=200)
+        self.model.event(customer, name, from_bridge=True)
 
     @rule()
     def decide(self) -> None:
