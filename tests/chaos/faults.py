@@ -25,6 +25,10 @@ class Fault:
     do: Deed
 
 
+def fault(at: float, words: str, do: Deed) -> Fault:
+    return Fault(at=round(at, 2), words=words, do=do)
+
+
 # Processes ------------------------------------------------------------------------------------------------------------
 
 

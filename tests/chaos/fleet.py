@@ -57,6 +57,10 @@ class Member:
     def children(self) -> list[int]:
         return [] if self.running is None else children_of(self.running.pid)
 
+    def pids(self) -> list[int]:
+        """Its own first."""
+        return [] if self.running is None else [self.running.pid, *self.children()]
+
     def answers(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1):
@@ -85,6 +89,10 @@ class Fleet:
     def workers(self) -> int:
         """How many should listen for messages."""
         return sum(name.partition("-")[0] in LANES for name in self.members)
+
+    def of_kind(self, kind: str) -> list[Member]:
+        """All members of a process of the Procfile."""
+        return [member for member in self.members.values() if member.name.rpartition("-")[0] == kind]
 
     @property
     def ports(self) -> list[int]:

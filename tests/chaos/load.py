@@ -89,26 +89,35 @@ class Load:
         status, answer = REFUSED, None
         for place in range(len(self.ports)):
             port = self.ports[(turn + place) % len(self.ports)]
-            status, answer = _exchange(port, path, headers, body)
+            status, said = exchange(port, "POST", path, headers, body)
             if status != REFUSED:
+                status, answer = _read(status, said)
                 break
         return Sending(call=call, began=began, ended=time.monotonic(), status=status, body=answer)
 
 
-def _exchange(port: int, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+def exchange(port: int, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> tuple[int, bytes]:
+    """The status and the body of the answer; instead of the status LOST or REFUSED."""
     connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
     try:
         connection.connect()
     except OSError:
-        return REFUSED, None
+        return REFUSED, b""
     try:
-        connection.request("POST", path, body, dict(headers))
+        connection.request(method, path, body, dict(headers))
         response = connection.getresponse()
-        return response.status, json.loads(response.read())
-    except (OSError, HTTPException, ValueError):
-        return LOST, None
+        return response.status, response.read()
+    except (OSError, HTTPException):
+        return LOST, b""
     finally:
         connection.close()
+
+
+def _read(status: int, said: bytes) -> tuple[int, Any]:
+    try:
+        return status, json.loads(said) if said else None
+    except ValueError:
+        return LOST, None
 
 
 def _request(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str, str], bytes]:

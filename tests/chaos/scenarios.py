@@ -1,14 +1,13 @@
 """The rows of faults, and what has to hold while each is injected."""
 
-import random
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tests.chaos import faults
-from tests.chaos.faults import Fault
+from tests.chaos.faults import Fault, fault
 from tests.chaos.fleet import LANES
+from tests.chaos.frozen import FROZEN
 from tests.chaos.load import Sending
 from tests.chaos.mischief import (
     poison_calls,
@@ -20,43 +19,11 @@ from tests.chaos.mischief import (
     targets_were_tried_twice,
 )
 from tests.chaos.plan import Planned
+from tests.chaos.scenario import Chance, Finding, Scenario, Trial
 from tests.chaos.service import Service
-from tests.chaos.tenants import CUSTOMERS, TRIGGERED
+from tests.chaos.tenants import CUSTOMERS
 
-Chance = random.Random
 HOUR = 3600
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One round of a scenario that has come to rest: its seed, and what was answered."""
-
-    seed: str
-    began: float
-    ended: float
-    sendings: Sequence[Sending]
-
-
-Finding = Callable[[Service, Trial], Iterator[str]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """`faults` from chance alone, so that a seed gives the same again; `load` in seconds."""
-
-    name: str
-    load: float
-    faults: Callable[[Chance], list[Fault]]
-    per_second: float = 20.0
-    journeys: Sequence[str] = TRIGGERED
-    beside: Callable[[str, Chance], list[Planned]] = lambda seed, chance: []
-    rests: Callable[[Service, str], bool] = lambda service, seed: True
-    rest_seconds: float = 75.0
-    findings: Sequence[Finding] = ()
-
-
-def _fault(at: float, words: str, do: faults.Deed) -> Fault:
-    return Fault(at=round(at, 2), words=words, do=do)
 
 
 # Processes ------------------------------------------------------------------------------------------------------------
@@ -66,7 +33,7 @@ def _workers_killed(chance: Chance) -> list[Fault]:
     lanes = chance.sample(LANES, len(LANES))
     names = [f"{lane}-{chance.choice([1, 2])}" for lane in lanes]
     return [
-        _fault(place * 2 + chance.uniform(1, 3), f"kill -9 of the group of {name}", faults.kill_group(name))
+        fault(place * 2 + chance.uniform(1, 3), f"kill -9 of the group of {name}", faults.kill_group(name))
         for place, name in enumerate(names)
     ]
 
@@ -74,7 +41,7 @@ def _workers_killed(chance: Chance) -> list[Fault]:
 def _children_killed(chance: Chance) -> list[Fault]:
     names = [f"{chance.choice(['worker', 'bulk', 'walk'])}-{chance.choice([1, 2])}" for _ in range(5)]
     return [
-        _fault(place * 1.4 + chance.uniform(0.5, 1.9), f"kill -9 of a pool child of {name}", deed)
+        fault(place * 1.4 + chance.uniform(0.5, 1.9), f"kill -9 of a pool child of {name}", deed)
         for place, name in enumerate(names)
         for deed in [faults.kill_child(name, chance.randrange(100))]
     ]
@@ -83,7 +50,7 @@ def _children_killed(chance: Chance) -> list[Fault]:
 def _webs_killed(chance: Chance) -> list[Fault]:
     first = chance.choice([1, 2])
     return [
-        _fault(at + chance.uniform(0, 2), f"kill -9 of the group of web-{number}", faults.kill_web(f"web-{number}"))
+        fault(at + chance.uniform(0, 2), f"kill -9 of the group of web-{number}", faults.kill_web(f"web-{number}"))
         for at, number in ((1, first), (8, 3 - first))
     ]
 
@@ -92,7 +59,7 @@ def _clocks_off(chance: Chance) -> list[Fault]:
     ahead = chance.choice([1, 2])
     signs = {ahead: HOUR, 3 - ahead: -HOUR}
     return [
-        _fault(0, f"{lane}-{number}'s clock {seconds:+} s off", faults.put_clock_off(f"{lane}-{number}", seconds))
+        fault(0, f"{lane}-{number}'s clock {seconds:+} s off", faults.put_clock_off(f"{lane}-{number}", seconds))
         for lane in LANES
         for number, seconds in signs.items()
     ]
@@ -103,31 +70,31 @@ def _clocks_off(chance: Chance) -> list[Fault]:
 
 def _redis_killed(chance: Chance) -> list[Fault]:
     seconds = round(chance.uniform(0.5, 3), 2)
-    return [_fault(chance.uniform(1, 4), f"Redis killed for {seconds} s", faults.kill_redis(seconds))]
+    return [fault(chance.uniform(1, 4), f"Redis killed for {seconds} s", faults.kill_redis(seconds))]
 
 
 def _redis_flushed(chance: Chance) -> list[Fault]:
-    return [_fault(n * 2 + chance.uniform(0.2, 2), "Redis flushed", faults.flush_redis) for n in range(3)]
+    return [fault(n * 2 + chance.uniform(0.2, 2), "Redis flushed", faults.flush_redis) for n in range(3)]
 
 
 def _redis_frozen(seconds: float, chance: Chance) -> list[Fault]:
-    return [_fault(chance.uniform(1, 2), f"Redis frozen for {seconds:g} s", faults.freeze_redis(seconds))]
+    return [fault(chance.uniform(1, 2), f"Redis frozen for {seconds:g} s", faults.freeze_redis(seconds))]
 
 
 def _redis_full(chance: Chance) -> list[Fault]:
     seconds = round(chance.uniform(3, 6), 2)
-    return [_fault(chance.uniform(1, 2), f"Redis full for {seconds} s", faults.fill_redis(seconds))]
+    return [fault(chance.uniform(1, 2), f"Redis full for {seconds} s", faults.fill_redis(seconds))]
 
 
 def _redis_demoted(chance: Chance) -> list[Fault]:
     seconds = round(chance.uniform(3, 6), 2)
-    return [_fault(chance.uniform(1, 2), f"Redis a replica for {seconds} s", faults.demote_redis(seconds))]
+    return [fault(chance.uniform(1, 2), f"Redis a replica for {seconds} s", faults.demote_redis(seconds))]
 
 
 def _postgresql_restarted(number: signal.Signals, chance: Chance) -> list[Fault]:
     words = "fast" if number is signal.SIGINT else "immediate"
     return [
-        _fault(at + chance.uniform(0, 1.5), f"PostgreSQL restarted ({words})", faults.restart_postgresql(number, away))
+        fault(at + chance.uniform(0, 1.5), f"PostgreSQL restarted ({words})", faults.restart_postgresql(number, away))
         for at in (1, 6)
         for away in [round(chance.uniform(0, 1.5), 2)]
     ]
@@ -135,11 +102,11 @@ def _postgresql_restarted(number: signal.Signals, chance: Chance) -> list[Fault]
 
 def _backends_terminated(chance: Chance) -> list[Fault]:
     words = "every backend terminated"
-    return [_fault(n * 2 + chance.uniform(0.2, 2), words, faults.terminate_backends) for n in range(3)]
+    return [fault(n * 2 + chance.uniform(0.2, 2), words, faults.terminate_backends) for n in range(3)]
 
 
 def _postgresql_frozen(chance: Chance) -> list[Fault]:
-    return [_fault(chance.uniform(1, 2), "PostgreSQL frozen for 10 s", faults.freeze_postgresql(10))]
+    return [fault(chance.uniform(1, 2), "PostgreSQL frozen for 10 s", faults.freeze_postgresql(10))]
 
 
 # What has to hold in addition -----------------------------------------------------------------------------------------
@@ -213,7 +180,7 @@ JOIN journeys_enrollmentjob job ON job.id = entry.job_id
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 WHERE run.type = 'delay' AND run.state = 'done' AND trigger.request_id LIKE %s
 """
-_DURATIONS = {"once": 1.0, "notify": 1.0, "thrice": 2.0}
+_DURATIONS = {"once": 1.0, "notify": 1.0, "thrice": 2.0, "campaign": 1.0}
 _OFF = """
 SELECT count(*), max(abs(extract(epoch FROM attempt.at - run.began_at)))::float
 FROM journeys_webhookattempt attempt JOIN journeys_webhookdelivery delivery ON delivery.id = attempt.delivery_id
@@ -277,12 +244,13 @@ SCENARIOS = {
         Scenario(name="postgresql-frozen", load=15, faults=_postgresql_frozen, findings=(_nobody_waits_for_ever,)),
         Scenario(
             name="poison", load=10, beside=_poison_calls, rests=poison_rests, findings=(_poison,),
-            faults=lambda chance: [_fault(0, "poison in journeys", spoil)],
+            faults=lambda chance: [fault(0, "poison in journeys", spoil)],
         ),
         Scenario(
             name="webhook-targets", load=12, beside=_target_calls, rests=targets_were_tried_twice, findings=(_targets,),
             faults=lambda chance: [],
         ),
         Scenario(name="clock-off", load=16, faults=_clocks_off, findings=(_database_clock_decides,)),
+        *FROZEN,
     )
 }  # fmt: skip

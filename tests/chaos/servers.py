@@ -134,6 +134,30 @@ def children_of(pid: int) -> list[int]:
     return [every for child in own for every in (child, *children_of(child))]
 
 
+def ports_of(pid: int) -> set[int]:
+    """The local ports of all its connections over TCP."""
+    files: set[Path] = set()
+    with suppress(OSError):
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                files.add(file.readlink())
+    return {_port(row) for row in _connections() if Path(f"socket:[{row[9]}]") in files}
+
+
+def with_unread_answers(port: int) -> int:
+    """How many connections to the port have something to send that the other side does not take."""
+    return sum(_port(row) == port and int(row[4].partition(":")[0], 16) > 0 for row in _connections())
+
+
+def _connections() -> list[list[str]]:
+    return [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+
+
+def _port(row: Sequence[str]) -> int:
+    """Our side's."""
+    return int(row[1].partition(":")[2], 16)
+
+
 @contextmanager
 def _said_to(log: BinaryIO) -> Iterator[None]:
     """What programs say that are started inside of the block."""

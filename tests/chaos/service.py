@@ -52,6 +52,7 @@ class Service:
     tenants: Mapping[str, Tenant]
     load: Load
     outages: list[Outage] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)  # what does not hold while a fault lasts
 
     def ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """All rows, over a connection of its own: earlier ones may have been cut."""
@@ -70,6 +71,11 @@ class Service:
             yield
         finally:
             self.outages.append(Outage(what=what, began=began, ended=time.monotonic()))
+
+    def is_away(self, what: str, *, seconds: float) -> None:
+        """Notes that it will be away for so long, from now on."""
+        now = time.monotonic()
+        self.outages.append(Outage(what=what, began=now, ended=now + seconds))
 
     def client(self) -> Redis:
         return Redis.from_url(self.redis_url, socket_timeout=5)
@@ -113,6 +119,7 @@ def running_service(scratch: Path, *, beside: Sequence[Course] = ()) -> Iterator
         yield service
 
 
+METRICS_TOKEN = "chaos"
 _LIMITS = ("BRIDGE_RATE_LIMIT", "BRIDGE_CUSTOMERS_CREATED_LIMIT", "BRIDGE_JOURNEYS_STARTED_LIMIT")
 
 
@@ -126,6 +133,7 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "tests.chaos.poison.settings",
         "DATABASE_URL": database_url,
         "REDIS_URL": redis_url,
+        "METRICS_TOKEN": METRICS_TOKEN,
         **dict.fromkeys(_LIMITS, f"{MANY}/m"),
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEBHOOK_ALLOW_HTTP": "true",

@@ -16,7 +16,7 @@ from tests.chaos.faults import Fault
 from tests.chaos.fleet import Fleet
 from tests.chaos.load import Load
 from tests.chaos.plan import TENANTS
-from tests.chaos.scenarios import Scenario
+from tests.chaos.scenario import Scenario
 from tests.chaos.servers import own_postgresql, own_redis
 from tests.chaos.service import Service, environment_of
 from tests.chaos.tenants import TRIGGERED, Tenant, seed

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tests.chaos.faults import Fault
 from tests.chaos.invariants import violations
 from tests.chaos.plan import Planned, plan_load
-from tests.chaos.scenarios import Scenario, Trial
+from tests.chaos.probing import probing
+from tests.chaos.scenario import Scenario, Trial
 from tests.chaos.service import Service
 
-DECIDED_WITHIN = 30.0  # seconds after the last fault
 _AWAY = "(SELECT id FROM journeys_journey WHERE key LIKE 'poison%%' OR key LIKE 'target%%')"
 _QUEUED = "SELECT count(*) FROM journeys_enrollmentjob WHERE status = 'queued' AND journey_id NOT IN " + _AWAY
 _WALKING = "SELECT count(*) FROM journeys_enrollment WHERE state = 'active' AND journey_id NOT IN " + _AWAY
@@ -61,22 +61,29 @@ def plan_trial(scenario: Scenario, *, seed: str, number: int) -> TrialPlan:
 def hold_trial(service: Service, scenario: Scenario, plan: TrialPlan) -> Finding:
     """Injects the faults under load, waits until everything rests, and looks at the whole system."""
     service.fleet.start()  # whom an earlier trial has killed
+    scenario.before(service)
     before, began = len(service.load.sendings), time.monotonic()
-    under_way = service.load.begin(plan.calls)
-    for fault in plan.faults:
-        time.sleep(max(0.0, began + fault.at - time.monotonic()))
-        fault.do(service)
-    under_way.result()
-    over = time.monotonic()
-    decided = _seconds_until(lambda: service.count(_QUEUED) == 0, over, within=DECIDED_WITHIN)
+    with probing(service.load.ports) as probes:
+        under_way = service.load.begin(plan.calls)
+        for fault in plan.faults:
+            time.sleep(max(0.0, began + fault.at - time.monotonic()))
+            fault.do(service)
+        under_way.result()
+        over = time.monotonic()
+    decided = _seconds_until(lambda: service.count(_QUEUED) == 0, over, within=scenario.decided_within)
     rested = _seconds_until(lambda: _rests(service, scenario, plan), over, within=scenario.rest_seconds)
+    scenario.afterwards(service)
     sendings = service.load.sendings[before:]
-    trial = Trial(seed=plan.seed, began=began, ended=time.monotonic(), sendings=sendings)
-    broken = [sentence for finding in scenario.findings for sentence in finding(service, trial)]
+    trial = Trial(seed=plan.seed, began=began, ended=time.monotonic(), sendings=sendings, probes=probes)
+    found = [sentence for finding in scenario.findings for sentence in finding(service, trial)]
+    broken = [*service.complaints, *found]
+    service.complaints.clear()
     if decided is None:
-        broken.append(f"{service.count(_QUEUED)} jobs were not decided within {DECIDED_WITHIN:.0f} s")
+        broken.append(f"{service.count(_QUEUED)} jobs were not decided within {scenario.decided_within:.0f} s")
     if rested is None:
-        broken.append(f"{service.count(_WALKING)} enrollments did not come to their end")
+        broken.append(
+            f"{service.count(_WALKING)} enrollments did not come to their end within {scenario.rest_seconds:.0f} s"
+        )
     return Finding(
         plan=plan,
         calls=len(sendings),
