@@ -12,7 +12,7 @@ help: ## this list
 
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
 	@.ci/install requirements-embedded.txt
-	@$(PYTHON_IN_VENV) -m config.launch
+	@$(PYTHON_IN_VENV) -m config.local.launch
 
 # Each run has databases of its own, so that two at once in one checkout do not meet. One process more than there are
 # processors, because some tests wait for processes of the service; with two more, it takes longer.

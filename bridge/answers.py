@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from bridge.interactions import RecordedInteraction
 from bridge.models import Interaction
-from engage.object_ids import ObjectId
+from engage.database.object_ids import ObjectId
 
 CLOSED_MESSAGE = "Message closed."
 EVENT_MESSAGE = "Event tracked."

@@ -3,9 +3,9 @@
 import structlog
 from django.conf import settings
 
-from engage.app_quotas import Quota, count_for_app
-from engage.caps import CapReached, count_towards, count_within
-from engage.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
+from engage.http.app_quotas import Quota, count_for_app
+from engage.http.caps import CapReached, count_towards, count_within
+from engage.redis.metric_counters import JOURNEYS_NOT_STARTED, metric_counters
 
 log = structlog.get_logger(__name__)
 

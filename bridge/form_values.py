@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
-from engage.compact_json import json_bytes_of_members
 from engage.errors import InvalidRequest
-from engage.storable_json import STORED_DEPTH, depth
+from engage.json.compact import json_bytes_of_members
+from engage.json.storable import STORED_DEPTH, depth
 
 MAX_MADE_BYTES = MAX_EVENT_PROPERTIES_BYTES  # also for mapped attributes
 

@@ -11,14 +11,14 @@ from psycopg.types.json import Jsonb
 from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.events import NewEvent, insert_of_event
-from customers.fragment import Fragment, compose
 from customers.identity import Identifiers, best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
+from engage.database.fragment import Fragment, compose
+from engage.database.object_ids import new_object_id
 from engage.models import App
-from engage.object_ids import new_object_id
 from journeys import wakeups
-from journeys.reactions import record_and_react, unnoticed
+from journeys.walking.reactions import record_and_react, unnoticed
 
 
 @dataclass(frozen=True, kw_only=True)

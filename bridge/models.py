@@ -7,9 +7,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from customers.models import Customer, Event
+from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import App, Workspace
-from engage.object_ids import ObjectIdField
-from engage.tenancy import WorkspaceForeignKey
 
 
 class Interaction(models.Model):

@@ -10,7 +10,7 @@ from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitAct
 from customers.identifier_rules import LONGEST
 from customers.tombstones import CustomerErased
 from engage.errors import MissingParameter
-from engage.keywords import STRICT
+from engage.json.keywords import STRICT
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer

@@ -12,7 +12,7 @@ from bridge.models import Interaction
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
-from engage.fields import BodySerializer, ObjectField, TextField
+from engage.http.fields import BodySerializer, ObjectField, TextField
 
 NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."
 

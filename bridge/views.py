@@ -11,10 +11,10 @@ from bridge.actions import perform_action
 from bridge.answers import CAPTURED_MESSAGE, action_answer, captured_data
 from bridge.capture import capture_form
 from bridge.serializers import identifiers_as_sent, read_action, read_capture
-from engage.envelope import success
-from engage.idempotency import Caller
-from engage.replays import once_per_key
-from engage.views import SdkView
+from engage.http.envelope import success
+from engage.http.idempotency import Caller
+from engage.http.replays import once_per_key
+from engage.http.views import SdkView
 
 
 class _MessageView(SdkView):

@@ -1,0 +1,13 @@
+"""How processes start and are watched.
+
+settings.py reads environment.py and server_urls.py. The web process is serving/ with wsgi.py, workers are celery.py.
+
+- process/: what any process of the service does for itself, from its start to a Redis that is away.
+- monitoring/: probes, metrics, and what `manage.py doctor` finds.
+- docs/: the OpenAPI document's page, and the page at `/`.
+- local/: what runs on a developer's machine only: embedded servers, `make run`, the demo.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent  # of the checkout

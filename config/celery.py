@@ -23,13 +23,13 @@ from celery.signals import (
 from django.conf import settings
 from django.db import close_old_connections
 
-from config.doctor import say_what_is_amiss
-from config.loaded_code import spare_the_loaded
-from config.lookout import Lookout, NoteListening
-from config.receiving import use_for_redis
-from config.reconnecting import PauseBeforeConnecting
-from config.settings_at_start import load_settings
-from engage.metric_counters import metric_counters
+from config.monitoring.doctor import say_what_is_amiss
+from config.process.loaded_code import spare_the_loaded
+from config.process.lookout import Lookout, NoteListening
+from config.process.receiving import use_for_redis
+from config.process.reconnecting import PauseBeforeConnecting
+from config.process.settings_at_start import load_settings
+from engage.redis.metric_counters import metric_counters
 from engage.request_log import configure_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

@@ -14,10 +14,12 @@ import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
-from config import development, embedded, environment, openapi, server_urls
-from config.servers import ROOT, data_folder
+from config import ROOT, environment, server_urls
+from config.docs import openapi
+from config.local import development, embedded
+from config.local.servers import data_folder
 from engage.sizes import MAX_FORM_BYTES
-from journeys.webhook_targets import TargetRules
+from journeys.steps.webhook_targets import TargetRules
 
 django_stubs_ext.monkeypatch()
 
@@ -46,7 +48,7 @@ _database_url = environment.required("DATABASE_URL") if PRODUCTION else environm
 DATABASES: dict[str, dict[str, Any]] = {"default": server_urls.postgresql(_database_url or embedded.database_url())}
 DATABASE_NAME = DATABASES["default"]["NAME"]  # tests use another
 DATABASES["default"] |= {
-    "ENGINE": "config.postgresql",
+    "ENGINE": "engage.database.backend",
     "CONN_HEALTH_CHECKS": True,  # costs nothing with this engine
     "CONN_MAX_AGE": environment.number("DATABASE_CONN_MAX_AGE", default=600),
     "TEST": {"NAME": environment.text("TEST_DATABASE_NAME") or None},
@@ -84,7 +86,7 @@ CACHES = {
     # Nothing is cached: only the admin's search would be, and staff search for people.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "counters": {
-        "BACKEND": "engage.limit_counters.CounterCache",
+        "BACKEND": "engage.redis.limit_counters.CounterCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": REDIS_PREFIX,
     },
@@ -118,10 +120,10 @@ INSTALLED_APPS = [
     "bridge",
 ]
 MIDDLEWARE = [
-    "engage.request_times.RequestTimesMiddleware",
+    "engage.http.request_times.RequestTimesMiddleware",
     "engage.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.probes.ProbesMiddleware",
+    "config.monitoring.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "engage.admin.long_statements.LongStatementsMiddleware",
@@ -139,7 +141,7 @@ CSRF_FAILURE_VIEW = "engage.admin.error_pages.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FORM_BYTES
-FILE_UPLOAD_HANDLERS = ["engage.uploads.NoUploads"]
+FILE_UPLOAD_HANDLERS = ["engage.http.uploads.NoUploads"]
 LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [
     {
@@ -210,11 +212,11 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["engage.parsing.StrictJsonParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.negotiation.LenientNegotiation",
+    "DEFAULT_PARSER_CLASSES": ["engage.http.parsing.StrictJsonParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.http.negotiation.LenientNegotiation",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "engage.envelope.answer_exception",
+    "EXCEPTION_HANDLER": "engage.http.envelope.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # ?format= is an unknown parameter like any other
 }
@@ -330,7 +332,7 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "sweep"}, "send": {"queue": "webhooks"}}
-CELERY_BEAT_SCHEDULER = "config.ticks:TickScheduler"
+CELERY_BEAT_SCHEDULER = "config.process.ticks:TickScheduler"
 CELERY_BEAT_SCHEDULE = {
     "walk": {"task": "walk", "schedule": 1.0},
     "send": {"task": "send", "schedule": 1.0},

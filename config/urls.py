@@ -3,18 +3,18 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config.documentation import DocumentationView, SchemaView
-from config.health import livez, readyz
-from config.landing import ElsewhereView, LandingView
-from config.metrics import metrics
+from config.docs.documentation import DocumentationView, SchemaView
+from config.docs.landing import ElsewhereView, LandingView
+from config.monitoring.health import livez, readyz
+from config.monitoring.metrics import metrics
 
 admin.autodiscover()
 
 urlpatterns = [
     # The most frequently called are matched first.
     path("api/v1/sdk/bridge/", include("bridge.urls")),
-    path("api/v1/journeys/", include("journeys.urls")),
-    path("api/v1/customers/", include("journeys.customer_urls")),
+    path("api/v1/journeys/", include("journeys.api.urls")),
+    path("api/v1/customers/", include("journeys.api.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),

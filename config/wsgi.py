@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
-from config.doctor import say_what_is_amiss
-from config.loaded_code import spare_the_loaded
-from config.settings_at_start import load_settings
+from config.monitoring.doctor import say_what_is_amiss
+from config.process.loaded_code import spare_the_loaded
+from config.process.settings_at_start import load_settings
 from engage.sizes import KIB, MAX_BODY_BYTES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

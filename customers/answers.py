@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from customers.membership import MembershipChange
 from customers.models import Customer
 from customers.upsert import UpsertedItem
+from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
-from engage.keywords import Keywords
-from engage.object_ids import ObjectId
-from engage.times import Instant, iso_utc
+from engage.http.times import Instant, iso_utc
+from engage.json.keywords import Keywords
 
 CREATED_MESSAGE = "Customer created."
 UPDATED_MESSAGE = "Customer updated."

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from engage.compact_json import json_bytes
 from engage.errors import InvalidRequest
+from engage.json.compact import json_bytes
 from engage.sizes import KIB
 
 MAX_NAME_LENGTH = 255

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from customers.fragment import Fragment, compose
 from customers.models import Segment
 from customers.segments import ErrorResolvingSegments, belongs_to_any, members_of
+from engage.database.fragment import Fragment, compose
+from engage.database.object_ids import is_object_id
 from engage.errors import FailureDetail
-from engage.object_ids import is_object_id
 
 
 @dataclass(frozen=True, kw_only=True)

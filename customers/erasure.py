@@ -7,7 +7,7 @@ the database (journeys/migrations), because nothing here knows of journeys. So t
 
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.tombstones import delete_and_leave_tombstone
-from engage.object_ids import is_object_id
+from engage.database.object_ids import is_object_id
 
 
 def erase_customer(*, workspace_id: str, customer_id: str) -> None:

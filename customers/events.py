@@ -9,9 +9,9 @@ from typing import Any
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from customers.fragment import Fragment
 from customers.models import Event
-from engage.object_ids import new_object_id
+from engage.database.fragment import Fragment
+from engage.database.object_ids import new_object_id
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import connection
 
-from customers.fragment import Fragment
 from customers.identifier_rules import LONGEST
 from customers.models import Customer
 from customers.tombstones import refuse_erased
+from engage.database.fragment import Fragment
 from engage.errors import InvalidRequest
 
 

@@ -7,11 +7,11 @@ from typing import Final
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-from customers.fragment import Fragment, compose
 from customers.identifier_rules import SPELLINGS
 from customers.models import Customer
+from engage.database.fragment import Fragment, compose
+from engage.database.object_ids import row_with_id
 from engage.errors import Refusal
-from engage.object_ids import row_with_id
 
 # A customer's field to its name in the API; in the order in which a server's call trusts them.
 IDENTIFIER_NAMES: Final = {"id": "customerId", **SPELLINGS}

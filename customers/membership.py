@@ -7,8 +7,8 @@ from django.db import connection, transaction
 
 from customers.lookup import having_any
 from customers.models import Segment, SegmentMembership
+from engage.database.object_ids import row_with_id
 from engage.errors import InvalidRequest, Refusal
-from engage.object_ids import row_with_id
 
 _ADD = """
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)

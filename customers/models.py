@@ -10,9 +10,9 @@ from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.identifier_rules import LONGEST
+from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace, key_validator
-from engage.object_ids import ObjectIdField
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 # What is recorded takes its number from this sequence, so that what came first has the lower one.
 NEXT_SERIAL = Func(Value("customers_serial"), function="nextval", output_field=models.BigIntegerField())

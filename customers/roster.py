@@ -16,8 +16,8 @@ from customers.attribute_rules import check_attribute_names, check_attributes_si
 from customers.identity import Identifiers
 from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.models import Customer
-from engage.compact_json import same_json
 from engage.errors import MissingParameter, Refusal
+from engage.json.compact import same_json
 
 _MOST_TRUSTED_FIRST = list(IDENTIFIER_NAMES)
 

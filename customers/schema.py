@@ -8,12 +8,12 @@ from customers.membership import SegmentNotFound
 from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, CustomerBody, IdentifiersBody, MembersBody
 from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
-from engage.fields import ArraySizeExceeded
-from engage.keywords import STRICT
+from engage.http.fields import ArraySizeExceeded
+from engage.http.views import WorkspaceNotFound
+from engage.json.keywords import STRICT
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
-from engage.views import WorkspaceNotFound
 
 _TAG = "Customers"
 _CUSTOMER_ID = path_id("customer_id", "The customer's id in this service.")

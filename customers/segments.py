@@ -6,8 +6,8 @@ from typing import NamedTuple
 from django.db import connection
 
 from customers.conditions import Columns, InvalidCondition, Root, compile_condition, parse_condition
-from customers.fragment import Fragment, compose
 from customers.models import Segment
+from engage.database.fragment import Fragment, compose
 from engage.errors import Refusal
 
 

@@ -10,9 +10,9 @@ from customers.identity import identifiers_of
 from customers.lookup import NOBODY_NAMED, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
-from engage.query_strings import single_value
-from engage.storable_json import describe
+from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
+from engage.http.query_strings import single_value
+from engage.json.storable import describe
 
 MAX_ITEMS = 1000
 NO_IDENTIFIER = "Send exactly one of external_id, email, phone, userId in the query string."

@@ -10,9 +10,9 @@ from django.db import connection
 from django.utils.crypto import salted_hmac
 
 from customers.models import Tombstone
+from engage.database.object_ids import new_object_id
+from engage.database.pruning import Prunable
 from engage.errors import Refusal
-from engage.object_ids import new_object_id
-from engage.pruning import Prunable
 
 TOMBSTONES = Prunable(
     what="tombstones of erased customers",

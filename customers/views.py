@@ -12,9 +12,9 @@ from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
-from engage.envelope import success
+from engage.http.envelope import success
+from engage.http.views import WorkspaceView
 from engage.sizes import MAX_LIST_BYTES
-from engage.views import WorkspaceView
 
 
 class _CustomersCall(WorkspaceView):

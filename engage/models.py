@@ -10,9 +10,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.credentials import new_key
-from engage.object_ids import ObjectIdField
+from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.rates import parse_rate, validate_rate
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 DEFAULT_RATE_LIMIT = "100/m"
 _TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from engage.storable_json import storable
+from engage.json.storable import storable
 
 MAX_ATTEMPTS = 5
 _LONGEST_RECORD = 300  # characters

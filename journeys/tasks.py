@@ -9,8 +9,8 @@ from celery.worker import state
 from django.conf import settings
 
 from journeys import wakeups
-from journeys.deciding.lanes import Served, serve_lane
-from journeys.deciding.turns import due_chunks
+from journeys.entering.lanes import Served, serve_lane
+from journeys.entering.turns import due_chunks
 from journeys.models import Chunk
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client

@@ -16,12 +16,11 @@ import structlog
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from engage.background import BackgroundCall
-from engage.redis_availability import REDIS_FAILURES, redis_availability, redis_client, redis_key
+from engage.redis.availability import REDIS_FAILURES, redis_availability, redis_client, redis_key
+from engage.redis.background import BackgroundCall
 from engage.request_log import beginning_request_id, current_request_id
-from journeys.deciding.chunks import CHUNK_SIZE
-from journeys.models import Chunk
-from journeys.reactions import Reaction
+from journeys.due import Reaction
+from journeys.models import CHUNK_SIZE, Chunk
 
 log = structlog.get_logger(__name__)
 

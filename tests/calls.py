@@ -3,7 +3,7 @@
 from typing import Any
 
 from engage.models import Workspace
-from journeys.deciding.lanes import serve_lane
+from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, Journey
 from journeys.walking import walk_due
 from tests.clients import Answer, ServerClient

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from django.urls import Resolver404, resolve
 from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 
 _DOCUMENT = "urn:engage"
 

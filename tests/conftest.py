@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
 
-from config.loaded_code import load_without_collecting, spare_the_loaded
+from config.process.loaded_code import load_without_collecting, spare_the_loaded
 from customers.models import Customer
 from engage.models import Workspace
-from engage.redis_availability import redis_availability
+from engage.redis.availability import redis_availability
 from journeys import wakeups
 from journeys.models import Journey
 from tests.clients import SdkClient, ServerClient
@@ -80,7 +80,7 @@ def redis_is_away(settings: Settings) -> None:
     """Nobody listens where Redis should be."""
     nowhere = "redis://127.0.0.1:1/0"
     settings.REDIS_URL = nowhere
-    counters = {"BACKEND": "engage.limit_counters.CounterCache", "LOCATION": nowhere}
+    counters = {"BACKEND": "engage.redis.limit_counters.CounterCache", "LOCATION": nowhere}
     settings.CACHES = {**settings.CACHES, "counters": counters}
 
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import redis
 
-from config import embedded
-from config.locks import FileLock
-from config.servers import data_folder
+from config.local import embedded
+from config.local.locks import FileLock
+from config.local.servers import data_folder
 
 _FIRST_DATABASE = 8
 

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 from django.conf import settings
 from django.db import connection
 
-from config import embedded
-from config.processes import commands
+from config.local import embedded
+from config.local.processes import commands
 from tests.receiver import free_port
 from tests.waiting import wait_until
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from config.processes import commands
-from config.servers import ROOT
+from config import ROOT
+from config.local.processes import commands
 from tests.processes import environment
 from tests.receiver import free_port
 from tests.waiting import wait_until

@@ -2,8 +2,8 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.object_ids
-import engage.tenancy
+import engage.database.object_ids
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Interaction',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('message_id', models.CharField(max_length=255)),
                 ('kind', models.CharField(choices=[('close', 'Close'), ('track_event', 'Track Event'), ('update_profile', 'Update Profile'), ('link', 'Link'), ('capture', 'Capture')], max_length=20)),
                 ('form_data', models.JSONField(default=dict)),
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['workspace', 'customer', '-id'], name='interaction_by_customer')],
-                'constraints': [engage.tenancy.WorkspaceForeignKey(field='customer', name='interaction_customer', on_delete='CASCADE', table='customers_customer'), engage.tenancy.WorkspaceForeignKey(field='app', name='interaction_app', on_delete='CASCADE', table='engage_app')],
+                'constraints': [engage.database.tenancy.WorkspaceForeignKey(field='customer', name='interaction_customer', on_delete='CASCADE', table='customers_customer'), engage.database.tenancy.WorkspaceForeignKey(field='app', name='interaction_app', on_delete='CASCADE', table='engage_app')],
             },
         ),
     ]

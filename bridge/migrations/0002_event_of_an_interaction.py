@@ -2,8 +2,8 @@
 
 from django.db import migrations, models
 
-import engage.tenancy
-from engage.repeatable import AddConstraint, AddIndexConcurrently
+import engage.database.tenancy
+from engage.database.repeatable import (AddConstraint, AddIndexConcurrently,)
 
 
 class Migration(migrations.Migration):
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         ),
         AddConstraint(
             model_name="interaction",
-            constraint=engage.tenancy.WorkspaceForeignKey(
+            constraint=engage.database.tenancy.WorkspaceForeignKey(
                 field="event", name="interaction_event", on_delete="SET NULL", table="customers_event"
             ),
         ),

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # it needs settings, which another application may not have
-    from engage.envelope import Failure
+    from engage.http.envelope import Failure
 
 _CODES = {
     HTTPStatus.BAD_REQUEST: ("Invalid request", "invalid_request"),

@@ -21,8 +21,8 @@ from config.serving.calls import OVERLOADED, Application, Request, serve
 from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
+from engage.database.statement_limit import statement_limit
 from engage.sizes import MAX_BODY_BYTES, MAX_FORM_BYTES
-from engage.statement_limit import statement_limit
 
 MOST_CONNECTIONS = 10_000
 _SPARE_FILES = 100  # beside connections: PostgreSQL, Redis, long answers

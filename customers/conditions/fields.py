@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engage.documents import Part
-from engage.storable_json import STORED_DEPTH, unstorable
+from engage.json.documents import Part
+from engage.json.storable import STORED_DEPTH, unstorable
 
 MAX_FIELD_LENGTH = 512
 

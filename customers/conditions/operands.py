@@ -4,8 +4,8 @@ from enum import StrEnum
 from typing import Any
 
 from customers.conditions.instants import parse_instant
-from engage.documents import Part
-from engage.storable_json import STORED_DEPTH, depth, describe, unstorable
+from engage.json.documents import Part
+from engage.json.storable import STORED_DEPTH, depth, describe, unstorable
 
 MAX_LISTED = 1000
 

@@ -14,7 +14,7 @@ from customers.conditions.fields import Field, Source
 from customers.conditions.instants import GRAMMAR
 from customers.conditions.operands import Op
 from customers.conditions.tree import AllOf, AnyOf, Condition, FieldTest, Not
-from customers.fragment import Fragment, compose
+from engage.database.fragment import Fragment, compose
 
 # The instant in `text`, NULL if it is not one. By itself PostgreSQL would round what is finer than microseconds, and
 # read a time without an offset in the session's time zone.

@@ -6,8 +6,8 @@ from typing import Any
 
 from customers.conditions.fields import Field, parse_field
 from customers.conditions.operands import Op, parse_operand
-from engage.documents import Part
 from engage.errors import Refusal
+from engage.json.documents import Part
 
 MAX_DEPTH = 10
 MAX_TESTS = 100

@@ -4,8 +4,8 @@ import django.core.serializers.json
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.object_ids
-import engage.tenancy
+import engage.database.object_ids
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Customer',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('external_id', models.CharField(blank=True, max_length=255, null=True)),
                 ('email', models.CharField(blank=True, max_length=254, null=True)),
                 ('phone', models.CharField(blank=True, max_length=64, null=True)),
@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Event',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=255)),
                 ('properties', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
                 ('source', models.CharField(choices=[('bridge_action', 'Bridge Action'), ('bridge_capture', 'Bridge Capture'), ('api', 'Api'), ('journey', 'Journey')], max_length=20)),
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Segment',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('key', models.CharField(max_length=100, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]*$', 'Use lower-case letters, digits, - and _.')])),
                 ('name', models.CharField(max_length=200)),
                 ('conditions', models.JSONField(blank=True, null=True)),
@@ -97,7 +97,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='event',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='event_customer', on_delete='CASCADE', table='customers_customer'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='customer', name='event_customer', on_delete='CASCADE', table='customers_customer'),
         ),
         migrations.AddConstraint(
             model_name='segment',
@@ -117,10 +117,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='segmentmembership',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='segment', name='membership_segment', on_delete='CASCADE', table='customers_segment'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='segment', name='membership_segment', on_delete='CASCADE', table='customers_segment'),
         ),
         migrations.AddConstraint(
             model_name='segmentmembership',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='membership_customer', on_delete='CASCADE', table='customers_customer'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='customer', name='membership_customer', on_delete='CASCADE', table='customers_customer'),
         ),
     ]

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.object_ids
+import engage.database.object_ids
 from django.db import migrations, models
 
 
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Tombstone',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('digest', models.CharField(max_length=64)),
                 ('erased_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='engage.workspace')),

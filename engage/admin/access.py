@@ -16,7 +16,7 @@ from engage.admin.key_rights import has_key_rights, why_no_key
 from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
-from engage.app_quotas import counted_today
+from engage.http.app_quotas import counted_today
 from engage.models import ApiKey, App, Workspace
 
 _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button

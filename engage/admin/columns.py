@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from engage.database.object_ids import ObjectIdField
 from engage.models import Workspace
-from engage.object_ids import ObjectIdField
 
 Colours = Mapping[str, Mapping[str, str]]
 

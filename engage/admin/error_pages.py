@@ -13,8 +13,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from engage import envelope
 from engage.errors import Unavailable
+from engage.http import envelope
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)

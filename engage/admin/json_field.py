@@ -11,7 +11,7 @@ from django.forms.fields import InvalidJSONInput
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from engage.admin.columns import json_text
-from engage.storable_json import InvalidJson, parse_object, what_and_where
+from engage.json.storable import InvalidJson, parse_object, what_and_where
 
 
 class _Digest(str):

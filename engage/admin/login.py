@@ -17,8 +17,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from unfold.forms import AuthenticationForm
 
-from engage.caps import CapReached, count_towards, count_within, counted_so_far
-from engage.client_address import client_address
+from engage.http.caps import CapReached, count_towards, count_within, counted_so_far
+from engage.http.client_address import client_address
 
 LONGEST_WAIT = 32  # seconds
 _FAILURES = "failed_logins"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from engage.statement_limit import longer_statements
+from engage.database.statement_limit import longer_statements
 
 
 class LongStatementsMiddleware:

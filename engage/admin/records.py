@@ -29,7 +29,7 @@ from engage.admin.columns import Colours, Id, column_of, linked_fields, may_view
 from engage.admin.edits import EditedFields
 from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
 from engage.admin.panels import tables_for
-from engage.object_ids import ObjectIdField, is_object_id
+from engage.database.object_ids import ObjectIdField, is_object_id
 
 
 class _IdOfField(ModelChoiceField[Model]):

@@ -4,7 +4,7 @@ import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.object_ids
+import engage.database.object_ids
 from django.db import migrations, models
 
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Workspace',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('key', models.CharField(help_text='A short name for files.', max_length=100, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]*$', 'Use lower-case letters, digits, - and _.')])),
                 ('name', models.CharField(max_length=200)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='App',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100)),
                 ('enabled', models.BooleanField(default=True)),
                 ('allowed_origins', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=255), blank=True, default=list, help_text='Origins such as https://shop.example that may call; empty allows every origin.', size=None)),
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100)),
                 ('prefix', models.CharField(editable=False, help_text="The key's first characters, to recognise it by.", max_length=20)),
                 ('digest', models.BinaryField(max_length=32, unique=True)),

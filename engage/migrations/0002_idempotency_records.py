@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.tenancy
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -67,10 +67,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='idempotencyrecord',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='api_key', name='idempotency_api_key', on_delete='CASCADE', table='engage_apikey'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='api_key', name='idempotency_api_key', on_delete='CASCADE', table='engage_apikey'),
         ),
         migrations.AddConstraint(
             model_name='idempotencyrecord',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='app', name='idempotency_app', on_delete='CASCADE', table='engage_app'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='app', name='idempotency_app', on_delete='CASCADE', table='engage_app'),
         ),
     ]

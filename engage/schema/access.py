@@ -3,7 +3,7 @@
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
-from engage.authentication import ApiKeyAuthentication, AppAuthentication
+from engage.http.authentication import ApiKeyAuthentication, AppAuthentication
 from engage.schema.shapes import Schema
 
 API_KEY, APP_ID = "apiKey", "appId"

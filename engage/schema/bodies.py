@@ -10,11 +10,11 @@ from drf_spectacular.plumbing import force_instance
 from drf_spectacular.utils import Direction
 from rest_framework.serializers import Field
 
-from engage.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
-from engage.keywords import STRICT
+from engage.http.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
+from engage.json.keywords import STRICT
+from engage.json.storable import STORED_DEPTH
 from engage.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
 from engage.sizes import KIB
-from engage.storable_json import STORED_DEPTH
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 BLANK: Schema = {"pattern": r"^\s*$"}  # or null

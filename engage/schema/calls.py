@@ -7,8 +7,8 @@ from typing import Any, ClassVar, TypeVar
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 
 from engage.errors import InvalidRequest, Refusal
-from engage.idempotency import RequestInProgress
-from engage.paging import InvalidCursor
+from engage.http.idempotency import RequestInProgress
+from engage.http.paging import InvalidCursor
 from engage.schema.bodies import Body
 from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
 from engage.schema.responses import Answer, failures, successes

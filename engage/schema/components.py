@@ -7,8 +7,8 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
-from engage.envelope import Success
-from engage.keywords import Choice
+from engage.http.envelope import Success
+from engage.json.keywords import Choice
 from engage.schema.shapes import Schema, object_schema, shape_name
 
 

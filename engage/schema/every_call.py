@@ -7,16 +7,16 @@ from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 
-from engage.app_quotas import AppQuotaExceeded, Quota
-from engage.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
-from engage.envelope import as_refusal
 from engage.errors import InvalidRequest, Refusal
-from engage.idempotency import IdempotencyKeyReused, RequestInProgress
-from engage.inflation import GZIP_TOO_SHORT, InvalidGzip
-from engage.parsing import body_too_large
-from engage.rate_limit import RateLimitExceeded, Usage
+from engage.http.app_quotas import AppQuotaExceeded, Quota
+from engage.http.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
+from engage.http.envelope import as_refusal
+from engage.http.idempotency import IdempotencyKeyReused, RequestInProgress
+from engage.http.inflation import GZIP_TOO_SHORT, InvalidGzip
+from engage.http.parsing import body_too_large
+from engage.http.rate_limit import RateLimitExceeded, Usage
+from engage.json.storable import InvalidJson
 from engage.sizes import MAX_BODY_BYTES
-from engage.storable_json import InvalidJson
 
 Refusals = Sequence[Refusal]
 

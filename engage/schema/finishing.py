@@ -4,7 +4,7 @@ from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
 
-from engage.envelope import Failure
+from engage.http.envelope import Failure
 from engage.schema.every_call import failures_in_words
 from engage.schema.forms import StrictGenerator, plain_form, strict_form
 from engage.schema.headers import HEADERS, add_headers, headers_in_words

@@ -11,7 +11,7 @@ from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
 
-from engage.keywords import STRICT
+from engage.json.keywords import STRICT
 
 # Marks the schema of a failure that is no call's own. It stands in neither form.
 IS_OF_EVERY_CALL = "x-is-of-every-call"

@@ -7,9 +7,9 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
-from engage.envelope import Failure, Success, failure_body
 from engage.errors import Refusal
-from engage.keywords import STRICT
+from engage.http.envelope import Failure, Success, failure_body
+from engage.json.keywords import STRICT
 from engage.schema.components import Envelope
 from engage.schema.forms import IS_OF_EVERY_CALL
 from engage.schema.shapes import Schema, shape_name

@@ -5,7 +5,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
-from engage.keywords import STRICT, Choice, Keywords
+from engage.json.keywords import STRICT, Choice, Keywords
 
 Schema = dict[str, Any]
 # Returns the `$ref` to the component of a TypedDict or a Choice.

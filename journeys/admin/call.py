@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from customers.models import Customer, Segment
 from engage.admin.columns import gone, link, may_view
 from engage.models import ApiKey
+from journeys.jobs.trigger_states import CallForMany, call_of, key_that_sent
 from journeys.models import Trigger
-from journeys.trigger_states import CallForMany, call_of, key_that_sent
 
 _MOST_SHOWN = 50
 _HEADERS = ["What", "Number", "Which"]

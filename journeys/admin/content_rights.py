@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from customers.models import Customer
 from engage.admin.columns import Json, json_block, may_view
 from journeys.models import Journey
-from journeys.redaction import steps_without_credentials
+from journeys.operations.redaction import steps_without_credentials
 
 # These read what is known of customers; steps also send it out, and conditions tell it by whom they let in.
 READ_CUSTOMERS = frozenset({"steps", "exit_on", "entry_conditions", "event_where"})

@@ -14,8 +14,8 @@ from django.utils.timesince import timesince
 
 from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view
 from journeys.admin.results import counted_results
+from journeys.jobs.progress import count_by_result
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
-from journeys.progress import count_by_result
 
 admin.site.index_template = "journeys/admin/dashboard.html"
 admin.site.index_title = "Overview"

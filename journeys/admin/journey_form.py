@@ -5,7 +5,7 @@ from typing import Any, cast
 from django import forms
 
 from engage.admin.json_field import JsonField
-from journeys.authoring import InvalidJourney, JourneyChanges, refusals_of
+from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 
 _JOURNEY_FIELDS = (

@@ -24,7 +24,7 @@ from journeys.admin.content_rights import (
 )
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
-from journeys.authoring import save_journey
+from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
 

@@ -7,8 +7,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from engage.admin.columns import badge
+from journeys.jobs.progress import CountedJobs
 from journeys.models import Enrollment, EnrollmentJob, StepRun, WebhookDelivery
-from journeys.progress import CountedJobs
 
 JOB_STATUS: dict[str, str] = {
     EnrollmentJob.Status.QUEUED: "info",

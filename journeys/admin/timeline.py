@@ -18,7 +18,7 @@ from journeys.admin.content_rights import sees_credentials
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.history import RecordedStep, enrollment_history
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.redaction import url_without_secrets, without_secrets, without_values
+from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
 
 STEPS_SHOWN = 200
 _HEADERS = ["Began", "Step", "State", "What it came to", "Ended"]

@@ -14,8 +14,8 @@ from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
 from journeys.job_ids import parse_job_id
+from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
-from journeys.progress import count_jobs
 
 _MOST_JOBS = 500
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from engage.named_rows import named_rows
+from engage.database.named_rows import named_rows
 from journeys.job_ids import job_id
 
 

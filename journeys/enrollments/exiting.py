@@ -7,10 +7,10 @@ customer's row therefore ends the enrollment between two walks, and the next wal
 from django.db import transaction
 
 from customers.models import Customer
+from engage.database.object_ids import is_object_id
 from engage.errors import Refusal
-from engage.object_ids import is_object_id
+from journeys.enrollments.exits import EnrollmentExit, exit_enrollments
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, enrollment_state
-from journeys.exits import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment
 
 

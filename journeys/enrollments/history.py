@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 
 from django.db import connection, models
 
-from engage.named_rows import named_rows
-from engage.object_ids import is_object_id
+from engage.database.named_rows import named_rows
+from engage.database.object_ids import is_object_id
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState
 from journeys.models import (
     Enrollment,
@@ -65,7 +65,7 @@ _COLUMNS = ", ".join(
 )
 
 # One statement, so one moment: where the enrollment stands, and the steps that led there. Laterals with a limit, as in
-# deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+# entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _READ = f"""
 SELECT {_COLUMNS},
        CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, sending.due_at) END AS goes_on_at

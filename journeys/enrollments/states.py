@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
+from engage.database.object_ids import is_object_id
 from engage.errors import Refusal
-from engage.object_ids import is_object_id
 from journeys.models import Enrollment, WebhookDelivery
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from engage.json.storable import parse_object
 from engage.models import Workspace
-from engage.storable_json import parse_object
 
 
 def read_object(file: str) -> dict[str, Any]:

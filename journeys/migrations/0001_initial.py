@@ -4,8 +4,8 @@ import django.core.serializers.json
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.object_ids
-import engage.tenancy
+import engage.database.object_ids
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Journey',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('key', models.CharField(max_length=100, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]*$', 'Use lower-case letters, digits, - and _.')])),
                 ('name', models.CharField(max_length=200)),
                 ('trigger_type', models.CharField(choices=[('api', 'API'), ('event', 'Event')], default='api', max_length=10)),
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Enrollment',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('state', models.CharField(choices=[('active', 'Active'), ('completed', 'Completed'), ('exited', 'Exited')], default='active', max_length=10)),
                 ('exit_reason', models.TextField(blank=True)),
                 ('step_id', models.CharField(blank=True, max_length=100)),
@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Trigger',
             fields=[
-                ('id', engage.object_ids.ObjectIdField(default=engage.object_ids.new_object_id, primary_key=True, serialize=False)),
+                ('id', engage.database.object_ids.ObjectIdField(default=engage.database.object_ids.new_object_id, primary_key=True, serialize=False)),
                 ('form', models.CharField(choices=[('single', 'Single'), ('bulk', 'Bulk')], max_length=10)),
                 ('payload', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
                 ('customers', models.PositiveIntegerField(help_text='How many customers it named: its jobs.')),
@@ -142,7 +142,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='journeyrevision',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='journey', name='revision_journey', on_delete='CASCADE', table='journeys_journey'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='journey', name='revision_journey', on_delete='CASCADE', table='journeys_journey'),
         ),
         migrations.AddIndex(
             model_name='enrollment',
@@ -166,11 +166,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='enrollment',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='customer', name='enrollment_customer', on_delete='CASCADE', table='customers_customer'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='customer', name='enrollment_customer', on_delete='CASCADE', table='customers_customer'),
         ),
         migrations.AddConstraint(
             model_name='enrollment',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='revision', name='enrollment_revision', on_delete='CASCADE', table='journeys_journeyrevision'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='revision', name='enrollment_revision', on_delete='CASCADE', table='journeys_journeyrevision'),
         ),
         migrations.AddIndex(
             model_name='trigger',
@@ -182,7 +182,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='trigger',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='journey', name='trigger_journey', on_delete='CASCADE', table='journeys_journey'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='journey', name='trigger_journey', on_delete='CASCADE', table='journeys_journey'),
         ),
         migrations.AddIndex(
             model_name='enrollmentjob',
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='enrollmentjob',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='trigger', name='job_trigger', on_delete='CASCADE', table='journeys_trigger'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='trigger', name='job_trigger', on_delete='CASCADE', table='journeys_trigger'),
         ),
         migrations.AddIndex(
             model_name='chunk',
@@ -210,6 +210,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='chunk',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='trigger', name='chunk_trigger', on_delete='CASCADE', table='journeys_trigger'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='trigger', name='chunk_trigger', on_delete='CASCADE', table='journeys_trigger'),
         ),
     ]

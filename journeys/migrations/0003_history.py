@@ -3,7 +3,7 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import engage.tenancy
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -159,7 +159,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='enrollment',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='event', name='enrollment_event', on_delete='SET NULL', table='customers_event'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='event', name='enrollment_event', on_delete='SET NULL', table='customers_event'),
         ),
         migrations.AddConstraint(
             model_name='journey',
@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='trigger',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='event', name='trigger_event', on_delete='SET NULL', table='customers_event'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='event', name='trigger_event', on_delete='SET NULL', table='customers_event'),
         ),
         migrations.AddField(
             model_name='steprun',
@@ -224,11 +224,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='steprun',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='enrollment', name='step_run_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='enrollment', name='step_run_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
         ),
         migrations.AddConstraint(
             model_name='steprun',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='event', name='step_run_event', on_delete='SET NULL', table='customers_event'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='event', name='step_run_event', on_delete='SET NULL', table='customers_event'),
         ),
         migrations.AddIndex(
             model_name='webhookdelivery',
@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='webhookdelivery',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='enrollment', name='delivery_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='enrollment', name='delivery_enrollment', on_delete='CASCADE', table='journeys_enrollment'),
         ),
         migrations.AddConstraint(
             model_name='webhookattempt',
@@ -252,7 +252,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='webhookattempt',
-            constraint=engage.tenancy.WorkspaceForeignKey(field='delivery', name='attempt_delivery', on_delete='CASCADE', table='journeys_webhookdelivery'),
+            constraint=engage.database.tenancy.WorkspaceForeignKey(field='delivery', name='attempt_delivery', on_delete='CASCADE', table='journeys_webhookdelivery'),
         ),
         migrations.AddConstraint(
             model_name='webhookhost',

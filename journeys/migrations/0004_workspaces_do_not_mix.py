@@ -15,8 +15,8 @@ import django.db.models.deletion
 from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations, models
 
-from engage.repeatable import AddConstraintNotValid, AddUniqueConcurrently, RemoveConstraint, RemoveIndexConcurrently
-from engage.tenancy import WorkspaceForeignKey
+from engage.database.repeatable import (AddConstraintNotValid, AddUniqueConcurrently, RemoveConstraint, RemoveIndexConcurrently,)
+from engage.database.tenancy import WorkspaceForeignKey
 
 
 def foreign_key(model_name, constraint):

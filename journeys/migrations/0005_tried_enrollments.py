@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from engage.repeatable import AddIndexConcurrently
+from engage.database.repeatable import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -9,7 +9,7 @@ from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations, models
 from django.db.models import Q
 
-from engage.repeatable import AddConstraintNotValid, AddIndexConcurrently, RemoveIndexConcurrently
+from engage.database.repeatable import (AddConstraintNotValid, AddIndexConcurrently, RemoveIndexConcurrently,)
 
 
 class Migration(migrations.Migration):

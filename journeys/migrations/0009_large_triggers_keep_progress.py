@@ -7,7 +7,7 @@ in any case, as in 0008_jobs_checked_by_key.py.
 """
 
 import django.db.models.deletion
-import engage.tenancy
+import engage.database.tenancy
 from django.db import migrations, models
 
 
@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['trigger'], name='progress_by_trigger')],
-                'constraints': [engage.tenancy.WorkspaceForeignKey(field='trigger', name='progress_trigger', on_delete='CASCADE', table='journeys_trigger')],
+                'constraints': [engage.database.tenancy.WorkspaceForeignKey(field='trigger', name='progress_trigger', on_delete='CASCADE', table='journeys_trigger')],
             },
         ),
         migrations.RunSQL(NOTE, FORGET),

@@ -5,7 +5,7 @@ when a customer is erased: they are erased as well, and so is the payload if the
 """
 
 import django.db.models.deletion
-import engage.tenancy
+import engage.database.tenancy
 from django.db import migrations, models
 
 FORGET = """
@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['external_id', 'workspace'], name='unknown_by_external_id')],
-                'constraints': [models.UniqueConstraint(fields=('trigger', 'excluded', 'place'), name='unknown_in_trigger'), engage.tenancy.WorkspaceForeignKey(field='trigger', name='unknown_trigger', on_delete='CASCADE', table='journeys_trigger')],
+                'constraints': [models.UniqueConstraint(fields=('trigger', 'excluded', 'place'), name='unknown_in_trigger'), engage.database.tenancy.WorkspaceForeignKey(field='trigger', name='unknown_trigger', on_delete='CASCADE', table='journeys_trigger')],
             },
         ),
         migrations.RunSQL(FORGET, AS_BEFORE),

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from engage.repeatable import AddIndexConcurrently, RemoveIndexConcurrently
+from engage.database.repeatable import (AddIndexConcurrently, RemoveIndexConcurrently,)
 
 
 class Migration(migrations.Migration):

@@ -6,7 +6,7 @@ Those that were tried before are few: the version before finds them by the new i
 from django.db import migrations, models
 from django.db.models import Func, Q
 
-from engage.repeatable import AddIndexConcurrently, RemoveIndexConcurrently
+from engage.database.repeatable import (AddIndexConcurrently, RemoveIndexConcurrently,)
 
 MOMENT = Func("due_at", template="coalesce(%(expressions)s, 'infinity')")
 

@@ -1,11 +1,12 @@
 """Journeys, the triggers that name customers for them, the resulting jobs and enrollments, and their webhooks."""
 
-from journeys.models.entering import Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
+from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 
 __all__ = [
+    "CHUNK_SIZE",
     "Chunk",
     "Enrollment",
     "EnrollmentJob",

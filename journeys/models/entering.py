@@ -9,9 +9,9 @@ from psycopg.errors import UniqueViolation
 
 from customers.identifier_rules import LONGEST
 from customers.models import NEXT_SERIAL, Customer, Event
+from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
-from engage.object_ids import OBJECT_ID_LENGTH, ObjectIdField
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id
 from journeys.models.journeys import Journey
@@ -188,6 +188,9 @@ class EnrollmentJob(models.Model):
         """Whether a job was refused because another has the same customer, journey and millisecond."""
         cause = error.__cause__
         return isinstance(cause, UniqueViolation) and cause.diag.constraint_name == "job_id"
+
+
+CHUNK_SIZE = 500  # jobs that are decided together: the most that a chunk has
 
 
 class Chunk(models.Model):

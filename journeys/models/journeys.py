@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace, key_validator
-from engage.object_ids import ObjectIdField
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
-from journeys.credentials import StepsField
+from journeys.models.credentials import StepsField
 
 
 class Journey(models.Model):

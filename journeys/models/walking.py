@@ -8,9 +8,9 @@ from django.db.models import Func, Q
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from customers.models import Customer, Event
+from engage.database.object_ids import ObjectIdField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
-from engage.object_ids import ObjectIdField
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
 from journeys.models.entering import EnrollmentJob
 from journeys.models.journeys import Journey, JourneyRevision
 

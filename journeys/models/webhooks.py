@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from engage.encrypted_fields import EncryptedTextField
+from engage.database.encrypted_fields import EncryptedTextField
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
-from engage.tenancy import WorkspaceForeignKey, unique_in_workspace
-from journeys.credentials import EncryptedHeadersField
+from journeys.models.credentials import EncryptedHeadersField
 from journeys.models.walking import Enrollment
 
 

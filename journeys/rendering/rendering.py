@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import thread_time
 
-from engage.storable_json import storable
+from engage.json.storable import storable
 from journeys.rendering.failures import RenderingFailed
 
 MAX_NOTED = 100

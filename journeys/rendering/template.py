@@ -8,8 +8,8 @@ from liquid.builtin.expressions.primitive import RangeLiteral
 from liquid.exceptions import LiquidError, LiquidInterrupt, OutputStreamLimitError
 from liquid.expression import Expression
 
+from engage.json.storable import unstorable
 from engage.sizes import KIB
-from engage.storable_json import unstorable
 from journeys.rendering.blanks import widen_blanks
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.environment import TextEnvironment, UrlEnvironment

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engage.documents import Part
+from engage.json.documents import Part
 from engage.models import ApiKey, App, Workspace
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from journeys.seeding.reading import refuse_twins, text_for

@@ -2,8 +2,8 @@
 
 from django.db import connection
 
+from engage.database.object_ids import new_object_ids
 from engage.models import Workspace
-from engage.object_ids import new_object_ids
 
 _MISSING = """
     SELECT number FROM generate_series(0, %s::int - 1) AS number

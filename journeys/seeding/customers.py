@@ -12,11 +12,11 @@ from customers.identifier_rules import SPELLINGS
 from customers.identity import identifiers
 from customers.lookup import having_any
 from customers.models import Customer
-from engage.compact_json import same_json
-from engage.documents import Part
 from engage.errors import InvalidRequest
+from engage.json.compact import same_json
+from engage.json.documents import Part
+from engage.json.storable import STORED_DEPTH, depth
 from engage.models import Workspace
-from engage.storable_json import STORED_DEPTH, depth
 from journeys.seeding.reading import InvalidSeed, text_for
 
 _ROWS_IN_ONE_STATEMENT = 5_000  # of eleven values each

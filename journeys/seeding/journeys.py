@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from engage.documents import Part
+from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
+from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
 from journeys.seeding.reading import InvalidSeed, refuse_twins
 
 # Types only: the values are checked when journeys are saved.

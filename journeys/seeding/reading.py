@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 
-from engage.documents import Part
 from engage.errors import Refusal
+from engage.json.documents import Part
 
 
 class InvalidSeed(Refusal):

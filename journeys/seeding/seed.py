@@ -14,8 +14,8 @@ from datetime import datetime
 from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
-from engage.documents import Part
 from engage.errors import Refusal
+from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
 from journeys.seeding.crowd import seed_crowd

@@ -10,8 +10,8 @@ from django.db import connection
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment
 from customers.segments import check_segment_conditions
-from engage.compact_json import same_json
-from engage.documents import Part
+from engage.json.compact import same_json
+from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.seeding.reading import InvalidSeed, refuse_twins, text_for
 

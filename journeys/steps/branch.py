@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from customers.conditions import Condition, Facts, Root, evaluate, findings_of, values_that_decide
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
 from journeys.steps.results import GoTo, StepResult, going_on, step_record

@@ -8,7 +8,7 @@ from typing import Any
 
 from customers.conditions import CustomerFacts, Facts
 from customers.conditions.fields import IDENTIFIER_COLUMNS
-from engage.times import iso_utc
+from engage.http.times import iso_utc
 from journeys.rendering import Rendering
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.steps.branch import Branch, parse_branch
 from journeys.steps.delay import Delay, parse_delay
 from journeys.steps.exit import Exit, parse_exit

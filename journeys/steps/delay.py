@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import ClassVar
 
 from customers.conditions.instants import parse_instant
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration

@@ -9,7 +9,7 @@ from typing import Any
 
 from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
-from engage.documents import Part
+from engage.json.documents import Part
 
 # These conditions cannot refer to the customer.
 _NOBODY = CustomerFacts(id="", external_id=None, email=None, phone=None, user_id=None, attributes={})

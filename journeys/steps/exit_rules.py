@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from customers.conditions import Condition, Facts, Root, evaluate
-from engage.documents import Part
 from engage.errors import Refusal
+from engage.json.documents import Part
 from journeys.steps.events import EventPattern, read_condition, read_pattern
 
 MAX_RULES = 20

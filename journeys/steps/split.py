@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engage.documents import Part
-from engage.storable_json import depth, unstorable
+from engage.json.documents import Part
+from engage.json.storable import depth, unstorable
 from journeys.rendering import (
     InvalidTemplate,
     Rendering,

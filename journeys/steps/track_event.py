@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
-from engage.compact_json import json_bytes
-from engage.documents import Part
-from engage.storable_json import STORED_DEPTH
+from engage.json.compact import json_bytes
+from engage.json.documents import Part
+from engage.json.storable import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record

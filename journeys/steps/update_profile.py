@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
-from engage.storable_json import STORED_DEPTH
+from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_json

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from engage.compact_json import json_bytes, unicode_json
-from engage.documents import Part
+from engage.json.compact import json_bytes, unicode_json
+from engage.json.documents import Part
 from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text

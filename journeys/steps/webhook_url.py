@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from engage.documents import Part
+from engage.json.documents import Part
 from journeys.rendering import Rendering, parse_url_template
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text
+from journeys.steps.webhook_targets import RefusedRequest, Target, parse_target
 from journeys.steps.written import WrittenStep
-from journeys.webhook_targets import RefusedRequest, Target, parse_target
 
 MAX_LENGTH = 2048
 _MAX_WRITTEN = 16 * 1024

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from engage.documents import Part
 from engage.errors import Refusal
+from engage.json.documents import Part
 
 LONGEST_ID = 100
 

@@ -9,9 +9,12 @@ A wait is a `due_at` in PostgreSQL. What happens to one batch:
 3. Each enrollment is walked by the engine (steps/course.py), in memory, to its next stop.
 4. The resulting attributes and events, the history and the new stops are written in sets (history.py).
 
+Events that are recorded, by a step or by a call (recording.py), end enrollments, move those that wait for them, and
+start journeys (reactions.py).
+
 An enrollment whose steps raise is held back and tried again alone; after five attempts it is given up, and its history
-says why. A failure that might affect any work (engage/outages.py) does not count as an attempt. Webhooks are only
-recorded here, for a sender to send outside any transaction.
+says why. A failure that might affect any work (engage/database/outages.py) does not count as an attempt. Webhooks are
+only recorded here, for a sender to send outside any transaction.
 """
 
 from journeys.walking.loop import walk_due

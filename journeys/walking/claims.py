@@ -37,7 +37,7 @@ def lock_customers_of(enrollment_ids: Sequence[str]) -> None:
         cursor.execute(_LOCK, [list(enrollment_ids)])
 
 
-# Rows are updated by key, as in deciding/waiting_jobs.py; `|| ''` keeps the index of the active ones out of it.
+# Rows are updated by key, as in entering/waiting_jobs.py; `|| ''` keeps the index of the active ones out of it.
 _HOLD_BACK = """
 UPDATE journeys_enrollment enrollment SET error = failed.error, due_at = now() + {pause}
 FROM unnest(%s::text[], %s::int[], %s::text[]) AS failed(id, attempts, error)

@@ -11,9 +11,9 @@ from django.db import connection
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
-from journeys.credentials import stored_headers
+from journeys.due import Reaction
 from journeys.models import Enrollment
-from journeys.reactions import Reaction, record_and_react
+from journeys.models.credentials import stored_headers
 from journeys.steps.results import (
     AwaitEvent,
     Ended,
@@ -27,6 +27,7 @@ from journeys.steps.results import (
     WebhookRequest,
 )
 from journeys.steps.wait_for_event import WaitForEvent
+from journeys.walking.reactions import record_and_react
 from journeys.walking.standings import Standing
 
 
@@ -122,7 +123,7 @@ def _profile_changes(entries: Iterable[_HistoryEntry]) -> list[ProfileChange]:
     ]
 
 
-# Rows are updated by key, as in deciding/waiting_jobs.py.
+# Rows are updated by key, as in entering/waiting_jobs.py.
 _END_WAITING = """
 UPDATE journeys_steprun run
 SET state = ended.state, detail = ended.detail, event_id = ended.event_id, ended_at = now()
@@ -214,7 +215,7 @@ def _insert_deliveries(requests: Sequence[tuple[_HistoryEntry, WebhookRequest]])
         )
 
 
-# Rows are updated by key, as in deciding/waiting_jobs.py.
+# Rows are updated by key, as in entering/waiting_jobs.py.
 _MOVE = """
 UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
@@ -272,7 +273,7 @@ def _move(walks: Sequence[Walked]) -> None:
         cursor.execute(_MOVE, parameters)
 
 
-# Rows are updated by key, as in deciding/waiting_jobs.py.
+# Rows are updated by key, as in entering/waiting_jobs.py.
 _NOTE_HEARD = """
 UPDATE journeys_enrollment enrollment SET event_id = heard.event_id, chain = heard.chain
 FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)

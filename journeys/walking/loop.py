@@ -9,16 +9,16 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from engage.compact_json import ascii_json
+from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
 from engage.errors import Refusal
-from engage.metric_counters import GIVEN_UP, metric_counters
-from engage.outages import is_cut_off, is_held_up, may_befall_any_work
+from engage.json.compact import ascii_json
+from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
-from journeys.early_events import Listener, first_heard
+from journeys.due import Reaction
+from journeys.enrollments.early_events import Listener, first_heard
+from journeys.enrollments.revisions import Courses, courses_of
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
-from journeys.reactions import Reaction
-from journeys.revisions import Courses, courses_of
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk

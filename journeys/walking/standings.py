@@ -14,8 +14,8 @@ from typing import Any
 from django.db import connection
 
 from customers.conditions import CustomerFacts
-from engage.named_rows import named_rows
-from journeys.early_events import Listener
+from engage.database.named_rows import named_rows
+from journeys.enrollments.early_events import Listener
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
@@ -100,7 +100,7 @@ class Standing:
         return Heard() if self.heard and isinstance(course.steps[self.step_id], WaitForEvent) else TimeUp()
 
 
-# Laterals with a limit, as in deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+# Laterals with a limit, as in entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _READ = """
 SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,

@@ -17,8 +17,8 @@ from typing import Any
 
 from django.db import connection
 
-from engage.index_order import IN_INDEX_ORDER
-from engage.named_rows import named_rows
+from engage.database.index_order import IN_INDEX_ORDER
+from engage.database.named_rows import named_rows
 from journeys.walking.claims import ClaimedEnrollment
 
 BATCH = 500
@@ -29,7 +29,7 @@ BATCH = 500
 # The lease is short: while the walker lives, its locks on the customers keep other walkers away.
 #
 # The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
-# each customer is looked up by key, as in deciding/waiting_jobs.py, not before it is the enrollment's turn; and the
+# each customer is looked up by key, as in entering/waiting_jobs.py, not before it is the enrollment's turn; and the
 # update selects by id alone, since what is locked is known to be due.
 _FREE = """
     SELECT enrollment.* FROM ({due}) AS enrollment

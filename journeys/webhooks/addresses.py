@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from journeys.webhook_targets import RefusedRequest
+from journeys.steps.webhook_targets import RefusedRequest
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address

@@ -44,7 +44,7 @@ SELECT pg_advisory_xact_lock(key) FROM (
 ) AS keys
 """
 
-# Rows are deleted and updated by key, as in deciding/waiting_jobs.py.
+# Rows are deleted and updated by key, as in entering/waiting_jobs.py.
 _CLOSE = """
 DELETE FROM journeys_webhookhost WHERE id = ANY(ARRAY(
     SELECT circuit.id FROM unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)

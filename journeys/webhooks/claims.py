@@ -19,9 +19,9 @@ from typing import Any
 
 from django.db import connection
 
+from engage.database.index_order import IN_INDEX_ORDER
+from engage.database.named_rows import named_rows
 from engage.encryption import decrypted, decrypted_json
-from engage.index_order import IN_INDEX_ORDER
-from engage.named_rows import named_rows
 from journeys.models import WebhookDelivery
 from journeys.webhooks.room import Room
 from journeys.webhooks.signing_secrets import current_secrets
@@ -67,7 +67,7 @@ hosts AS (
 )
 """.replace("{in_index_order}", IN_INDEX_ORDER)
 
-# Circuits and deliveries are looked up and updated by key, as in deciding/waiting_jobs.py.
+# Circuits and deliveries are looked up and updated by key, as in entering/waiting_jobs.py.
 _CLAIM = f"""
 WITH RECURSIVE {WAITING_HOSTS}, known AS (
     SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)

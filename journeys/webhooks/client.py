@@ -16,10 +16,10 @@ from functools import cache
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 
+from engage.json.storable import storable
 from engage.sizes import KIB
-from engage.storable_json import storable
 from journeys.steps.webhook_headers import RESERVED_HEADERS
-from journeys.webhook_targets import RefusedRequest, Target, TargetRules, parse_target
+from journeys.steps.webhook_targets import RefusedRequest, Target, TargetRules, parse_target
 from journeys.webhooks.addresses import Endpoint, Network, Unresolved, allowed_endpoints
 from journeys.webhooks.deadlines import Deadline, TimedSocket
 from journeys.webhooks.outcomes import Outcome

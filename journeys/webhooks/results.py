@@ -79,7 +79,7 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     return WrittenResults(next_states=next_states, somebody_walks=settled.moved > 0, held=held)
 
 
-# Laterals with a limit, as in deciding/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+# Laterals with a limit, as in entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
 _LOCK = """
 SELECT delivery.id FROM (
     SELECT sent.id, standing.customer_id FROM journeys_webhookdelivery sent

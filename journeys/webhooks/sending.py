@@ -16,8 +16,8 @@ from queue import Empty, SimpleQueue
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
-from engage.metric_counters import WEBHOOKS, metric_counters
-from engage.outages import is_held_up
+from engage.database.outages import is_held_up
+from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome

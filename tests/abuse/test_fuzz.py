@@ -20,7 +20,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 from config.wsgi import application
 from tests.abuse.calls import good_calls
 from tests.abuse.service import Service

@@ -15,7 +15,7 @@ from django.utils import timezone
 from customers.models import Segment
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from journeys.authoring import save_journey
+from journeys.design.authoring import save_journey
 from journeys.models import JourneyRevision
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 from tests.simultaneous import PATIENCE_SECONDS, made_to_wait

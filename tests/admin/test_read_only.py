@@ -10,7 +10,7 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
-from journeys.authoring import save_journey
+from journeys.design.authoring import save_journey
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named
 from tests.admin.staff import staff_with

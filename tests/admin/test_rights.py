@@ -11,9 +11,9 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.admin.key_rights import KEY_RIGHTS
 from engage.models import ApiKey, Workspace
-from journeys.authoring import JourneyChanges
+from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
-from journeys.redaction import steps_without_credentials
+from journeys.operations.redaction import steps_without_credentials
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.staff import codenames, staff_with
 from tests.admin.test_access import KEYS, make_key, secret_on, works

@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.servers import ROOT
+from config import ROOT
 from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import Workspace

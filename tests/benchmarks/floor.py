@@ -5,8 +5,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.health import livez
-from engage.envelope import success
+from config.monitoring.health import livez
+from engage.http.envelope import success
 
 
 class NothingView(APIView):

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import psycopg
 import redis
 
-from config import embedded, servers
-from config.processes import commands, listening_workers, workers
+from config.local import embedded, servers
+from config.local.processes import commands, listening_workers, workers
 from tests.benchmarks.trees import Tree, this_tree
 from tests.receiver import free_port
 from tests.waiting import wait_until

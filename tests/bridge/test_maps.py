@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.form_values import MAX_MADE_BYTES, mapped
-from engage.compact_json import json_bytes, json_bytes_of_members
 from engage.errors import InvalidRequest
+from engage.json.compact import json_bytes, json_bytes_of_members
 
 FORM = {"size": "M", "newsletter": True, "size of shoe": None, "M": "of another field"}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from config import processes
+from config.local import processes
 from tests.chaos.servers import children_of
 from tests.receiver import free_port
 from tests.waiting import wait_until

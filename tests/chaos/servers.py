@@ -15,8 +15,8 @@ from typing import BinaryIO
 import psycopg
 import redis
 
-from config import servers
-from config.servers import Server
+from config.local import servers
+from config.local.servers import Server
 from tests.receiver import free_port
 from tests.waiting import wait_until
 

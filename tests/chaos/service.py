@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from redis import Redis
 
-from config.processes import listening_workers
+from config.local.processes import listening_workers
 from tests import receiver as receivers
 from tests.chaos.fleet import ROOT, TWO_OF_EACH, Fleet
 from tests.chaos.load import Load

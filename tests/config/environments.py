@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.servers import ROOT
+from config import ROOT
 
 PRODUCTION = {
     "ENVIRONMENT": "production",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.servers import ROOT
+from config import ROOT
 from tests.config.environments import PRODUCTION
 
 

@@ -17,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 from pytest_django import DjangoDbBlocker, Settings
 
-from config.postgresql.sessions import missing_settings
+from engage.database.backend.sessions import missing_settings
 
 # What pg_dump would show, and what an interrupted CONCURRENTLY leaves.
 SCHEMA = """

@@ -10,14 +10,14 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config.demo import ADMIN, Demo, read_demo
-from config.tour import TOUR
+from config.local.demo import ADMIN, Demo, read_demo
+from config.local.tour import TOUR
 from customers.models import Customer
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
+from journeys.entering.walk_through import walk_through
 from journeys.models import Journey
 from journeys.steps.definition import STEP_TYPES
-from journeys.walk_through import walk_through
 
 pytestmark = pytest.mark.django_db
 

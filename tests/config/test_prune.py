@@ -19,8 +19,8 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Event
+from engage.database.pruning import prune
 from engage.models import IdempotencyRecord, Workspace
-from engage.pruning import prune
 from journeys.models import (
     Chunk,
     Enrollment,
@@ -33,7 +33,11 @@ from journeys.models import (
     WebhookHost,
     WebhookSecret,
 )
-from journeys.retention import JOBS, STEP_RUNS, TRIGGERS
+from journeys.operations.retention import (
+    JOBS,
+    STEP_RUNS,
+    TRIGGERS,
+)
 from tests.calls import data, job_of, let_workers_decide, trigger
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory, JourneyFactory, crowd

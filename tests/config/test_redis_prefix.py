@@ -8,9 +8,9 @@ import redis
 from django.core.cache import caches
 from pytest_django import Settings
 
-from engage.metric_counters import DECISIONS, all_counts
 from engage.models import Workspace
-from engage.redis_availability import redis_takes_writes
+from engage.redis.availability import redis_takes_writes
+from engage.redis.metric_counters import DECISIONS, all_counts
 from journeys import wakeups
 from journeys.models import Enrollment
 from tests.calls import data, trigger

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.http.request import split_domain_port, validate_host
 
-from config.servers import ROOT
+from config import ROOT
 from config.serving.options import options
 from tests.config.environments import PRODUCTION, read, refusal
 
@@ -23,7 +23,7 @@ def start(environment: dict[str, str], code: str, *arguments: str) -> subprocess
 
 
 def test_a_full_environment_starts_and_nothing_embedded_does() -> None:
-    code = "import config.settings, config.embedded; assert not config.embedded._in_use"
+    code = "import config.settings, config.local.embedded; assert not config.local.embedded._in_use"
     assert start(PRODUCTION, code).returncode == 0
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from config.processes import commands
-from config.servers import ROOT
+from config import ROOT
+from config.local.processes import commands
 
 UNITS = ROOT / "docs" / "systemd"
 PROCESSES = commands(ROOT / "Procfile")

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from customers.conditions import Columns, Root, compile_condition, parse_condition
-from customers.fragment import Fragment
 from customers.models import Customer
+from engage.database.fragment import Fragment
 from engage.models import Workspace
 from tests.customers.awkward_values import NAMES, VALUES
 from tests.factories import CustomerFactory

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 from tests.processes import ROOT
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 from tests.generated_clients.programs import run
 from tests.processes import ROOT
 

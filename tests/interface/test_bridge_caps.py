@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from bridge.caps import count_customer_created, count_journeys_started
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.metric_counters import metric_counters
 from engage.models import IdempotencyRecord, Workspace
+from engage.redis.metric_counters import metric_counters
 from journeys.models import Enrollment, EnrollmentJob
 from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
 from tests.calls import data, let_workers_decide, refused, trigger

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 from customers.models import Customer, SegmentMembership
+from engage.http.views import FOREIGN_WORKSPACE
 from engage.models import Workspace
-from engage.views import FOREIGN_WORKSPACE
 from tests.calls import customers_path, refused
 from tests.clients import ServerClient
 from tests.factories import ApiKeyFactory, CustomerFactory, SegmentFactory

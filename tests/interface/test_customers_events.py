@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
+from engage.http.times import iso_utc
 from engage.models import Workspace
-from engage.times import iso_utc
 from journeys.models import EnrollmentJob, Trigger
 from tests.calls import customers_path, data, refused
 from tests.clients import Answer, ServerClient

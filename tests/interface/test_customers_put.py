@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
+from engage.database.object_ids import is_object_id
 from engage.models import Workspace
-from engage.object_ids import is_object_id
 from tests.calls import customers_path, data, refused
 from tests.clients import Answer, ServerClient
 from tests.factories import CustomerFactory

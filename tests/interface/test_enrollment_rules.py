@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.authoring import save_journey
-from journeys.deciding.lanes import serve_lane
+from journeys.design.authoring import save_journey
+from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, Journey, Trigger
 from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
 from tests.clients import ServerClient

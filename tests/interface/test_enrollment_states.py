@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Event
+from engage.http.paging import written_cursor
+from engage.http.times import iso_utc
 from engage.models import Workspace
-from engage.paging import written_cursor
-from engage.times import iso_utc
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
 from tests.calls import data, let_workers_walk, refused

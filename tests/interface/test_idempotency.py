@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.idempotency import prune_idempotency_records
+from engage.http.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call

@@ -9,8 +9,8 @@ from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from customers.models import Customer, Segment
+from engage.http.views import FOREIGN_WORKSPACE
 from engage.models import Workspace
-from engage.views import FOREIGN_WORKSPACE
 from journeys.models import Enrollment, Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient

@@ -6,8 +6,8 @@ from io import BytesIO
 import pytest
 
 from engage.errors import BodyTooLarge
+from engage.http.parsing import StrictJsonParser
 from engage.models import Workspace
-from engage.parsing import StrictJsonParser
 from journeys.models import Journey, Trigger
 from tests.calls import customers_path, data, refused, trigger
 from tests.clients import ServerClient

@@ -9,12 +9,12 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.deciding import entry_decisions
-from journeys.deciding.chunks import claim_chunk
-from journeys.deciding.lanes import serve_lane
-from journeys.deciding.settling import settle
-from journeys.deciding.turns import claim_next_chunks
-from journeys.deciding.waiting_jobs import EnteredJourney, entered_journeys
+from journeys.entering import entry_decisions
+from journeys.entering.chunks import claim_chunk
+from journeys.entering.lanes import serve_lane
+from journeys.entering.settling import settle
+from journeys.entering.turns import claim_next_chunks
+from journeys.entering.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.calls import data, trigger
 from tests.clients import ServerClient

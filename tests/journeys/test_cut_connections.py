@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.deciding.lanes import serve_lane
+from journeys.entering.lanes import serve_lane
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.walking import walk_due

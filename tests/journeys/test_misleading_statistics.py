@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.deciding.chunks import claim_chunk
+from journeys.entering.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
 from journeys.walking.claims import FailedAttempt, hold_back, put_back
 from journeys.walking.turns import claim_longest_due

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection, transaction
 
 from customers.models import Customer
-from engage.metric_counters import DECISIONS, metric_counters
 from engage.models import Workspace
+from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from tests.calls import data, job_of, let_workers_walk, trigger

@@ -12,9 +12,9 @@ import redis
 import structlog
 from structlog.testing import capture_logs
 
-from config.servers import ROOT
+from config import ROOT
 from engage.models import Workspace
-from engage.redis_availability import redis_client
+from engage.redis.availability import redis_client
 from journeys import wakeups
 from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep

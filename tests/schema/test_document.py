@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from config.documentation import openapi_document
-from config.servers import ROOT
+from config import ROOT
+from config.docs.documentation import openapi_document
 from tests.clients import Answer
 from tests.conformance import at, escaped, referred, violation
 from tests.processes import environment
@@ -98,7 +98,7 @@ _TWO_FIRST_ONES = """
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 import config.wsgi
-from config.documentation import openapi_document
+from config.docs.documentation import openapi_document
 
 both = Barrier(2)
 

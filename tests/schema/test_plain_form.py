@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config.documentation import openapi_document
-from engage.keywords import STRICT
+from config.docs.documentation import openapi_document
+from engage.json.keywords import STRICT
 from tests.conformance import at, escaped, referred, target
 
 _SCHEMA = "content/application~1json/schema"

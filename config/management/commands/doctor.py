@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from config.doctor import findings
+from config.monitoring.doctor import findings
 
 
 class Command(BaseCommand):

@@ -1,7 +1,7 @@
 """`manage.py migrate`, one run at a time: where each new container migrates at its start, several do at once.
 
 It needs a session of its own, for its lock and because a migration may take long: with DATABASE_DIRECT_URL it goes past
-a pooler. At its end the database has the settings that each session needs (config/postgresql/sessions.py).
+a pooler. At its end the database has the settings that each session needs (engage/database/backend/sessions.py).
 """
 
 import time
@@ -17,7 +17,7 @@ from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import InsufficientPrivilege
 
-from config.postgresql.sessions import missing_settings, settings_missing, statements_for
+from engage.database.backend.sessions import missing_settings, settings_missing, statements_for
 
 _LOCK = int.from_bytes(b"migr")
 _AGAIN_SECONDS = 0.2

@@ -13,11 +13,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from config.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
-from config.tour import TOUR, tour_steps
+from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
+from config.local.tour import TOUR, tour_steps
 from engage.credentials import digest
 from engage.models import ApiKey, Workspace
-from journeys.authoring import save_journey
+from journeys.design.authoring import save_journey
 from journeys.seeding.access import SeedApiKey, seed_api_keys
 from journeys.webhooks.signing_secrets import current_secrets
 

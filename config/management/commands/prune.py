@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from bridge.retention import INTERACTIONS
 from customers.tombstones import TOMBSTONES
-from engage.idempotency import prune_idempotency_records
-from engage.pruning import Prunable, prune
-from journeys.retention import (
+from engage.database.pruning import Prunable, prune
+from engage.http.idempotency import prune_idempotency_records
+from journeys.operations.retention import (
     DELIVERIES,
     EVENTS,
     EXITED_ENROLLMENTS,

@@ -13,10 +13,10 @@ from django.utils.dateparse import parse_datetime
 
 from engage.errors import Refusal
 from engage.terminal import printable
-from journeys.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
+from journeys.api.triggers.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
+from journeys.api.triggers.serializers import read_payload
+from journeys.entering.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 from journeys.management.arguments import read_object
-from journeys.serializers import read_payload
-from journeys.walk_through import WalkThrough, customer_known_as, journey_known_as, walk_through
 
 _INDENT = " " * 22
 _LONGEST_LINE = 80

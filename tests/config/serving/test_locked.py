@@ -13,8 +13,8 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from customers.models import Customer
+from engage.database.statement_limit import longer_statements, statement_limit
 from engage.models import Workspace
-from engage.statement_limit import longer_statements, statement_limit
 from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from customers.models import Customer, Event
+from engage.http.times import iso_utc
 from engage.models import Workspace
-from engage.times import iso_utc
 from journeys.models import Enrollment, Journey, StepRun
 from tests.bridge_calls import click
 from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger

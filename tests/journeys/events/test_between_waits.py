@@ -12,8 +12,8 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from customers.models import Customer, Event
+from engage.http.times import iso_utc
 from engage.models import Workspace
-from engage.times import iso_utc
 from journeys.models import Enrollment, StepRun
 from journeys.walking import walk_due
 from tests.calls import data, let_workers_decide, let_workers_walk, trigger

@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys import revisions, wakeups
+from journeys import wakeups
+from journeys.enrollments import revisions
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.tasks import walk
 from tests.bridge_calls import click, submit

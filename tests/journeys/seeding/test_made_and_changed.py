@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from customers.models import Customer, Segment
-from engage.authentication import Unauthorized, api_key_of, app_of
+from engage.http.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
 from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from customers.models import Customer, Segment
-from engage.authentication import api_key_of
+from engage.http.authentication import api_key_of
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey
 from tests.factories import CustomerFactory

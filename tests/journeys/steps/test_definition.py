@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.servers import ROOT
+from config import ROOT
 from journeys.models import StepRun
 from journeys.steps.definition import MAX_STEPS, STEP_TYPES, parse_steps
 from journeys.steps.delay import Delay, FixedTime

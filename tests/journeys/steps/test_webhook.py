@@ -14,8 +14,8 @@ from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import parse_steps
 from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
+from journeys.steps.webhook_targets import parse_target
 from journeys.steps.written import InvalidSteps
-from journeys.webhook_targets import parse_target
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
 

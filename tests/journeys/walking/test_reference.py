@@ -16,9 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from journeys.authoring import save_journey
-from journeys.deciding.lanes import serve_lane
-from journeys.deciding.turns import claim_next_chunks
+from journeys.design.authoring import save_journey
+from journeys.entering.lanes import serve_lane
+from journeys.entering.turns import claim_next_chunks
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from journeys.walking.turns import claim_longest_due

@@ -5,8 +5,7 @@ from django.db import connection
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.deciding.chunks import CHUNK_SIZE
-from journeys.models import Enrollment, Journey, JourneyRevision
+from journeys.models import CHUNK_SIZE, Enrollment, Journey, JourneyRevision
 from journeys.walking import turns, walk_due
 from journeys.walking.turns import Batch, claim_in_turn, claim_longest_due, claim_tried
 from tests.calls import customers_path, data, let_workers_decide, trigger

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery
-from journeys.webhook_targets import TargetRules, parse_target
+from journeys.steps.webhook_targets import TargetRules, parse_target
 from journeys.webhooks.addresses import is_public
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome

@@ -8,8 +8,8 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.backlog import backlog
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
+from journeys.operations.backlog import backlog
 from journeys.webhooks.resending import DeliveryNotFailed, send_again
 from tests.journeys.webhooks.standing import make_due, send, send_elsewhere, standing, standing_still
 from tests.receiver import Receiver

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from customers.models import Customer
 from engage.encryption import UnknownEncryptionKey
 from engage.models import Workspace
-from journeys import revisions
+from journeys.enrollments import revisions
 from journeys.models import Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
 from tests.calls import data, let_workers_decide, trigger

@@ -1,0 +1,76 @@
+"""The OpenAPI document, and the page that shows it."""
+
+from collections.abc import Sequence
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import (
+    OpenApiJsonRenderer,
+    OpenApiJsonRenderer2,
+    OpenApiYamlRenderer,
+    OpenApiYamlRenderer2,
+)
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engage.http.views import ApiView
+from engage.schema.forms import StrictGenerator
+
+# The page may load only what this service serves, so it works without internet access.
+_OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+
+_making = Lock()
+
+
+def openapi_document(*, strict: bool = False) -> dict[str, Any]:
+    """The document as plain JSON values, in one of its two forms. It is the same until the process ends."""
+    with _making:  # drf-spectacular loads its extensions lazily, which is not thread-safe
+        return _document(strict=strict)
+
+
+@cache
+def _document(*, strict: bool) -> dict[str, Any]:
+    generator = StrictGenerator() if strict else SchemaGenerator()  # type: ignore[no-untyped-call]
+    document: dict[str, Any] = generator.get_schema(public=True)
+    return document
+
+
+class SchemaView(ApiView):
+    """`GET /api/v1/schema`, as JSON, or as YAML for `Accept: application/yaml`."""
+
+    schema = None
+    renderer_classes = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
+
+    def get(self, request: Request) -> Response:
+        return Response(openapi_document())
+
+
+class _OneForm(BaseContentNegotiation):
+    """Ignores the Accept header: the page is HTML, and its errors are JSON as everywhere."""
+
+    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser:  # type: ignore[override]
+        return parsers[0]
+
+    def select_renderer(  # type: ignore[override]
+        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], str(renderers[0].media_type)
+
+
+class DocumentationView(ApiView):
+    """`GET /api/v1/docs`: the document, shown by Swagger UI."""
+
+    schema = None
+    content_negotiation_class = _OneForm
+
+    def get(self, request: Request) -> HttpResponse:
+        page = render(request._request, "config/documentation.html")
+        page["Content-Security-Policy"] = _OWN_FILES_ONLY
+        return page

@@ -1,0 +1,218 @@
+"""What is amiss with a set-up: looked at by `manage.py doctor`, and what concerns the database also at each start.
+
+It connects by itself, without the settings that the service's own sessions set, and leaves nothing behind.
+"""
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any, Literal
+
+import django
+import psycopg
+import redis
+import structlog
+from django.apps import apps
+from django.conf import settings
+from django.db import connections
+
+from config.monitoring.health import missing_migrations
+from engage.database.backend.base import DatabaseFeatures
+from engage.database.backend.sessions import missing_settings, settings_missing
+from engage.redis.availability import REDIS_FAILURES
+
+log = structlog.get_logger(__name__)
+_CLOCK_SECONDS = 5.0
+_OLD_SECONDS = 60.0
+_MANY_DEAD, _DEAD_SHARE = 100_000, 0.2
+_FULL = 0.9  # of the connections that the server takes
+_TIMEOUT = 3
+_NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE")
+_SHOWN = 3
+_LACKING = """
+SELECT relname, wanted FROM pg_class CROSS JOIN unnest(%s::text[]) AS wanted
+WHERE relname = ANY(%s) AND relkind = 'r' AND relnamespace = 'public'::regnamespace
+  AND NOT has_table_privilege(pg_class.oid, wanted)
+ORDER BY relname, wanted
+"""
+
+State = Literal["ok", "warning", "failed"]
+Cursor = psycopg.Cursor[Any]
+Look = Callable[[Cursor], tuple[State, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one look came to, in one line; `failed` if the service cannot work so."""
+
+    check: str
+    state: State
+    says: str
+
+
+def findings() -> Iterator[Finding]:
+    """Everything, one look after the other; each is made however the others went."""
+    yield Finding(check="versions", state="ok", says=f"Python {platform.python_version()}, Django {django.__version__}")
+    yield from of_database(_ESSENTIAL | _BESIDES)
+    yield from _of_redis()
+    yield _static_files()
+    yield _sending()
+
+
+def of_database(looks: Mapping[str, Look]) -> Iterator[Finding]:
+    """These looks, over one connection."""
+    params = {**connections["default"].get_connection_params(), "options": "", "connect_timeout": _TIMEOUT}
+    try:
+        with closing(psycopg.connect(**params, autocommit=True)) as there:
+            for check, look in looks.items():
+                try:
+                    state, says = look(there.cursor())
+                except psycopg.Error as error:
+                    state, says = "warning", f"cannot be told: {_first_line(error)}"
+                yield Finding(check=check, state=state, says=says)
+    except psycopg.Error as error:
+        yield Finding(check="postgresql", state="failed", says=_first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _value(cursor: Cursor, query: str, *values: object) -> Any:
+    row = cursor.execute(query, values).fetchone()
+    return row[0] if row else None
+
+
+def _version(cursor: Cursor) -> tuple[State, str]:
+    [needed] = DatabaseFeatures.minimum_database_version
+    version = cursor.connection.info.server_version
+    found = f"{version // 10_000}.{version % 10_000}"
+    if version // 10_000 < needed:
+        return "failed", f"PostgreSQL {needed} or later is required (found {found})."
+    return "ok", f"PostgreSQL {found}"
+
+
+def _migrations(cursor: Cursor) -> tuple[State, str]:
+    try:
+        missing = missing_migrations(cursor)
+    except psycopg.errors.UndefinedTable:
+        missing = ["all of them"]
+    if missing:
+        return "failed", f"not applied: {', '.join(missing)}. Run manage.py migrate."
+    return "ok", "all applied"
+
+
+def _rights(cursor: Cursor) -> tuple[State, str]:
+    tables = [model._meta.db_table for model in apps.get_models(include_auto_created=True)]
+    rows = cursor.execute(_LACKING, [list(_NEEDED), tables]).fetchall()
+    role = cursor.connection.info.user
+    if not rows:
+        return "ok", f"The role {role} has what the processes need."
+    named = ", ".join(f"{right} on {table}" for table, right in rows[:_SHOWN])
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return "failed", f"The role {role} lacks {named}{more}."
+
+
+def _sessions(cursor: Cursor) -> tuple[State, str]:
+    if missing := missing_settings(cursor):
+        return "warning", settings_missing(cursor.connection.info.dbname, missing)
+    return "ok", "The database gives its sessions what they need."
+
+
+def _pooler(cursor: Cursor) -> tuple[State, str]:
+    if _value(cursor, "SELECT pg_backend_pid()") == cursor.connection.info.backend_pid:
+        return "ok", "none"
+    if settings.DATABASE_DIRECT is None:
+        return "warning", "There is one, so migrate needs DATABASE_DIRECT_URL."
+    return "ok", "There is one, and migrate goes past it."
+
+
+def _clock(cursor: Cursor) -> tuple[State, str]:
+    off = float(_value(cursor, "SELECT extract(epoch FROM clock_timestamp())")) - time.time()
+    says = f"This machine's clock is {abs(off):.1f} s {'behind' if off > 0 else 'ahead of'} the database's."
+    return ("warning" if abs(off) > _CLOCK_SECONDS else "ok"), says
+
+
+def _connections(cursor: Cursor) -> tuple[State, str]:
+    used = int(_value(cursor, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+    most = int(_value(cursor, "SELECT current_setting('max_connections')"))
+    return ("warning" if used > _FULL * most else "ok"), f"{used} of {most}"
+
+
+def _transactions(cursor: Cursor) -> tuple[State, str]:
+    row = cursor.execute(
+        "SELECT pid, extract(epoch FROM now() - xact_start)::float8 FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
+        " ORDER BY xact_start LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return "ok", "none is open"
+    pid, seconds = row
+    return ("warning" if seconds > _OLD_SECONDS else "ok"), f"The oldest is {seconds:.0f} s old (process {pid})."
+
+
+def _dead_rows(cursor: Cursor) -> tuple[State, str]:
+    rows = cursor.execute(
+        "SELECT relname, n_dead_tup FROM pg_stat_user_tables WHERE n_dead_tup > %s AND n_dead_tup > %s * n_live_tup"
+        " ORDER BY n_dead_tup DESC LIMIT 3",
+        [_MANY_DEAD, _DEAD_SHARE],
+    ).fetchall()
+    if not rows:
+        return "ok", "few"
+    return "warning", "Vacuuming does not keep up: " + ", ".join(f"{dead:,} in {name}" for name, dead in rows)
+
+
+# Without the first of these the service does not work.
+_ESSENTIAL: dict[str, Look] = {
+    "postgresql": _version,
+    "migrations": _migrations,
+    "rights": _rights,
+    "sessions": _sessions,
+}
+_BESIDES: dict[str, Look] = {
+    "pooler": _pooler,
+    "clock": _clock,
+    "connections": _connections,
+    "transactions": _transactions,
+    "dead rows": _dead_rows,
+}
+
+
+def _of_redis() -> Iterator[Finding]:
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=_TIMEOUT) as client:
+            version = client.info("server").get("redis_version")
+            yield Finding(check="redis", state="ok", says=f"answers as version {version}")
+            policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "unknown")
+            state: State = "ok" if policy == "noeviction" else "warning"
+            yield Finding(check="redis policy", state=state, says=f"maxmemory-policy is {policy}; wanted is noeviction")
+    except REDIS_FAILURES as error:
+        yield Finding(check="redis", state="warning", says=_first_line(error))
+
+
+def _static_files() -> Finding:
+    if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():
+        says = "missing: the admin and the documentation are not served. Run manage.py collectstatic --noinput."
+        return Finding(check="static files", state="warning", says=says)
+    return Finding(check="static files", state="ok", says="are there" if settings.PRODUCTION else "not needed")
+
+
+def _sending() -> Finding:
+    if settings.SENDING:
+        return Finding(check="sending", state="ok", says="on")
+    return Finding(check="sending", state="warning", says="SENDING is off: webhooks wait.")
+
+
+def say_what_is_amiss() -> None:
+    """For the start of a process: a line in the log for each look at the database that went wrong; never waits."""
+    Thread(target=_say, name="doctor", daemon=True).start()
+
+
+def _say() -> None:
+    for found in of_database(_ESSENTIAL):
+        if found.state != "ok":
+            level = log.error if found.state == "failed" else log.warning
+            level("set_up_incomplete", check=found.check, says=found.says)

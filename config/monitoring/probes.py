@@ -1,0 +1,29 @@
+"""`/livez`, `/readyz` and `/metrics`, which are called by a machine's address, not by the service's host name."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import resolve
+
+from engage.errors import MethodNotAllowed
+from engage.http.envelope import plain_failure
+
+_PATHS = frozenset({"/livez", "/readyz", "/metrics"})
+_METHODS = ("GET", "HEAD")
+
+
+class ProbesMiddleware:
+    """Answers them before the Host header, cookies or a CSRF token are checked."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info not in _PATHS:
+            return self.get_response(request)
+        request.resolver_match = match = resolve(request.path_info)  # logs and request times name the route
+        if request.method not in _METHODS:
+            allowed = {"Allow": ", ".join(_METHODS)}
+            return plain_failure(MethodNotAllowed(f'Method "{request.method}" not allowed.', headers=allowed))
+        response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        return response

@@ -1,0 +1,164 @@
+"""Authentication of callers: servers by API key, apps by app id."""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import structlog
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from engage.credentials import KEY_PREFIX, digest, is_well_formed
+from engage.database.object_ids import is_object_id
+from engage.errors import InvalidRequest, Refusal
+from engage.http.credential_memory import CredentialMemory
+from engage.models import ApiKey, App
+from engage.origins import tidy_origin
+
+log = structlog.get_logger(__name__)
+KEY_NOT_VALID = "The API key is not valid: it is unknown, revoked or expired."
+KEY_LEAKED = "An API key was sent to the bridge. It has leaked into a client: revoke it, and send only X-App-Id."
+_USE_NOTED_EVERY = timedelta(minutes=1)
+# Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
+# executing it.
+_KEY_OF_DIGEST = """
+SELECT id, workspace_id, rate_limit, customers_rate_limit, events_rate_limit, expires_at, revoked_at, last_used_at
+FROM engage_apikey WHERE digest = %s
+"""
+# Skips a key that is locked: a call does not wait for whoever changes its key.
+_NOTE_USE = """
+UPDATE engage_apikey SET last_used_at = %(now)s WHERE id = ANY(ARRAY(
+    SELECT id FROM engage_apikey
+    WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at <= %(noted_before)s) FOR NO KEY UPDATE SKIP LOCKED
+))
+"""
+_ENABLED_APP = "SELECT id, workspace_id, allowed_origins FROM engage_app WHERE id = %s AND enabled"
+_Caller = TypeVar("_Caller", ApiKey, App)
+_known_keys: CredentialMemory[ApiKey] = CredentialMemory()
+_known_apps: CredentialMemory[App] = CredentialMemory()
+
+
+class Unauthorized(Refusal):
+    """The API key is missing, or it is unknown, revoked or expired; the answer does not say which of these three."""
+
+    status = 401
+    error = "Unauthorized"
+    code = "unauthorized"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class InvalidAppId(Refusal):
+    """The app id is missing or unknown, or its app is disabled."""
+
+    status = 401
+    error = "Invalid app id"
+    code = "invalid_app_id"
+
+    def __init__(self) -> None:
+        super().__init__("The header X-App-Id must hold the id of an enabled app.")
+
+
+class OriginNotAllowed(Refusal):
+    """The calling page's origin is not on the app's list of allowed origins."""
+
+    status = 403
+    error = "Origin not allowed"
+    code = "origin_not_allowed"
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"This app does not allow calls from {origin[:100]!r}; its allowed origins do not name it.")
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """Authenticates `Authorization: Bearer <API_KEY>`; `request.auth` is the ApiKey. Raises Unauthorized."""
+
+    def authenticate(self, request: Request) -> tuple[None, ApiKey]:
+        key = api_key_of(request.headers.get("Authorization", ""), now=timezone.now())
+        structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)
+        return None, key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def api_key_of(header: str, *, now: datetime) -> ApiKey:
+    """The valid key in the header. Records its use about once a minute. Raises Unauthorized."""
+    scheme, _, secret = header.strip().partition(" ")
+    secret = secret.strip()
+    if scheme.lower() != "bearer" or not secret:
+        raise Unauthorized("Send your API key in the header 'Authorization: Bearer <API_KEY>'.")
+    key = _key_with(secret)
+    if key is None or not key.is_valid_at(now):
+        raise Unauthorized(KEY_NOT_VALID)
+    if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
+        with connection.cursor() as cursor:
+            cursor.execute(_NOTE_USE, {"id": key.id, "now": now, "noted_before": now - _USE_NOTED_EVERY})
+        key.last_used_at = now  # every caller shares the remembered key, so the next update is due in a minute
+    return key
+
+
+def _key_with(secret: str) -> ApiKey | None:
+    """The key, valid or not, or None. A text that does not have the form of a key costs no query."""
+    if not is_well_formed(secret):
+        return None
+    hashed = digest(secret)
+    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
+
+
+def _ids_of_key(secret: str) -> dict[str, str]:
+    """The ids to log for a leaked key, so that it can be revoked; empty if it is unknown."""
+    key = None
+    with suppress(DatabaseError, InterfaceError):  # the leak is logged even if the database is unavailable
+        key = _key_with(secret)
+    return {} if key is None else {"api_key_id": key.id, "workspace_id": key.workspace_id}
+
+
+class AppAuthentication(BaseAuthentication):
+    """Authenticates `X-App-Id: <APP_ID>`; `request.auth` is the App.
+
+    Raises InvalidAppId, or InvalidRequest if an API key was sent.
+    """
+
+    def authenticate(self, request: Request) -> tuple[None, App]:
+        for header in ("Authorization", "X-App-Id"):
+            _, prefix, rest = request.headers.get(header, "").partition(KEY_PREFIX)
+            if prefix:
+                log.warning("api_key_in_browser", path=request.path, **_ids_of_key(prefix + rest.strip()))
+                raise InvalidRequest(KEY_LEAKED)
+        app = app_of(request.headers.get("X-App-Id", ""))
+        structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
+        return None, app
+
+    def authenticate_header(self, request: Request) -> str:
+        return "X-App-Id"
+
+
+def app_of(app_id: str) -> App:
+    """The enabled app with this id. Raises InvalidAppId."""
+    app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id)) if is_object_id(app_id) else None
+    if app is None:
+        raise InvalidAppId
+    return app
+
+
+def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Caller | None:
+    """The first row of the statement, with only the columns that it selects, or None."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [parameter])
+        row = cursor.fetchone()
+        return model.from_db(None, [column.name for column in cursor.description], row) if row else None
+
+
+def require_allowed_origin(app: App, origin: str | None) -> None:
+    """Raises OriginNotAllowed. Apps outside browsers send no origin, and pass.
+
+    Checked on the call itself, because a preflight request does not carry the app's id.
+    """
+    if origin is None or not app.allowed_origins:
+        return
+    if tidy_origin(origin) not in {tidy_origin(allowed) for allowed in app.allowed_origins}:
+        raise OriginNotAllowed(origin)

@@ -1,0 +1,190 @@
+"""The JSON envelope of every answer, and the mapping from exceptions to it."""
+
+import sys
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+import structlog
+from django.core.exceptions import DisallowedHost, PermissionDenied, SuspiciousOperation
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from engage.database.outages import is_held_up, is_not_set_up, is_outage
+from engage.errors import (
+    FailureDetail,
+    Forbidden,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotAcceptable,
+    NotFound,
+    Refusal,
+    Unavailable,
+    UnsupportedMediaType,
+)
+from engage.http.near_misses import call_meant_by
+from engage.json.keywords import Keywords
+from engage.request_log import current_request_id
+
+log = structlog.get_logger(__name__)
+Data = TypeVar("Data")
+_LONGEST_HOST = 255
+_BROKE_OFF = "The body broke off before its end. Nothing was done."
+_NOT_UNDERSTOOD = "The request could not be understood."
+
+
+class Success(TypedDict, Generic[Data]):
+    """The call was done, and its result is committed."""
+
+    success: Literal[True]
+    message: Annotated[str, "What was done, as text."]
+    data: Data
+
+
+class Failure(TypedDict):
+    """The call was refused or failed."""
+
+    success: Literal[False]
+    error: Annotated[str, "A short title."]
+    message: Annotated[str, "What is wrong, as text: the field, what it must be and what was sent."]
+    code: Annotated[str, "A stable code for the error, for use in programs."]
+    requestId: Annotated[
+        str, "The id of the request, as in the header X-Request-Id. Quote it when you ask for support."
+    ]
+    details: NotRequired[
+        Annotated[
+            list[FailureDetail],
+            "Each problem, with its `field`. Present if there are several, and for identifier conflicts, which also "
+            "have a `customerId`.",
+            Keywords(minItems=1),
+        ]
+    ]
+
+
+def success(message: str, data: Mapping[str, Any], *, status: int = HTTPStatus.OK) -> Response:
+    """The answer to a call that was done; `data` is in the interface's spelling."""
+    body: Success[Mapping[str, Any]] = {"success": True, "message": message, "data": data}
+    return Response(body, status=status)
+
+
+def failure(refusal: Refusal) -> Response:
+    """The answer to a call that was refused, for use in DRF's views."""
+    return Response(failure_body(refusal), status=refusal.status, headers=refusal.headers)
+
+
+def failure_body(refusal: Refusal) -> Failure:
+    """The refusal in the envelope, with the id of the request being served."""
+    body: Failure = {
+        "success": False,
+        "error": refusal.error,
+        "message": refusal.message,
+        "code": refusal.code,
+        "requestId": current_request_id(),
+    }
+    if refusal.details:
+        body["details"] = refusal.details
+    return body
+
+
+def answer_exception(exception: Exception, context: Mapping[str, Any]) -> Response:
+    """DRF's exception handler: answers any exception of a view as JSON."""
+    refusal = as_refusal(exception)
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _note_failure(refusal, exception)
+    return failure(refusal)
+
+
+def _note_failure(refusal: Refusal, exception: BaseException | None) -> None:
+    log.error("request_failed", error=refusal.code, exc_info=exception)
+
+
+def as_refusal(exception: Exception) -> Refusal:
+    """The refusal to answer with for this exception."""
+    match exception:
+        case Refusal():
+            return exception
+        case exceptions.MethodNotAllowed():
+            return MethodNotAllowed(str(exception.detail))
+        case exceptions.UnsupportedMediaType():
+            return UnsupportedMediaType("The body must be sent as application/json.")
+        case exceptions.NotAcceptable():
+            return NotAcceptable("The service answers in application/json only.")
+        case exceptions.APIException(status_code=400):
+            return InvalidRequest(str(exception.detail))
+        case Http404():
+            return NotFound("There is nothing at this address.")
+        case PermissionDenied():
+            return Forbidden("This is not allowed.")
+        case SuspiciousOperation() | UnreadablePostError():
+            return InvalidRequest(_BROKE_OFF if isinstance(exception, OSError) else _NOT_UNDERSTOOD)
+        case DatabaseError() | InterfaceError():
+            return _refusal_of_database(exception)
+        case _:
+            return _internal_error()
+
+
+def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
+    match error.__cause__:
+        case DeadlockDetected():
+            why = "Another call was changing the same things at this moment. Nothing was done; try again."
+        case ForeignKeyViolation():
+            why = "Something that the call refers to was deleted at this moment. Nothing was done; try again."
+        case _ if is_outage(error):
+            why = (
+                "The database cannot be reached at the moment. Nothing is known to have been done; try again. "
+                "With an Idempotency-Key it is done once in any case."
+            )
+        case _ if is_held_up(error):
+            why = "Something that the call needs was locked by others for too long. Nothing was done; try again."
+        case _ if is_not_set_up(error):
+            why = "The database is not set up for this version of the service. Nothing was done; try again later."
+        case _ if isinstance(error, OperationalError):
+            why = "The database could not finish the call. Nothing was done; try again."
+        case _:
+            return _internal_error()
+    return Unavailable(why, headers={"Retry-After": "1"})
+
+
+def _internal_error() -> InternalError:
+    return InternalError("Something went wrong on our side. Nothing is known to have been done.")
+
+
+# Django's own handlers, for requests that fail outside DRF's views -------------------------------------------------
+
+
+def plain_failure(refusal: Refusal) -> JsonResponse:
+    """The refusal as a plain Django response, for use outside DRF's views."""
+    return JsonResponse(failure_body(refusal), status=refusal.status, headers=refusal.headers)
+
+
+def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
+    if isinstance(exception, DisallowedHost):
+        log.warning("host_not_allowed", host=request.headers.get("Host", "")[:_LONGEST_HOST])
+    return plain_failure(InvalidRequest(_NOT_UNDERSTOOD))
+
+
+def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return plain_failure(Forbidden("This is not allowed."))
+
+
+def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+    meant = call_meant_by(request.path)
+    hint = f" Is {meant} meant{', without a slash at its end' * request.path.endswith('/')}?" if meant else ""
+    return plain_failure(NotFound(f"There is nothing at this address.{hint}"))
+
+
+def answer_server_error(request: HttpRequest) -> JsonResponse:
+    return plain_failure(note_failure_at_hand())
+
+
+def note_failure_at_hand() -> Unavailable | InternalError:
+    """The refusal for the exception that Django is handling. Logs the exception, because nothing else does."""
+    exception = sys.exc_info()[1]
+    found = as_refusal(exception) if isinstance(exception, DatabaseError | InterfaceError) else None
+    refusal = found if isinstance(found, Unavailable) else _internal_error()
+    _note_failure(refusal, exception)
+    return refusal

@@ -1,0 +1,58 @@
+"""The parser of request bodies: plain or gzip-compressed JSON, up to a size limit."""
+
+import re
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework import exceptions
+from rest_framework.parsers import BaseParser
+
+from engage.errors import BodyTooLarge, UnsupportedMediaType
+from engage.http.inflation import inflate
+from engage.json.storable import parse_object
+from engage.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
+
+
+class StrictJsonParser(BaseParser):
+    """Reads at most `view.max_body_bytes`, and `view.max_inflated_bytes` after decompression with gzip.
+
+    Refuses anything that is not a JSON object or could not be stored.
+    """
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        if "*" in (media_type or "").partition(";")[0]:  # REST framework takes it for every type
+            raise exceptions.UnsupportedMediaType(str(media_type))
+        context = parser_context or {}
+        packed = _is_packed(context)
+        limit = getattr(context.get("view"), "max_body_bytes", MAX_BODY_BYTES)
+        raw: bytes = stream.read(limit + 1)
+        if len(raw) > limit:
+            raise body_too_large(limit)
+        if packed:
+            raw = inflate(raw, limit=getattr(context.get("view"), "max_inflated_bytes", MAX_BODY_BYTES))
+        if count := getattr(context.get("view"), "count_body", None):
+            count(len(raw))
+        return parse_object(raw, most_values=MAX_BODY_VALUES)
+
+
+def body_too_large(limit: int) -> BodyTooLarge:
+    """The refusal for a body of more than `limit` bytes."""
+    return BodyTooLarge(f"The body is larger than {limit // KIB} KiB.")
+
+
+def _is_packed(context: Mapping[str, Any]) -> bool:
+    """Whether the body is gzip. Raises UnsupportedMediaType for other encodings and for charsets other than UTF-8."""
+    request = context.get("request")
+    if request is None:
+        return False
+    charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", request.content_type or "", re.IGNORECASE)
+    if charset and charset.group(1).lower() not in {"utf-8", "utf8"}:
+        raise UnsupportedMediaType("The body must be UTF-8.")
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
+    if encoding not in {"", "identity", "gzip"}:
+        raise UnsupportedMediaType(f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}.")
+    return bool(encoding == "gzip")

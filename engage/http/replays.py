@@ -1,0 +1,84 @@
+"""Views that do a call with an `Idempotency-Key` once, and replay its answer afterwards."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Protocol, cast
+
+from django.db import transaction
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engage.http.idempotency import Caller, KeptAnswer, KeyedCall, begin_once, keep_answer, require_idempotency_key
+from engage.http.long_answers import LongAnswer, long_answer
+
+Method = Callable[..., HttpResponseBase]
+
+
+class ReplayingView(Protocol):
+    """What a view must provide besides its work."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of one of this view's earlier long answers, from its facts; for views that give such answers."""
+        ...
+
+
+def _never(request: Request) -> bool:
+    return False
+
+
+def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Method], Method]:
+    """Decorates a view's method to do its work once per `Idempotency-Key`, if the caller sends one.
+
+    The work and its answer are then one transaction, so anything that must wait for the commit belongs in
+    `transaction.on_commit`. The key is ignored for requests for which `unless` returns True, because they change
+    nothing.
+    """
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
+            key = request.headers.get("Idempotency-Key")
+            if key is None or unless(request):
+                return method(view, request, **ids)
+            require_idempotency_key(key)
+            call = KeyedCall(caller=view.caller, path=request.path, key=key, body=request.data)
+            with transaction.atomic():
+                kept = begin_once(call, now=timezone.now())
+                if kept is not None:
+                    return _replayed(view, kept)
+                first = method(view, request, **ids)
+                if first.status_code < HTTPStatus.BAD_REQUEST:
+                    keep_answer(call, _kept(first))
+            return first
+
+        vars(answer)["is_once_per_key"] = True  # for the OpenAPI document
+        return answer
+
+    return decorate
+
+
+def _kept(answer: HttpResponseBase) -> KeptAnswer:
+    headers = {name: value for name, value in answer.items() if name != "Content-Type"}
+    if isinstance(answer, LongAnswer):
+        return KeptAnswer(status=answer.status_code, headers=headers, facts=answer.facts)
+    body = json.dumps(cast("Response", answer).data)
+    return KeptAnswer(status=answer.status_code, headers=headers, body=body)
+
+
+def _replayed(view: ReplayingView, kept: KeptAnswer) -> HttpResponseBase:
+    answer: HttpResponseBase
+    if kept.facts is not None:
+        answer = long_answer(view.replay(kept.facts), facts=kept.facts, status=kept.status)
+    else:
+        answer = Response(json.loads(kept.body or "null"), status=kept.status)
+    for name, value in kept.headers.items():
+        answer[name] = value
+    answer["Idempotency-Replayed"] = "true"
+    return answer

@@ -1,0 +1,188 @@
+"""The base of all API views: authentication of the caller, rate limits and their headers."""
+
+from functools import cached_property
+from typing import Any, ClassVar, Never, cast
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from engage.errors import Refusal
+from engage.http.app_quotas import count_bridge_call, kib_of
+from engage.http.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
+from engage.http.caps import SITE_FACTOR
+from engage.http.client_address import client_address, site_of
+from engage.http.idempotency import Caller
+from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
+from engage.models import ApiKey, App
+from engage.rates import parse_rate
+from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
+
+FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
+
+
+class WorkspaceNotFound(Refusal):
+    """The workspace in the path is not the API key's own; the answer does not say whether it exists."""
+
+    status = 404
+    error = "Workspace not found"
+    code = "workspace_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(f"The workspace is not found. {FOREIGN_WORKSPACE}")
+
+
+class ApiView(APIView):
+    """The base of all API views. None serves OPTIONS: preflight requests are answered before they reach a view."""
+
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Never:
+        taken = f'Method "{request.method}" not allowed; this address takes {", ".join(self.allowed_methods)}.'
+        raise MethodNotAllowed(request.method, detail=taken)
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answers, and takes apart the circles in which view, request and answer refer to each other.
+
+        Otherwise the body would stay until the garbage collector comes by, which takes no notice of its size.
+        """
+        try:
+            answer = super().dispatch(request, *args, **kwargs)
+        finally:
+            vars(self.request).get("parser_context", {}).clear()
+            vars(self).clear()
+        if isinstance(answer, Response):
+            answer.add_post_render_callback(_forget_itself)
+        return answer
+
+
+def _forget_itself(answer: Any) -> None:
+    """Rendering has put the answer into its own context."""
+    answer.renderer_context = {}
+
+
+class _LimitedView(ApiView):
+    """A view that counts its caller's calls and reports the count on every answer."""
+
+    max_body_bytes: ClassVar[int] = MAX_BODY_BYTES
+    max_inflated_bytes: ClassVar[int] = MAX_BODY_BYTES  # more only where a body holds many records
+    usage: Usage | None = None
+
+    @property
+    def caller(self) -> Caller:
+        raise NotImplementedError
+
+    def count(self, request: Request) -> Usage:
+        raise NotImplementedError
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticates and counts the call first, so that calls refused by later checks are counted, too."""
+        self.perform_authentication(request)
+        try:
+            self.usage = self.count(request)
+        except RateLimitExceeded as exceeded:
+            self.usage = exceeded.usage
+            raise
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        final["Cache-Control"] = "no-store"  # it may tell what is known of people
+        if self.usage is not None:
+            for name, value in self.usage.headers().items():
+                final[name] = value
+        return final
+
+
+class ServerView(_LimitedView):
+    """A call from a server with its API key. Each policy has its own count, in which reads are counted apart."""
+
+    authentication_classes = (ApiKeyAuthentication,)
+    policy: ClassVar[str]
+
+    def count(self, request: Request) -> Usage:
+        key, reads = self.api_key, request.method in SAFE_METHODS
+        limit, seconds = key.rate_for(self.policy, reads=reads)
+        caller = f"{key.id} reads" if reads else key.id
+        return count_call(request._request, policy=self.policy, caller=caller, limit=limit, window_seconds=seconds)
+
+    @property
+    def api_key(self) -> ApiKey:
+        return cast("ApiKey", self.request.auth)
+
+    def require_own(self, workspace_id: str, *, otherwise: Refusal) -> None:
+        """Raises `otherwise`, with the reason, if the path names a workspace other than the key's.
+
+        Pass the refusal for something that does not exist, so that callers learn nothing about other workspaces: not
+        even whether there is one with this id.
+        """
+        if not self.is_own(workspace_id):
+            raise otherwise.because(FOREIGN_WORKSPACE)
+
+    def is_own(self, workspace_id: str) -> bool:
+        return workspace_id == self.api_key.workspace_id
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
+
+
+class LookupView(ServerView):
+    """A call that reports the state of something. The same address may also end what it reports (cancelling a job)."""
+
+    policy = "lookup"
+
+
+class WorkspaceView(ServerView):
+    """A call about one workspace. Once counted, it must have a key of that workspace before anything else is read."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not self.is_own(kwargs["workspace_id"]):
+            raise WorkspaceNotFound
+
+
+class SdkView(_LimitedView):
+    """A call from an app's SDK with its app id. The rate limit is per app and address.
+
+    The body is limited to what browsers still send when a page is left.
+    """
+
+    authentication_classes = (AppAuthentication,)
+    max_body_bytes = max_inflated_bytes = MAX_SDK_BODY_BYTES
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        require_allowed_origin(self.app, request.headers.get("Origin"))
+
+    def count(self, request: Request) -> Usage:
+        limit, seconds = parse_rate(settings.BRIDGE_RATE_LIMIT)
+        usage = self._count_for(request, self.address, limit=limit, window_seconds=seconds)
+        if site := site_of(self.address):
+            self._count_for(request, site, limit=limit * SITE_FACTOR, window_seconds=seconds)
+        return usage
+
+    def _count_for(self, request: Request, network: str, *, limit: int, window_seconds: int) -> Usage:
+        caller = f"{self.app.id} {network}"
+        return count_call(request._request, policy="bridge", caller=caller, limit=limit, window_seconds=window_seconds)
+
+    def count_body(self, size: int) -> None:
+        """Counts the call, now that its body is there, towards what its app may do in a day."""
+        count_bridge_call(app_id=self.app.id, kib=kib_of(size))
+
+    @property
+    def app(self) -> App:
+        return cast("App", self.request.auth)
+
+    @cached_property
+    def address(self) -> str:
+        return client_address(self.request._request)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(workspace_id=self.app.workspace_id, app_id=self.app.id)

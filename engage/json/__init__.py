@@ -1,0 +1,1 @@
+"""JSON: what can be stored (storable.py), in parts (documents.py), shortly (compact.py), and described (keywords)."""

@@ -1,0 +1,52 @@
+"""The answer to a report, as the interface spells it."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
+
+from customers.answers import ItemFailed, item_failed
+from engage.database.object_ids import ObjectId
+from engage.errors import Refusal
+from journeys.walking.recording import RecordedEvent
+
+EVENT_MESSAGE = "The event is recorded."
+
+
+class ReportedEventData(TypedDict):
+    """One event, recorded."""
+
+    eventId: Annotated[ObjectId, "The event's id."]
+    customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
+
+
+class EventItemRecorded(TypedDict):
+    """One of many events, recorded."""
+
+    status: Literal["recorded"]
+    eventId: Annotated[ObjectId, "The event's id."]
+    customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
+
+
+class ReportedEventsData(TypedDict):
+    """What became of each of many events."""
+
+    recorded: Annotated[int, "The number of events recorded."]
+    failed: Annotated[int, "The number of events refused."]
+    results: Annotated[list[EventItemRecorded | ItemFailed], "One result per event, in the order sent."]
+
+
+def event_data(recorded: RecordedEvent) -> ReportedEventData:
+    return {"eventId": recorded.event_id, "customerId": recorded.customer_id}
+
+
+def events_answer(outcomes: Sequence[RecordedEvent | Refusal]) -> tuple[str, ReportedEventsData]:
+    """Message and data: how many of each, and a result per event in the order of the call."""
+    results = [_result(outcome) for outcome in outcomes]
+    failed = sum(result["status"] == "failed" for result in results)
+    data = ReportedEventsData(recorded=len(results) - failed, failed=failed, results=results)
+    return f"{data['recorded']} recorded, {failed} failed.", data
+
+
+def _result(outcome: RecordedEvent | Refusal) -> EventItemRecorded | ItemFailed:
+    if isinstance(outcome, Refusal):
+        return item_failed(outcome)
+    return EventItemRecorded(status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)

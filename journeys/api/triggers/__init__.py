@@ -1,0 +1,1 @@
+"""Entering customers, trying that, and what became of it."""

@@ -1,0 +1,219 @@
+"""Requests and answers of the trigger and its look-ups, as the OpenAPI document shows them."""
+
+from customers.examples import ADA, BOB
+from journeys.api.triggers.answers import (
+    BULK_NOTE,
+    EXCLUDED_NOTE,
+    SINGLE_NOTE,
+    CallData,
+    ExcludedOneData,
+    JobData,
+    LeftOutCountsData,
+    QueuedManyData,
+    QueuedOneData,
+    TriggerData,
+    TriggerJobsData,
+)
+from journeys.api.triggers.dry_run_answers import (
+    DryRunData,
+    RehearsalData,
+    RehearsedEndData,
+    RehearsedStepData,
+    RehearsedWebhookData,
+    TriedCustomerData,
+)
+from journeys.api.triggers.left_out_answers import NamedCustomerData
+from journeys.job_ids import job_id
+from journeys.jobs.cancellation import CANCELLED_BY_A_CALL
+
+JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
+TRIGGER = "6a0b1c2de4b0a1d2c3e4f503"
+QUEUED_AT = "2026-11-20T19:08:00.123Z"
+ADAS_JOB, BOBS_JOB = (job_id(journey_id=JOURNEY, customer_id=who, queued_ms=1795201680123) for who in (ADA, BOB))
+
+TRIGGERS = {
+    "One customer": {"external_id": "ada", "payload": {"orderId": "A-1042", "total": 59.9}},
+    "One customer by e-mail address": {"email": "ada@example.com"},
+    "Many customers": {"external_ids": ["ada", "bob"], "payload": {"campaign": "spring"}},
+    "A segment without one member": {"segment_ids": ["68a1f0c2e4b0a1d2c3e4f5b1"], "exclude_external_ids": ["bob"]},
+}
+SINGLE = QueuedOneData(
+    customerId=ADA,
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    note=SINGLE_NOTE,
+)
+BULK = QueuedManyData(
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    customersEnrolled=2,
+    triggerId=TRIGGER,
+    note=BULK_NOTE,
+    customerIds=[ADA, BOB],
+    jobIds=[ADAS_JOB, BOBS_JOB],
+)
+NOBODY = QueuedManyData(
+    journeyId=JOURNEY,
+    status="queued",
+    queued=True,
+    customersEnrolled=0,
+    triggerId=TRIGGER,
+    note=BULK_NOTE,
+    customerIds=[],
+    jobIds=[],
+)
+EXCLUDED = ExcludedOneData(
+    customerId=ADA,
+    journeyId=JOURNEY,
+    status="excluded",
+    queued=False,
+    jobId=None,
+    triggerId=None,
+    note=EXCLUDED_NOTE,
+)
+DRY_RUN = DryRunData(
+    journeyId=JOURNEY,
+    status="dry_run",
+    queued=False,
+    unknownExternalIds=[],
+    excluded=[],
+    notInSegments=[],
+    customers=[
+        TriedCustomerData(
+            customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.", details=[]
+        )
+    ],
+    found=1,
+    results={"enrolled": 1},
+    rehearsal=RehearsalData(
+        steps=[
+            RehearsedStepData(
+                at=QUEUED_AT,
+                stepId="tell-sales",
+                type="webhook",
+                state="waiting",
+                detail="Sends POST to shop.example.",
+                missing=["customer.first_name"],
+                because=[],
+                request=RehearsedWebhookData(
+                    method="POST",
+                    url="https://shop.example/orders",
+                    headers={"Content-Type": "application/json"},
+                    body='{"order":"A-1042","name":""}',
+                ),
+                writes=None,
+                event=None,
+            )
+        ],
+        end=RehearsedEndData(state="completed", reason="The last step is done."),
+    ),
+)
+BULK_DRY_RUN = DryRunData(
+    journeyId=JOURNEY,
+    status="dry_run",
+    queued=False,
+    unknownExternalIds=["nobody"],
+    excluded=[NamedCustomerData(customerId=BOB, external_id="bob")],
+    notInSegments=[],
+    customers=[
+        TriedCustomerData(
+            customerId=ADA,
+            external_id="ada",
+            result="already_enrolled",
+            reason="The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
+            details=[],
+        )
+    ],
+    found=1,
+    results={"already_enrolled": 1},
+)
+QUEUED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    external_id="ada",
+    status="queued",
+    result=None,
+    reason=None,
+    details=[],
+    enrollmentId=None,
+    queuedAt=QUEUED_AT,
+    decidedAt=None,
+)
+ENROLLED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    external_id="ada",
+    status="decided",
+    result="enrolled",
+    reason="The customer met the entry rules.",
+    details=[],
+    enrollmentId="6a0b1c2fe4b0a1d2c3e4f504",
+    queuedAt=QUEUED_AT,
+    decidedAt="2026-11-20T19:08:00.310Z",
+)
+CANCELLED_JOB = JobData(
+    jobId=ADAS_JOB,
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customerId=ADA,
+    external_id="ada",
+    status="cancelled",
+    result="cancelled",
+    reason=CANCELLED_BY_A_CALL,
+    details=[],
+    enrollmentId=None,
+    queuedAt=QUEUED_AT,
+    decidedAt="2026-11-20T19:08:00.310Z",
+)
+DECIDED_TRIGGER = TriggerData(
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    customers=2,
+    queued=0,
+    decided=2,
+    failed=0,
+    cancelled=0,
+    results={"conditions_not_met": 1, "enrolled": 1},
+    queuedAt=QUEUED_AT,
+    apiKeyId="68a1f0c2e4b0a1d2c3e4f5a1",
+    apiKeyName="shop",
+    call=CallData(
+        externalIds=4,
+        segmentIds=["68a1f0c2e4b0a1d2c3e4f5b1"],
+        exclusions=[],
+        unknownExclusions=[],
+        leftOut=LeftOutCountsData(unknown=1, excluded=0, notInSegments=1),
+        unknownExternalIds=["nobody"],
+        excluded=[],
+        notInSegments=[NamedCustomerData(customerId="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
+    ),
+)
+TRIGGER_JOBS = TriggerJobsData(
+    triggerId=TRIGGER,
+    jobs=[
+        ENROLLED_JOB,
+        JobData(
+            jobId=BOBS_JOB,
+            triggerId=TRIGGER,
+            journeyId=JOURNEY,
+            customerId=BOB,
+            external_id="bob",
+            status="decided",
+            result="conditions_not_met",
+            reason="The customer did not meet the journey's entry conditions.",
+            details=['customer.plan is "free", wanted "pro"'],
+            enrollmentId=None,
+            queuedAt=QUEUED_AT,
+            decidedAt="2026-11-20T19:08:00.310Z",
+        ),
+    ],
+    nextCursor=None,
+)

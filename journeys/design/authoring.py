@@ -1,0 +1,255 @@
+"""Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, TypedDict, Unpack
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from customers.conditions import InvalidCondition, Root, parse_condition
+from engage.errors import Refusal
+from engage.json.compact import same_json
+from engage.models import Workspace
+from journeys.design.entry_conditions import check_entry_conditions
+from journeys.models import Journey, JourneyRevision
+from journeys.steps.definition import Step, parse_steps
+from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
+from journeys.steps.webhook import Webhook
+from journeys.steps.webhook_targets import RefusedRequest
+from journeys.steps.written import InvalidSteps
+
+# How seed files and messages spell the fields of a journey.
+SPELLINGS = {
+    "key": "key",
+    "name": "name",
+    "trigger_type": "trigger",
+    "event_name": "eventName",
+    "event_where": "where",
+    "event_from_bridge": "fromBridge",
+    "active": "active",
+    "max_entries_per_customer": "maxEntriesPerCustomer",
+    "allow_reenrollment": "allowReenrollment",
+    "entry_conditions": "entryConditions",
+    "steps": "steps",
+    "exit_on": "exitOn",
+}
+_CONDITIONS = frozenset({"event_where", "entry_conditions"})
+_CONTENT = frozenset({"steps", "exit_on"})
+
+
+class InvalidJourney(Refusal):
+    """A journey cannot be as described; the message begins with the place: `steps[2].for must …`.
+
+    `field` is the invalid field, named as in `JourneyChanges`, or `key`.
+    """
+
+    error = "Invalid journey"
+    code = "invalid_journey"
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class JourneyChanges(TypedDict, total=False):
+    """The fields to set. One that is left out keeps its value; in a new journey it has the model's default."""
+
+    name: str
+    trigger_type: str
+    event_name: str
+    event_where: object
+    event_from_bridge: bool
+    active: bool
+    max_entries_per_customer: int | None
+    allow_reenrollment: bool
+    entry_conditions: object
+    steps: object
+    exit_on: object
+
+
+class SavedJourney(NamedTuple):
+    """A journey as it is now, and what saving it did."""
+
+    journey: Journey
+    outcome: Literal["created", "changed", "unchanged"]
+
+
+@transaction.atomic
+def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Unpack[JourneyChanges]) -> SavedJourney:
+    """Creates the workspace's journey with this key, or changes it. Raises InvalidJourney; then nothing is written.
+
+    Different steps or exit rules create a new revision, with which customers enter from then on; those already in the
+    journey go on with theirs. A new journey is named after its key until it is given a name.
+    """
+    check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
+    journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
+        workspace=workspace, key=key, defaults={"name": key, "revision": 0, "created_at": now}
+    )
+    stored = _stored_content(journey)
+    content, fields = _requested_content(changes, stored or _RevisionContent(steps=[], exit_on=[]))
+    changed = _apply(journey, fields)
+    revised = _CONTENT if stored is None else content.differing_from(stored)
+    check_journey(
+        journey, steps=content.steps, exit_on=content.exit_on, changed=None if stored is None else changed | revised
+    )
+    if revised:
+        journey.revision += 1
+        changed.add("revision")
+        _make_revision(journey, content)
+    if changed:
+        journey.updated_at = now
+        journey.save(update_fields=[*changed, "updated_at"])
+    return SavedJourney(journey, "created" if made else "changed" if changed else "unchanged")
+
+
+def check_journey(
+    journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
+) -> None:
+    """Raises InvalidJourney unless the journey may be saved with these steps and exit rules (see `refusals_of`)."""
+    for refusal in refusals_of(journey, steps=steps, exit_on=exit_on, changed=changed):
+        raise refusal
+
+
+def refusals_of(
+    journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
+) -> Iterator[InvalidJourney]:
+    """Why the journey may not be saved with these steps and exit rules; at most one reason per check.
+
+    `changed` names the fields that differ from what was saved; None: all of them. Unchanged steps need not keep to
+    rules that came later. A journey that is switched off may keep whatever it has: what has become invalid must not
+    keep anybody from switching it off.
+    """
+    kept = _kept(changed)
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: _check_fields(journey),
+        lambda: _check_trigger(journey),
+        lambda: _check_event_where(journey),
+        lambda: _check_entry_conditions(journey),
+        lambda: _check_steps(steps, stored="steps" in kept),
+        lambda: _check_exit_rules(exit_on),
+    )
+    for check in checks:
+        try:
+            check()
+        except InvalidJourney as refusal:
+            if journey.active or refusal.field not in kept:
+                yield refusal
+
+
+def _kept(changed: Collection[str] | None) -> frozenset[str]:
+    """The conditions, steps and exit rules that are as they were saved, and so is what they are checked against."""
+    if changed is None:
+        return frozenset()
+    return (_CONTENT if "trigger_type" in changed else _CONTENT | _CONDITIONS) - set(changed)
+
+
+class _RevisionContent(NamedTuple):
+    """What a revision stores."""
+
+    steps: object
+    exit_on: object
+
+    def differing_from(self, other: "_RevisionContent") -> frozenset[str]:
+        """The names of the fields that differ."""
+        return frozenset(name for name in _CONTENT if not same_json(getattr(self, name), getattr(other, name)))
+
+
+def _stored_content(journey: Journey) -> _RevisionContent | None:
+    """The content of the current revision; None if the journey has none yet."""
+    current = JourneyRevision.objects.filter(journey=journey, number=journey.revision)
+    stored = current.values_list("steps", "exit_on").first()
+    return None if stored is None else _RevisionContent(*stored)
+
+
+def _requested_content(changes: JourneyChanges, stored: _RevisionContent) -> tuple[_RevisionContent, dict[str, object]]:
+    """The content after the changes, as stored unless they say otherwise; and the changes to the journey itself."""
+    fields: dict[str, object] = dict(changes)
+    steps, exit_on = fields.pop("steps", stored.steps), fields.pop("exit_on", stored.exit_on)
+    return _RevisionContent(steps=steps, exit_on=[] if exit_on is None else exit_on), fields
+
+
+def _make_revision(journey: Journey, content: _RevisionContent) -> None:
+    JourneyRevision.objects.create(
+        workspace_id=journey.workspace_id,
+        journey=journey,
+        number=journey.revision,
+        steps=content.steps,
+        exit_on=content.exit_on,
+        exit_events=list(parse_exit_rules(content.exit_on).event_names),
+    )
+
+
+def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
+    """Sets the fields, and returns the names of those that changed."""
+    fields = dict(changes)
+    if fields.get("trigger_type") == Journey.TriggerType.API:
+        fields.setdefault("event_name", "")
+        fields.setdefault("event_where", None)
+        fields.setdefault("event_from_bridge", True)
+    changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}
+    for name in changed:
+        setattr(journey, name, fields[name])
+    return changed
+
+
+def _check_fields(journey: Journey) -> None:
+    try:
+        journey.clean_fields(exclude={"workspace"})
+    except ValidationError as invalid:
+        field, (message, *_) = next(iter(invalid.message_dict.items()))
+        raise InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}") from None
+
+
+def _check_trigger(journey: Journey) -> None:
+    if journey.trigger_type == Journey.TriggerType.EVENT and not journey.event_name.strip():
+        raise InvalidJourney("event_name", "eventName is required where the trigger is event.")
+    if journey.trigger_type == Journey.TriggerType.API and journey.event_name:
+        raise InvalidJourney("event_name", "eventName must be null where the trigger is api.")
+    if journey.trigger_type == Journey.TriggerType.API and not journey.event_from_bridge:
+        raise InvalidJourney("event_from_bridge", "fromBridge must be null or true where the trigger is api.")
+
+
+def _check_event_where(journey: Journey) -> None:
+    if journey.event_where is None:
+        return
+    if journey.trigger_type == Journey.TriggerType.API:
+        raise InvalidJourney("event_where", "where must be null where the trigger is api.")
+    try:
+        parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
+    except InvalidCondition as refusal:
+        raise InvalidJourney("event_where", refusal.message) from None
+
+
+def _check_entry_conditions(journey: Journey) -> None:
+    try:
+        check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
+    except InvalidCondition as refusal:
+        raise InvalidJourney("entry_conditions", refusal.message) from None
+
+
+def _check_steps(steps: object, *, stored: bool) -> None:
+    try:
+        parsed = parse_steps(steps, stored=stored)
+        if not stored:
+            _check_targets(parsed)
+    except InvalidSteps as refusal:
+        raise InvalidJourney("steps", refusal.message) from None
+
+
+def _check_targets(steps: Sequence[Step]) -> None:
+    """Raises InvalidSteps for a webhook that would never be sent: the rules are settings, which steps do not know."""
+    for place, step in enumerate(steps):
+        if isinstance(step, Webhook):
+            try:
+                settings.WEBHOOK_TARGETS.check(step.url.target)
+            except RefusedRequest as refusal:
+                raise InvalidSteps(f"steps[{place}].url cannot be called: {refusal}") from None
+
+
+def _check_exit_rules(exit_on: object) -> None:
+    try:
+        parse_exit_rules(exit_on)
+    except InvalidExitRules as refusal:
+        raise InvalidJourney("exit_on", refusal.message) from None

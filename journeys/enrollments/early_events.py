@@ -1,0 +1,104 @@
+"""Events that came before somebody listened, and count all the same: they are looked up where a listener begins.
+
+Whoever begins to listen holds the customer's row lock, as does whoever records an event. So an event that is not found
+here finds the listener.
+"""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from django.db import connection
+
+from customers.models import BRIDGE_SOURCES
+from engage.database.named_rows import named_rows
+from journeys.steps.context import EarlyEvent
+from journeys.steps.events import EventPattern
+from journeys.steps.track_event import MAX_LINKS
+
+_Key = TypeVar("_Key", bound=Hashable)
+_PAGE = 10  # events have up to 64 KiB of properties, and a chunk has 500 listeners
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener:
+    """Would have heard the customer's events of these patterns that were recorded after the serial `after`."""
+
+    customer_id: str
+    after: int
+    patterns: Sequence[EventPattern]
+
+    def hears(self, event: EarlyEvent) -> bool:
+        """Whether one of the patterns matches the event."""
+        name, from_bridge = event.name, event.from_bridge
+        asked = [pattern for pattern in self.patterns if pattern.concerns(name=name, from_bridge=from_bridge)]
+        if not asked or any(pattern.where is None for pattern in asked):
+            return bool(asked)
+        properties = json.loads(event.properties)
+        return any(pattern.matches(name=name, properties=properties, from_bridge=from_bridge) for pattern in asked)
+
+    @property
+    def heeds_bridge(self) -> bool:
+        """Whether events that the bridge recorded count at all."""
+        return any(pattern.from_bridge for pattern in self.patterns)
+
+
+def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
+    """The first event that each listener would have heard; those who missed none are left out.
+
+    One statement, whatever the number of listeners; another one for those who missed _PAGE events of the right names,
+    of which none matches.
+    """
+    found: dict[_Key, EarlyEvent] = {}
+    asking = dict(listeners)
+    while asking:
+        missed = _missed(list(asking.values()))
+        unheard: dict[_Key, Listener] = {}
+        for (key, listener), events in zip(asking.items(), missed, strict=True):
+            if (heard := next(filter(listener.hears, events), None)) is not None:
+                found[key] = heard
+            elif len(events) == _PAGE:
+                unheard[key] = replace(listener, after=events[-1].serial)
+        asking = unheard
+    return found
+
+
+# Each listener's events are looked up by key, in a lateral with a limit, as in entering/waiting_jobs.py. What is at the
+# end of a chain has no effect, as in reactions.py.
+_MISSED = """
+SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial,
+       event.source = ANY(%s::text[]) AS from_bridge
+FROM unnest(%s::text[], %s::bigint[], %s::jsonb[], %s::boolean[])
+    WITH ORDINALITY AS asked(customer_id, after, names, heeds_bridge, place)
+CROSS JOIN LATERAL (
+    SELECT * FROM customers_event recorded
+    WHERE recorded.customer_id = asked.customer_id AND recorded.serial > asked.after AND recorded.chain <= %s
+      AND recorded.name = ANY(ARRAY(SELECT jsonb_array_elements_text(asked.names)))
+      AND (asked.heeds_bridge OR recorded.source <> ALL(%s::text[]))
+    ORDER BY recorded.serial LIMIT %s
+) AS event
+ORDER BY asked.place, event.serial
+"""
+
+
+def _missed(listeners: Sequence[Listener]) -> list[list[EarlyEvent]]:
+    """For each listener the next events of the right names, in order: at most _PAGE."""
+    missed: list[list[EarlyEvent]] = [[] for _ in listeners]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _MISSED,
+            [
+                BRIDGE_SOURCES,
+                [listener.customer_id for listener in listeners],
+                [listener.after for listener in listeners],
+                [json.dumps([pattern.name for pattern in listener.patterns]) for listener in listeners],
+                [listener.heeds_bridge for listener in listeners],
+                MAX_LINKS,
+                BRIDGE_SOURCES,
+                _PAGE,
+            ],
+        )
+        for row in named_rows(cursor):
+            missed[row.pop("place") - 1].append(EarlyEvent(**row))
+    return missed

@@ -1,0 +1,78 @@
+"""The parsed courses of revisions. A revision never changes, so a process keeps those that it used last."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from engage.json.compact import ascii_json
+from engage.sizes import KIB
+from journeys.models import JourneyRevision
+from journeys.steps.course import Course, parse_course
+
+_MOST_BYTES = 64 * 1024 * KIB
+# What a character of a definition comes to when it is parsed, at most: most of all in the markup of a template.
+_BYTES_OF_JSON, _BYTES_OF_MARKUP = 24, 256
+_MARKUP = re.compile(r"\{[{%][^{}]*")
+
+
+class _KnownCourses:
+    """Courses by the ids of their revisions, up to about _MOST_BYTES; but the last one is kept, however large."""
+
+    def __init__(self) -> None:
+        self._courses: OrderedDict[int, tuple[Course, int]] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, revision_id: int) -> Course | None:
+        with self._lock:
+            if revision_id not in self._courses:
+                return None
+            self._courses.move_to_end(revision_id)
+            return self._courses[revision_id][0]
+
+    def keep(self, revision_id: int, course: Course, size: int) -> None:
+        """Forgets those that were used longest ago, as far as that makes room."""
+        with self._lock:
+            if revision_id in self._courses:  # another thread was as quick
+                return
+            self._courses[revision_id] = course, size
+            self._bytes += size
+            while self._bytes > _MOST_BYTES and len(self._courses) > 1:
+                _, (_, freed) = self._courses.popitem(last=False)
+                self._bytes -= freed
+
+
+_known = _KnownCourses()
+
+
+@dataclass(frozen=True)
+class Courses:
+    """The courses of some revisions, by their ids; each is parsed when it is first asked for."""
+
+    _parsed: dict[int, Course]
+    _written: Mapping[int, tuple[Any, Any]]
+
+    def of(self, revision_id: int) -> Course:
+        """Raises Refusal for a revision that cannot be read."""
+        if revision_id not in self._parsed:
+            written = self._written[revision_id]
+            self._parsed[revision_id] = course = parse_course(*written)
+            _known.keep(revision_id, course, _size(written))
+        return self._parsed[revision_id]
+
+
+def courses_of(revision_ids: Collection[int]) -> Courses:
+    """The courses of these revisions, which must exist; those not cached in the process are read in one statement."""
+    parsed = {revision_id: course for revision_id in revision_ids if (course := _known.get(revision_id))}
+    unknown = [revision_id for revision_id in revision_ids if revision_id not in parsed]
+    rows = JourneyRevision.objects.filter(id__in=unknown).values_list("id", "steps", "exit_on") if unknown else ()
+    return Courses(parsed, {revision_id: (steps, exit_on) for revision_id, steps, exit_on in rows})
+
+
+def _size(written: tuple[Any, Any]) -> int:
+    """About how many bytes of memory the parsed course takes, at most."""
+    text = ascii_json(written)
+    return _BYTES_OF_JSON * len(text) + _BYTES_OF_MARKUP * sum(map(len, _MARKUP.findall(text)))

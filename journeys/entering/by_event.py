@@ -1,0 +1,130 @@
+"""Events that enter their customers into journeys, through the same jobs as the API's triggers.
+
+A few entries go to the single lane. More than that at once, from one report or one batch of walks, are a crowd: they go
+to the bulk lane, where they take turns with the workspace's large calls.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from customers.events import NewEvent
+from engage.database.fragment import Fragment
+from engage.database.object_ids import new_object_id
+from engage.request_log import current_request_id
+from journeys.due import QueuedEntry
+from journeys.entering.inserts import QUEUE_EACH
+from journeys.job_ids import job_id
+from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob
+from journeys.steps.events import EventPattern, stored_pattern
+
+_A_FEW = 10  # entries of one workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventEntry:
+    """A customer whom an event queues for a journey: one trigger with one job."""
+
+    event: NewEvent
+    journey_id: str
+    trigger_id: str = field(default_factory=new_object_id)
+
+
+def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool]) -> list[QueuedEntry]:
+    """Queues the customers of the events for the active journeys that these events start, in order of the events.
+
+    Asks `may_queue` how many it may: all of them or none. Must run in a transaction, with the customers' rows locked.
+    """
+    starts = _starts(events)
+    entries = [
+        EventEntry(event=event, journey_id=journey_id)
+        for event in events
+        for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
+        if pattern.matches(name=event.name, properties=event.properties, from_bridge=event.source.is_bridge)
+    ]
+    return _queue(entries) if entries and may_queue(len(entries)) else []
+
+
+def starts_nothing(event_name: str) -> Fragment:
+    """The condition on a row `customer` that the bridge's event of this name starts no journey of its workspace."""
+    return Fragment(
+        "NOT EXISTS (SELECT FROM journeys_journey journey WHERE journey.trigger_type = 'event' AND journey.active "
+        "AND journey.event_from_bridge AND journey.workspace_id = customer.workspace_id AND journey.event_name = %s)",
+        [event_name],
+    )
+
+
+_JOURNEYS = """
+SELECT workspace_id, event_name, id, event_where, event_from_bridge
+FROM journeys_journey
+WHERE trigger_type = 'event' AND active
+  AND (workspace_id, event_name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+ORDER BY id
+"""
+
+
+def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, EventPattern]]]:
+    """The journeys that such an event starts, with the pattern that it must match, by workspace and event name."""
+    kinds = {(event.workspace_id, event.name) for event in events}
+    starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
+        for workspace_id, name, journey_id, where, from_bridge in cursor.fetchall():
+            condition = None if where is None else json.loads(where)
+            pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
+            starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
+    return starts
+
+
+# Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.
+_QUEUE = """
+WITH clock AS (
+    SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
+), asked AS (
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[]) WITH ORDINALITY
+        AS asked(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
+), entry AS (
+    SELECT asked.*, %s::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
+           + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
+           CASE WHEN count(*) OVER (PARTITION BY workspace_id) > %s THEN 'bulk' ELSE 'single' END AS lane,
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / %s AS turn
+    FROM asked, clock, LATERAL (
+        SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
+        WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
+    ) AS taken
+), {queue_each}
+SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
+""".replace("{queue_each}", QUEUE_EACH)
+
+
+def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
+    parameters: list[Any] = [
+        [entry.trigger_id for entry in entries],
+        [entry.event.workspace_id for entry in entries],
+        [entry.journey_id for entry in entries],
+        [entry.event.customer_id for entry in entries],
+        [entry.event.id for entry in entries],
+        [json.dumps(dict(entry.event.properties)) for entry in entries],
+        current_request_id(),
+        _A_FEW,
+        CHUNK_SIZE,
+    ]
+    while True:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(_QUEUE, parameters)
+                return [
+                    QueuedEntry(
+                        trigger_id=row[0],
+                        job_id=job_id(journey_id=row[1], customer_id=row[2], queued_ms=row[3]),
+                        lane=Chunk.Lane(row[4]),
+                    )
+                    for row in cursor.fetchall()
+                ]
+        except IntegrityError as error:
+            # An API call, which locks no customer's row, has just taken the millisecond.
+            if not EnrollmentJob.id_was_taken(error):
+                raise

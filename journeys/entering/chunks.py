@@ -1,0 +1,139 @@
+"""Work that waits: claiming a chunk of jobs, retrying it, splitting it, giving up on one job.
+
+1. A claim is a committed statement: it counts the attempt and holds the chunk back for a moment. So a worker that dies
+   leaves a trace, and no other worker takes the chunk between the claim and the lock.
+2. A worker locks the chunk's row, and deletes it in the transaction that decides its jobs. If it dies, its connection
+   closes and the lock is released.
+3. A chunk that was tried before is split in halves, each tried afresh, until a poisonous job is alone in its chunk.
+4. A job alone is tried five times, with growing pauses; then it has failed, and its reason says why. A failure that
+   might affect any work does not count as an attempt.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from engage.database.named_rows import named_rows
+from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after, why_given_up
+from journeys.jobs.forgetting import forget_payloads_of_erased
+from journeys.models import Chunk, EnrollmentJob
+
+SECONDS_BETWEEN_TURNS = 0.1  # how far apart the turns of one call's chunks are
+_CLAIM_SECONDS = 0.05  # a claim takes less, commit included
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimedChunk:
+    """The jobs of a trigger from ordinal `start` to before `stop`; `attempts` counts this one."""
+
+    id: int
+    trigger_id: str
+    start: int
+    stop: int
+    lane: str
+    attempts: int
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+# By an array: with IN, the planner may go through all chunks and select this one again for each.
+_CLAIM = """
+UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
+WHERE id = ANY(ARRAY(
+    SELECT id FROM journeys_chunk
+    WHERE trigger_id = %(trigger_id)s AND start = %(start)s AND due_at <= now() FOR UPDATE SKIP LOCKED
+))
+RETURNING id, trigger_id, start, stop, lane, attempts
+"""
+
+
+def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
+    """This chunk, if it is due and no other worker has it; otherwise an empty list."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"trigger_id": trigger_id, "start": start})
+        return [ClaimedChunk(**row) for row in named_rows(cursor)]
+
+
+def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
+    """Those of the chunks that still exist and that no other worker holds, locked until the transaction ends.
+
+    Another worker's claim that came a moment too late has locked the row as well before it found that it is not due any
+    more, and keeps the lock until it commits. So a chunk that is missing is looked for once more.
+    """
+    locked = _lock([chunk.id for chunk in chunks])
+    if missing := [chunk.id for chunk in chunks if chunk.id not in locked]:
+        time.sleep(_CLAIM_SECONDS)
+        locked |= _lock(missing)
+    return [chunk for chunk in chunks if chunk.id in locked]
+
+
+def _lock(ids: Sequence[int]) -> set[int]:
+    return set(Chunk.objects.select_for_update(skip_locked=True).filter(id__in=ids).values_list("id", flat=True))
+
+
+def remove_chunks(chunks: Sequence[ClaimedChunk]) -> None:
+    """Deletes chunks whose jobs are decided."""
+    Chunk.objects.filter(id__in=[chunk.id for chunk in chunks]).delete()
+
+
+def split_chunk(chunk: ClaimedChunk) -> None:
+    """Replaces a chunk of more than one job by two halves, each due at once and without counted attempts."""
+    middle = chunk.start + chunk.size // 2
+    with transaction.atomic():
+        whole = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id, stop=chunk.stop).first()
+        if whole is None:
+            return
+        Chunk.objects.create(
+            workspace_id=whole.workspace_id, trigger_id=whole.trigger_id, start=middle, stop=whole.stop,
+            lane=whole.lane, turn_at=whole.turn_at, due_at=Now(), error=whole.error,
+        )  # fmt: skip
+        Chunk.objects.filter(id=whole.id).update(stop=middle, attempts=0, due_at=Now())
+
+
+_HOLD_BACK = """
+UPDATE journeys_chunk SET error = %s::text, due_at = now() + CASE WHEN stop - start = 1 THEN {pause} ELSE '0' END
+WHERE id = ANY(%s::bigint[])
+""".replace("{pause}", pause_after("attempts"))
+
+
+def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
+    """Records why an attempt failed. A job alone waits before the next; a larger chunk is due at once, to be split."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD_BACK, [error, [chunk.id for chunk in chunks]])
+
+
+_PUT_OFF = """
+UPDATE journeys_chunk SET error = %s, {put_off} WHERE id = %s
+""".replace("{put_off}", PUT_OFF)
+
+
+def put_off(chunk: ClaimedChunk, *, error: str, seconds: float = PUT_OFF_SECONDS) -> None:
+    """Records why the chunk's one job could not be decided, if that may be no fault of the job.
+
+    It is retried for as long as it takes, always alone: if it is at fault after all, it costs other jobs nothing.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PUT_OFF, [error, seconds, chunk.id])
+
+
+def give_up(chunk: ClaimedChunk) -> None:
+    """Marks the chunk's one job as failed for good; its reason holds the last error."""
+    with transaction.atomic():
+        waiting = Chunk.objects.select_for_update(skip_locked=True).filter(id=chunk.id).first()
+        if waiting is None:
+            return
+        reason = why_given_up(waiting.error, at="deciding")
+        jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
+        failed = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
+            status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
+        )
+        forget_payloads_of_erased([chunk.trigger_id])
+        waiting.delete()
+    if failed:  # and not cancelled meanwhile
+        metric_counters.count(DECISIONS, EnrollmentJob.Result.FAILED.value)

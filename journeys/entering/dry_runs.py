@@ -1,0 +1,147 @@
+"""What a trigger call would do, without doing it: nothing is written, nothing is queued.
+
+The checks are those of trigger.py, in the same order. The jobs that the call would create are decided as a worker would
+decide them now (entering/entry_decisions.py), and the steps are walked by the same engine, on a virtual clock.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
+from customers.conditions import CustomerFacts
+from customers.models import Customer
+from engage.database.object_ids import row_with_id
+from engage.database.statement_limit import longer_statements
+from journeys.enrollments.revisions import courses_of
+from journeys.entering.entry_decisions import decide_jobs
+from journeys.entering.trigger import JourneyNotFound, Recipient, require_api_trigger
+from journeys.entering.waiting_jobs import supposed_jobs
+from journeys.entry_rules import Decision
+from journeys.models import Journey, JourneyRevision
+from journeys.steps.context import Occurrence, StepContext
+from journeys.steps.rehearsal import Rehearsal, rehearse
+
+_PAGE_SIZE = 5_000
+_NO_ENROLLMENT = "0" * 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A customer whom the call would queue, and what a worker would decide."""
+
+    customer: NamedCustomer
+    decision: Decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """What a call would do. The pages are decided as they are read, and can be read once."""
+
+    journey_id: str
+    left_out: LeftOut
+    pages: Iterator[Sequence[Tried]]
+    rehearsal: Rehearsal | None = None
+
+
+def dry_run_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipient: Recipient,
+    exclude_external_ids: Sequence[str],
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> DryRun:
+    """What `trigger_one` would do, with the customer's path from `now` on, even if they would not enter.
+
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    """
+    journey = _journey(workspace_id, journey_id)
+    customer = _customer(workspace_id, recipient)
+    named = NamedCustomer(customer_id=customer.id, external_id=customer.external_id)
+    if customer.external_id in exclude_external_ids:
+        return DryRun(journey_id=journey.id, left_out=LeftOut(excluded=[named]), pages=iter(()))
+    return DryRun(
+        journey_id=journey.id,
+        left_out=LeftOut(),
+        pages=iter([try_customers(journey=journey, customers=[named], payload=payload)]),
+        rehearsal=rehearse_journey(journey=journey, customer=customer, payload=payload, now=now),
+    )
+
+
+def dry_run_many(*, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any]) -> DryRun:
+    """What `trigger_many` would do. Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments."""
+    journey = _journey(workspace_id, journey_id)
+    segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
+    pages = pages_of_audience(workspace_id=workspace_id, audience=audience, segments=segments, size=_PAGE_SIZE)
+    with longer_statements():
+        missing = left_out(workspace_id=workspace_id, audience=audience, segments=segments)
+    return DryRun(
+        journey_id=journey.id,
+        left_out=missing,
+        pages=(try_customers(journey=journey, customers=page, payload=payload) for page in pages),
+    )
+
+
+def try_customers(
+    *, journey: Journey, customers: Sequence[NamedCustomer], payload: Mapping[str, Any], event_name: str | None = None
+) -> list[Tried]:
+    """What a worker would decide now if these customers, who exist and are listed once each, were queued."""
+    jobs = supposed_jobs(
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
+        customer_ids=[customer.customer_id for customer in customers],
+        payload=payload,
+        event_name=event_name,
+    )
+    decisions = decide_jobs(jobs).decisions
+    return [
+        Tried(customer=customer, decision=decision)
+        for customer, (_, decision) in zip(customers, decisions, strict=True)
+    ]
+
+
+def rehearse_journey(
+    *, journey: Journey, customer: Customer, payload: Mapping[str, Any], now: datetime, event: Occurrence | None = None
+) -> Rehearsal:
+    """The customer's path through the journey's current steps, on a virtual clock that begins at `now`.
+
+    There is no enrollment, so its id is all zeros.
+    """
+    revision_id = JourneyRevision.objects.values_list("id", flat=True).get(journey=journey, number=journey.revision)
+    context = StepContext(
+        journey_id=journey.id,
+        journey_name=journey.name,
+        enrollment_id=_NO_ENROLLMENT,
+        customer=CustomerFacts(
+            id=customer.id,
+            external_id=customer.external_id,
+            email=customer.email,
+            phone=customer.phone,
+            user_id=customer.user_id,
+            attributes=customer.attributes,
+        ),
+        payload=payload,
+        event=event,
+        chain=0,
+        now=now,
+    )
+    return rehearse(courses_of([revision_id]).of(revision_id), context)
+
+
+def _journey(workspace_id: str, journey_id: str) -> Journey:
+    found = row_with_id(Journey.objects.filter(workspace_id=workspace_id, active=True), journey_id)
+    if found is None:
+        raise JourneyNotFound(journey_id)
+    require_api_trigger(found.trigger_type, journey_id)
+    return found
+
+
+def _customer(workspace_id: str, recipient: Recipient) -> Customer:
+    column, value = recipient.as_stored()
+    found = Customer.objects.filter(workspace_id=workspace_id, **{column: value}).first()
+    if found is None:
+        raise recipient.not_found()
+    return found

@@ -1,0 +1,136 @@
+"""Entry conditions, evaluated for jobs by one SQL filter per journey.
+
+Why a job's customer does not meet them is looked up afterwards, for those jobs alone, and by the same SQL: what each
+test came to, and the value that it found.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from django.db import connection
+
+from customers.conditions import (
+    Columns,
+    Condition,
+    FieldTest,
+    Findings,
+    Root,
+    compile_condition,
+    parse_condition,
+    why_not,
+)
+from customers.conditions.explain import LONGEST_VALUE, cut, tests_of
+from customers.conditions.sql import compile_value
+from engage.database.fragment import Fragment, compose
+from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob
+
+# The trigger of an event journey carries the event's properties as its payload.
+_COLUMNS = Columns(payload="job.payload", event_name="job.event_name", event_properties="job.payload")
+
+# A lateral with a limit, as in waiting_jobs.py: each customer is looked up, whatever the planner expects.
+_MEETING = """
+SELECT job.id
+FROM ({}) AS job
+CROSS JOIN LATERAL (
+    SELECT * FROM customers_customer known
+    WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
+) AS customer
+WHERE job.journey_id = {} AND {}
+"""
+
+
+def failing_conditions(
+    *, relation: Fragment, jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]
+) -> set[int]:
+    """The ids of the jobs whose journey has conditions that their customer does not meet now.
+
+    `jobs` are those of the relation. Raises InvalidCondition if a journey's conditions are not valid.
+    """
+    asked: dict[str, set[int]] = {}
+    for job in jobs:
+        if journeys[job.journey_id].conditions is not None:
+            asked.setdefault(job.journey_id, set()).add(job.id)
+    return {
+        job_id for journey_id, job_ids in asked.items() for job_id in job_ids - _meeting(relation, journeys[journey_id])
+    }
+
+
+def _meeting(relation: Fragment, journey: EnteredJourney) -> set[int]:
+    """Those of the journey's jobs whose customer exists and meets its conditions."""
+    query = compose(
+        _MEETING, relation, Fragment("%s::text", [journey.id]), compile_condition(_condition(journey), columns=_COLUMNS)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        return {job_id for (job_id,) in cursor.fetchall()}
+
+
+def _condition(journey: EnteredJourney) -> Condition:
+    return parse_condition(journey.conditions, roots=list(Root), place="entryConditions")
+
+
+# What each test came to, and its value. The ids are compared in a hashed subquery: there may be thousands.
+_FINDINGS = """
+SELECT job.id, ARRAY[{}], ARRAY[{}]
+FROM ({}) AS job
+CROSS JOIN LATERAL (
+    SELECT * FROM customers_customer known
+    WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
+) AS customer
+WHERE (job.id IN (SELECT unnest({}))) IS TRUE
+"""
+
+
+def why_conditions_fail(
+    *, relation: Fragment, jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]
+) -> dict[int, list[str]]:
+    """Why these jobs of the relation, whose customers do not meet the conditions, are refused, by job id.
+
+    One statement for each journey. A customer who has changed since then, and meets them now, is left out.
+    """
+    refused: dict[str, list[int]] = {}
+    for job in jobs:
+        refused.setdefault(job.journey_id, []).append(job.id)
+    return {
+        job_id: reasons
+        for journey_id, job_ids in refused.items()
+        for job_id, reasons in _reasons(relation, journeys[journey_id], job_ids).items()
+    }
+
+
+def _reasons(relation: Fragment, journey: EnteredJourney, job_ids: Sequence[int]) -> dict[int, list[str]]:
+    condition = _condition(journey)
+    tests = tests_of(condition)
+    query = compose(
+        _FINDINGS,
+        _joined([compile_condition(test, columns=_COLUMNS) for test in tests]),
+        _joined([_shown(compile_value(test.field, columns=_COLUMNS)) for test in tests]),
+        relation,
+        Fragment("%s::bigint[]", [job_ids]),
+    )
+    places = {id(test): place for place, test in enumerate(tests)}
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        return {
+            job_id: reasons
+            for job_id, held, values in cursor.fetchall()
+            if (reasons := why_not(condition, _findings(places, held, values)))
+        }
+
+
+def _findings(places: Mapping[int, int], held: Sequence[bool], values: Sequence[str | None]) -> Findings:
+    """`places` are those of the tests, by their identity."""
+
+    def value(test: FieldTest) -> str | None:
+        text = values[places[id(test)]]
+        return None if text is None else cut(text)
+
+    return Findings(holds=lambda test: held[places[id(test)]], value=value)
+
+
+def _joined(parts: Sequence[Fragment]) -> Fragment:
+    return compose(", ".join(["{}"] * len(parts)), *parts)
+
+
+def _shown(value: Fragment) -> Fragment:
+    """As much of the value's text as is shown, and one character more where it is cut."""
+    return compose("left(nullif({}, 'null')::text, {})", value, Fragment("%s::int", [LONGEST_VALUE + 1]))

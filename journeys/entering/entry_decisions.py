@@ -1,0 +1,133 @@
+"""Deciding jobs without writing the decisions: the same code for jobs that wait and for those only supposed.
+
+1. Read the jobs with their customers' past in the journey; entry conditions are one SQL filter per journey that has
+   any. If events may end a journey, those that came since its jobs were queued are looked up, too.
+2. Decide each job by the entry rules, in order; a job sees the effects of the jobs before it.
+3. Say of those whom conditions have refused, if any, which values failed.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engage.database.fragment import Fragment
+from engage.database.object_ids import new_object_ids
+from journeys.enrollments.exits import EnrollmentExit
+from journeys.entering.early_exits import early_exits
+from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
+from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
+from journeys.entry_rules import Decision, History, Verdict, decide
+from journeys.models import Enrollment
+
+_REPLACED = "Replaced by a new entry."
+
+
+@dataclass(kw_only=True)
+class Entry:
+    """An enrollment about to be written."""
+
+    id: str
+    job: WaitingJob
+    journey: EnteredJourney
+    state: Enrollment.State
+    exit_reason: str = ""
+
+
+@dataclass(kw_only=True)
+class _Past:
+    """One customer's past in one journey, kept up to date while jobs are decided."""
+
+    active: str | Entry | None
+    completed: int
+    last_completed: str | None
+
+    def as_history(self) -> History:
+        active = self.active.id if isinstance(self.active, Entry) else self.active
+        return History(active=active, completed=self.completed, last_completed=self.last_completed)
+
+
+@dataclass
+class DecidedJobs:
+    """The results of decisions, before they are written."""
+
+    decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    exits: list[EnrollmentExit] = field(default_factory=list)
+
+
+def decide_jobs(relation: Fragment) -> DecidedJobs:
+    """Decides the jobs of a relation (see waiting_jobs.py) as of now.
+
+    The number of statements does not grow with that of a journey's jobs.
+    """
+    jobs, journeys = _read(relation)
+    failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
+    decided = _decide_all(jobs, journeys, failing=failing, leaving=early_exits(jobs, journeys))
+    if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
+        reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
+        decided.decisions = [
+            (job, replace(decision, details=tuple(reasons[job.id])) if job.id in reasons else decision)
+            for job, decision in decided.decisions
+        ]
+    return decided
+
+
+def _read(relation: Fragment) -> tuple[list[WaitingJob], dict[str, EnteredJourney]]:
+    """The jobs and their journeys: read again if a journey has come to allow more entries than were counted."""
+    while True:
+        jobs = read_jobs(relation)
+        journeys = entered_journeys(job.journey_id for job in jobs)
+        if all(journeys[job.journey_id].rules.max_entries <= job.counted_to for job in jobs):
+            return jobs, journeys
+
+
+def _decide_all(
+    jobs: Sequence[WaitingJob],
+    journeys: Mapping[str, EnteredJourney],
+    *,
+    failing: Container[int],
+    leaving: Mapping[int, str],
+) -> DecidedJobs:
+    decided = DecidedJobs()
+    pasts: dict[tuple[str, str], _Past] = {}
+    ids = iter(new_object_ids(len(jobs)))
+    for job in jobs:
+        past = pasts.setdefault(
+            (job.journey_id, job.customer_id),
+            _Past(active=job.active_enrollment_id, completed=job.completed, last_completed=job.last_completed_id),
+        )
+        journey = journeys[job.journey_id]
+        decision = decide(
+            rules=journey.rules,
+            history=past.as_history(),
+            customer_exists=job.customer_exists,
+            conditions_hold=job.id not in failing,
+        )
+        decided.decisions.append((job, decision))
+        if decision.exits_active:
+            _exit(past, decided)
+        if decision.enrolls:
+            decided.entries.append(_enter(next(ids), job, journey, past, leaves=leaving.get(job.id)))
+    return decided
+
+
+def _exit(past: _Past, decided: DecidedJobs) -> None:
+    match past.active:
+        case Entry() as entry:
+            entry.state, entry.exit_reason = Enrollment.State.EXITED, _REPLACED
+        case str() as enrollment_id:
+            decided.exits.append(EnrollmentExit(enrollment_id=enrollment_id, reason=_REPLACED))
+    past.active = None
+
+
+def _enter(enrollment_id: str, job: WaitingJob, journey: EnteredJourney, past: _Past, *, leaves: str | None) -> Entry:
+    """`leaves` is why the customer leaves at once; None if they stay."""
+    entry = Entry(id=enrollment_id, job=job, journey=journey, state=Enrollment.State.ACTIVE)
+    if leaves is not None:
+        entry.state, entry.exit_reason = Enrollment.State.EXITED, leaves
+    elif journey.first_step:
+        past.active = entry
+    else:
+        entry.state = Enrollment.State.COMPLETED
+        past.completed += 1
+        past.last_completed = entry.id
+    return entry

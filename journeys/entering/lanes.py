@@ -1,0 +1,88 @@
+"""A worker's turn at a lane: one piece of work after another, and the handling of those that fail."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+
+from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
+from journeys.cut_off import record_after_cut, record_what_is_left
+from journeys.entering.chunks import (
+    ClaimedChunk,
+    claim_chunk,
+    give_up,
+    hold_back,
+    put_off,
+    split_chunk,
+)
+from journeys.entering.settling import settle
+from journeys.entering.turns import claim_next_chunks
+from journeys.failures import MAX_ATTEMPTS, PUT_OFF_SECONDS, for_the_record
+from journeys.models import Chunk
+
+log = structlog.get_logger(__name__)
+_HELD_UP_SECONDS = 1.0  # until a job is tried again whose customer others had locked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """The result of a worker's turn: whether anything was due, and whether an enrollment is due to be walked.
+
+    `unfinished` if the time was up first, so more may be due; `isolating` if the last piece had been tried before and
+    was therefore taken alone.
+    """
+
+    anything: bool
+    somebody_walks: bool
+    unfinished: bool
+    isolating: bool
+
+
+def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: float) -> Served:
+    """Settles the named chunk (trigger id, start), then the lane's next ones until none is due or the time is up.
+
+    Raises the error if the connection is lost; the attempt that it ended does not count.
+    """
+    record_what_is_left()
+    anything, somebody_walks, isolating, until = False, False, False, time.monotonic() + seconds
+    claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
+    claimed = claimed or claim_next_chunks(lane=lane)
+    while claimed:
+        anything, isolating = True, claimed[0].attempts > 1
+        somebody_walks |= _attempt(claimed)
+        if time.monotonic() >= until:
+            break
+        claimed = claim_next_chunks(lane=lane)
+    return Served(anything=anything, somebody_walks=somebody_walks, unfinished=bool(claimed), isolating=isolating)
+
+
+def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
+    """One attempt at claimed chunks. A failure is recorded, and costs other chunks only time."""
+    first = claimed[0]
+    if first.attempts > MAX_ATTEMPTS and first.size == 1:
+        give_up(first)
+        return False
+    if first.attempts > 1 and first.size > 1:
+        split_chunk(first)
+        return False
+    try:
+        return settle(claimed).somebody_walks
+    except Exception as error:
+        jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
+        if is_cut_off(error):
+            if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
+                record_after_cut(partial(put_off, first, error=record))
+            raise
+        if jobs == 1 and may_befall_any_work(error):
+            put_off(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else PUT_OFF_SECONDS)
+            # With a traceback the first time only: during an outage this recurs every few seconds for each job.
+            log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
+        elif is_held_up(error):
+            hold_back(claimed, error=record)  # to be tried one by one: whose customer nobody has locked is decided
+            log.warning("jobs_held_up", trigger_id=first.trigger_id, jobs=jobs, error=record)
+        else:
+            hold_back(claimed, error=record)
+            log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
+        return False

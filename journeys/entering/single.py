@@ -1,0 +1,77 @@
+"""From a single call to its committed job, in one statement that also reads everything that decides about the call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg.types.json import Jsonb
+
+from engage.database.fragment import Fragment
+from engage.database.object_ids import new_object_id
+from journeys.entering.inserts import QUEUE_EACH, QueuedTrigger, execute_past_taken_ids
+
+IdentifyingColumn = Literal["id", "external_id", "email"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueingOutcome:
+    """What the call found (None if the workspace has no such thing), and its trigger (None if nothing was queued)."""
+
+    trigger_type: str | None
+    customer_id: str | None
+    trigger: QueuedTrigger | None
+
+
+# As in bulk.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
+# entered by API, or if the customer is missing or on the call's list of exclusions.
+_QUEUE = """
+WITH clock AS (
+    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
+), journey AS (
+    SELECT id, workspace_id, trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active
+), customer AS (
+    {customer}
+), entry AS (
+    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s::text AS trigger_id,
+           clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id,
+           %s::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn
+    FROM journey, customer, clock
+    WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
+), {queue_each}
+SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry)
+""".replace("{queue_each}", QUEUE_EACH)
+
+
+def queue_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    known_by: tuple[IdentifyingColumn, str],
+    exclude_external_ids: list[str],
+    payload: Mapping[str, Any],
+    called_by: str,
+    request_id: str,
+) -> QueueingOutcome:
+    """Creates a trigger with one job if the journey is active and entered by API, and the customer is not excluded.
+
+    Only the one identifier counts, so that a trigger never reaches the wrong person.
+    """
+    column, value = known_by
+    customer = Fragment(
+        f"SELECT id, external_id FROM customers_customer WHERE workspace_id = %s AND {column} = %s",
+        [workspace_id, value],
+    )
+    trigger_id = new_object_id()
+    trigger_type, customer_id, queued_ms = execute_past_taken_ids(
+        _QUEUE.replace("{customer}", customer.sql),
+        lambda least_ms: [
+            least_ms, workspace_id, journey_id, *customer.params, trigger_id, Jsonb(payload), request_id,
+            called_by, exclude_external_ids,
+        ],
+        journey_id=journey_id,
+        audience=customer,
+    )  # fmt: skip
+    trigger = None
+    if queued_ms is not None:
+        trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=1, queued_ms=queued_ms)
+    return QueueingOutcome(trigger_type=trigger_type, customer_id=customer_id, trigger=trigger)

@@ -1,0 +1,211 @@
+"""The web side of a trigger: from a call to committed jobs.
+
+    key, limit, body (the view) → journey → segments → customer → one statement that commits → wake the workers
+
+An answer says "queued" only of what is committed. A trigger never creates customers.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db import connection, transaction
+
+from customers.audience import Audience, resolve_segments, select_audience
+from customers.identity import comparable_email
+from customers.lookup import CustomerNotFound
+from engage.database.object_ids import is_object_id
+from engage.database.statement_limit import longer_statements
+from engage.errors import Refusal
+from engage.request_log import current_request_id
+from journeys import wakeups
+from journeys.entering.bulk import pages_of_customer_ids, queue_jobs, queued_customer_ids
+from journeys.entering.inserts import QueuedTrigger
+from journeys.entering.single import IdentifyingColumn, queue_one
+from journeys.job_ids import job_id, job_ids
+from journeys.models import CHUNK_SIZE, Journey
+
+# Each task goes on to the lane's next chunk, so messages beyond what workers can usefully serve at once are waste.
+_MOST_WAKEUPS = 16
+
+
+class JourneyNotFound(Refusal):
+    """The key's workspace has no such journey, or it is not active; the answer does not say which."""
+
+    status = 404
+    error = "Journey not found"
+    code = "journey_not_found"
+
+    def __init__(self, journey_id: str) -> None:
+        super().__init__(f"The journey {journey_id[:100]!r} is not found or not active.")
+
+
+class InvalidJourneyType(Refusal):
+    """The journey is not entered by API."""
+
+    error = "Invalid journey type"
+    code = "invalid_journey_type"
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """The one identifier by which a single call names its customer."""
+
+    field: Literal["customerId", "external_id", "email"]
+    value: str
+
+    def as_stored(self) -> tuple[IdentifyingColumn, str]:
+        """The column and the value by which the customer is found."""
+        match self.field:
+            case "customerId":
+                return "id", self.value
+            case "external_id":
+                return "external_id", self.value
+            case "email":
+                return "email", comparable_email(self.value)
+
+    def not_found(self) -> CustomerNotFound:
+        """The refusal if no customer has it."""
+        return CustomerNotFound(
+            named=f"{self.field}, {self.value[:255]!r}",
+            advice="The customer must exist before a journey is triggered for them.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """A single call that excludes its own customer: nothing was queued."""
+
+    customer_id: str
+    journey_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedOne:
+    """A single call, queued."""
+
+    trigger: QueuedTrigger
+    customer_id: str
+
+    @property
+    def job_id(self) -> str:
+        return _job_id(self.trigger, self.customer_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedMany:
+    """A bulk call, queued. The pages may be read more than once; only the first is held in memory."""
+
+    trigger: QueuedTrigger
+    first_page: list[str]
+
+    def pages_of_customer_ids(self) -> Iterator[list[str]]:
+        return pages_of_customer_ids(self.trigger, self.first_page)
+
+    def pages_of_job_ids(self) -> Iterator[list[str]]:
+        trigger = self.trigger
+        return (
+            job_ids(journey_id=trigger.journey_id, customer_ids=page, queued_ms=trigger.queued_ms)
+            for page in self.pages_of_customer_ids()
+        )
+
+
+def _job_id(trigger: QueuedTrigger, customer_id: str) -> str:
+    return job_id(journey_id=trigger.journey_id, customer_id=customer_id, queued_ms=trigger.queued_ms)
+
+
+def trigger_one(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    recipient: Recipient,
+    exclude_external_ids: list[str],
+    payload: Mapping[str, Any],
+    called_by: str,
+) -> QueuedOne | Excluded:
+    """Queues one customer. `called_by` is the API key's id.
+
+    Raises JourneyNotFound, InvalidJourneyType, CustomerNotFound.
+    """
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    outcome = queue_one(
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        known_by=recipient.as_stored(),
+        exclude_external_ids=exclude_external_ids,
+        payload=payload,
+        called_by=called_by,
+        request_id=current_request_id(),
+    )
+    require_api_trigger(outcome.trigger_type, journey_id)
+    if outcome.customer_id is None:
+        raise recipient.not_found()
+    if outcome.trigger is None:
+        return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
+    queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)
+    transaction.on_commit(
+        lambda: wakeups.wake_for_single(trigger_id=queued.trigger.id, job_id=queued.job_id), robust=True
+    )
+    return queued
+
+
+def trigger_many(
+    *, workspace_id: str, journey_id: str, audience: Audience, payload: Mapping[str, Any], called_by: str
+) -> QueuedMany:
+    """Queues every customer of the audience. `called_by` is the API key's id.
+
+    Raises JourneyNotFound, InvalidJourneyType, ErrorResolvingSegments.
+    """
+    if not is_object_id(journey_id):
+        raise JourneyNotFound(journey_id)
+    require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
+    segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
+    with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
+        trigger, first_page = queue_jobs(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
+            segment_ids=[segment.id for segment in segments],
+            payload=payload,
+            called_by=called_by,
+            request_id=current_request_id(),
+        )
+    starts = range(0, len(first_page), CHUNK_SIZE)[:_MOST_WAKEUPS]
+    first_jobs = [(start, _job_id(trigger, first_page[start])) for start in starts]
+    transaction.on_commit(lambda: wakeups.wake_for_bulk(trigger_id=trigger.id, first_jobs=first_jobs), robust=True)
+    return QueuedMany(trigger=trigger, first_page=first_page)
+
+
+def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms: int) -> QueuedMany:
+    """A bulk call that was queued earlier. Raises JourneyNotFound if its jobs were deleted with their journey."""
+    trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=customers, queued_ms=queued_ms)
+    first_page = queued_customer_ids(trigger_id)
+    if customers and not first_page:
+        raise JourneyNotFound(journey_id)
+    return QueuedMany(trigger=trigger, first_page=first_page)
+
+
+def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
+    """How the workspace's active journey is entered; None if it has no such journey."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active",
+            [workspace_id, journey_id],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:
+    """Raises JourneyNotFound or InvalidJourneyType unless the journey is active and entered by API.
+
+    `trigger_type` is that of the workspace's active journey, None if it has no such journey.
+    """
+    if trigger_type is None:
+        raise JourneyNotFound(journey_id)
+    if trigger_type != Journey.TriggerType.API:
+        raise InvalidJourneyType(
+            f"The journey is not configured for API triggering; its current trigger type is {trigger_type!r}."
+        )

@@ -1,0 +1,200 @@
+"""Reading what decisions need: the jobs to decide, and the journeys that they are for.
+
+A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
+`customer_id`, `payload`, `event_id`, `event_name`, `chain`, `serial` and `crowd`. It contains either jobs that wait, or
+supposed ones that no table holds; every query about jobs runs on such a relation.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import F
+from psycopg.types.json import Jsonb
+
+from engage.database.fragment import Fragment, compose
+from engage.database.named_rows import named_rows
+from journeys.entering.chunks import ClaimedChunk
+from journeys.entry_rules import EntryRules
+from journeys.models import CHUNK_SIZE, Journey, JourneyRevision
+from journeys.steps.events import EventPattern
+from journeys.steps.exit_rules import parse_exit_rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingJob:
+    """A job with its customer's past in the journey; `completed` is counted up to `counted_to`, the entries allowed.
+
+    `last_completed_id` is one of the enrollments counted.
+
+    `event_id` is the event that queued it, and `chain` how many events led to that. `trigger_id` and `request_id`, of
+    the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
+    None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
+    customers queued it, or many events at once.
+    """
+
+    id: int
+    trigger_id: str
+    request_id: str
+    workspace_id: str
+    journey_id: str
+    customer_id: str
+    customer_exists: bool
+    active_enrollment_id: str | None
+    completed: int
+    last_completed_id: str | None
+    counted_to: int
+    event_id: str | None
+    chain: int
+    serial: int | None
+    crowd: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnteredJourney:
+    """A journey with its current entry rules and revision; `first_step` is "" if it has no steps.
+
+    `exit_patterns` are the events that end it.
+    """
+
+    id: str
+    rules: EntryRules
+    conditions: object
+    revision_id: int
+    first_step: str
+    exit_patterns: Sequence[EventPattern]
+
+
+# Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
+# arrays, leave it no choice. Its statistics may be from a time when no job waited, or no enrollment was active; then it
+# would rather compare each row of one side with each of the other.
+#
+# An UPDATE's own table cannot be in a lateral. There the condition is `id = ANY(ARRAY[one.id])`: it can be neither
+# hashed nor merged, so that the key's index is the only way; unless another condition leads to an index as well, such
+# as `state = 'active'` to that of the active ones. `state || ''` does not. Of a key's columns, only the first is
+# written like this: PostgreSQL 16 may not look for the second in the index otherwise.
+_JOBS_OF_CHUNKS = """
+    unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[]) AS chunk(trigger_id, start, stop, lane)
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollmentjob queued
+        WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
+          AND queued.status = 'queued'
+        LIMIT chunk.stop - chunk.start
+    ) AS job
+"""
+
+_LOCK_CUSTOMERS = f"""
+SELECT id FROM customers_customer
+WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id FOR NO KEY UPDATE
+"""
+
+_WAITING = f"""
+SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
+       event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain,
+       coalesce(event.serial, trigger.serial) AS serial,
+       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {CHUNK_SIZE}) AS crowd
+FROM {_JOBS_OF_CHUNKS}
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
+LEFT JOIN LATERAL (
+    SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
+) AS event ON true
+"""
+
+_SUPPOSED = """
+SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
+       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain,
+       NULL::bigint AS serial, false AS crowd
+FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
+"""
+
+_READ_JOBS = """
+SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
+       customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
+       past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd
+FROM ({}) AS job
+JOIN journeys_journey journey ON journey.id = job.journey_id
+CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
+LEFT JOIN LATERAL (
+    SELECT known.id FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1
+) AS customer ON true
+LEFT JOIN LATERAL (
+    SELECT active.id FROM journeys_enrollment active
+    WHERE active.customer_id = job.customer_id AND active.journey_id = job.journey_id AND active.state = 'active'
+    LIMIT 1
+) AS inside ON true
+CROSS JOIN LATERAL (
+    SELECT count(*) AS completed, max(id) AS last_completed_id FROM (
+        SELECT id FROM journeys_enrollment past
+        WHERE past.customer_id = job.customer_id AND past.journey_id = job.journey_id AND past.state = 'completed'
+        LIMIT allowed.counted_to
+    ) AS counted
+) AS past
+ORDER BY job.id
+"""
+
+
+def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
+    """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_CUSTOMERS, _ranges(chunks))
+
+
+def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:
+    """The relation of the chunks' jobs that are still queued."""
+    return Fragment(_WAITING, _ranges(chunks))
+
+
+def supposed_jobs(
+    *,
+    workspace_id: str,
+    journey_id: str,
+    customer_ids: Sequence[str],
+    payload: Mapping[str, Any],
+    event_name: str | None = None,
+) -> Fragment:
+    """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
+    return Fragment(_SUPPOSED, [workspace_id, journey_id, Jsonb(payload), event_name, list(customer_ids)])
+
+
+def read_jobs(jobs: Fragment) -> list[WaitingJob]:
+    """The jobs of the relation, in the order in which they were queued."""
+    query = compose(_READ_JOBS, jobs)
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        return [WaitingJob(**row) for row in named_rows(cursor)]
+
+
+def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
+    return [
+        [chunk.trigger_id for chunk in chunks],
+        [chunk.start for chunk in chunks],
+        [chunk.stop for chunk in chunks],
+        [chunk.lane for chunk in chunks],
+    ]
+
+
+def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:
+    """The journeys with their current revisions, by their ids.
+
+    Raises InvalidExitRules if the exit rules of one that events may end are not valid.
+    """
+    revisions = JourneyRevision.objects.select_related("journey").filter(
+        journey_id__in=set(journey_ids), number=F("journey__revision")
+    )
+    return {revision.journey_id: _entered(revision.journey, revision) for revision in revisions}
+
+
+def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
+    return EnteredJourney(
+        id=journey.id,
+        rules=EntryRules(
+            journey_active=journey.active,
+            max_entries=journey.max_entries_per_customer or 1,
+            allow_reenrollment=journey.allow_reenrollment,
+        ),
+        conditions=journey.entry_conditions,
+        revision_id=revision.id,
+        first_step=revision.steps[0]["id"] if revision.steps else "",
+        exit_patterns=parse_exit_rules(revision.exit_on).events if revision.exit_events else (),
+    )

@@ -1,0 +1,55 @@
+"""Taking a queued job back: a cancelled job never enrolls, and one that has enrolled is never cancelled.
+
+A worker that decides jobs locks the customers' rows first and then reads the queued jobs. So a transaction that locks
+the customer's row comes entirely before the decision or entirely after it.
+"""
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from customers.models import Customer
+from engage.errors import Refusal
+from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.job_ids import parse_job_id
+from journeys.jobs.forgetting import forget_payloads_of_erased
+from journeys.jobs.states import JobNotFound, JobState, job_state
+from journeys.models import EnrollmentJob
+
+CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."
+
+
+class JobAlreadyDecided(Refusal):
+    """The job is no longer queued. If it enrolled the customer, the enrollment can be exited."""
+
+    status = 409
+    error = "Job already decided"
+    code = "job_already_decided"
+
+
+def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
+    """Cancels the job if it is still queued, and returns its state. A job cancelled before stays as it is.
+
+    Raises JobNotFound, JobAlreadyDecided.
+    """
+    parts = parse_job_id(job_id)
+    if parts is None:
+        raise JobNotFound(job_id)
+    with transaction.atomic():
+        customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
+        list(customer.select_for_update(no_key=True).values_list("id"))
+        # An erased customer's job can be decided meanwhile: that enrolls nobody, and the status keeps the two apart.
+        jobs = EnrollmentJob.objects.filter(workspace_id=workspace_id, **parts._asdict())
+        cancelled = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
+            status=EnrollmentJob.Status.CANCELLED,
+            result=EnrollmentJob.Result.CANCELLED,
+            reason=CANCELLED_BY_A_CALL,
+            decided_at=Now(),
+        )
+        if cancelled:
+            forget_payloads_of_erased(jobs.values_list("trigger_id", flat=True))
+        job = job_state(workspace_id=workspace_id, job_id=job_id)
+    if cancelled:
+        metric_counters.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value)
+    if job.status != EnrollmentJob.Status.CANCELLED:
+        raise JobAlreadyDecided(f"The job is not queued any more: its result is {job.result!r}. {job.reason}")
+    return job

@@ -1,0 +1,94 @@
+"""What became of a job: its state, its customer and its enrollment, as of one moment."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from engage.database.fragment import Fragment, compose
+from engage.database.named_rows import named_rows
+from engage.errors import Refusal
+from journeys.job_ids import job_id, parse_job_id
+
+
+class JobNotFound(Refusal):
+    """No such job in the workspace."""
+
+    status = 404
+    error = "Job not found"
+    code = "job_not_found"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"There is no job {job_id[:100]!r} in this workspace.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobState:
+    """A job's current state; `result`, `reason` and `decided_at` are None while it is queued.
+
+    `ordinal` is its place in the trigger; `external_id` is None also if the customer has been erased.
+    `details` are what the reason rests on; erasing the customer empties them.
+    """
+
+    job_id: str
+    trigger_id: str
+    ordinal: int
+    journey_id: str
+    customer_id: str
+    external_id: str | None
+    status: str
+    result: str | None
+    reason: str | None
+    details: list[str]
+    enrollment_id: str | None
+    queued_at: datetime
+    decided_at: datetime | None
+
+
+# One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit, as in
+# entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+_READ = """
+SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, customer.external_id, job.status,
+       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
+       ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
+       trigger.queued_at, job.decided_at
+FROM ({}) AS job
+CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
+LEFT JOIN LATERAL (
+    SELECT * FROM customers_customer known
+    WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
+) AS customer ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM journeys_enrollment entered WHERE entered.job_id = job.id LIMIT 1
+) AS enrollment ON true
+ORDER BY job.trigger_id, job.ordinal
+"""
+
+_NAMED = """
+SELECT * FROM journeys_enrollmentjob
+WHERE workspace_id = %s AND journey_id = %s AND customer_id = %s AND queued_ms = %s
+"""
+
+
+def job_state(*, workspace_id: str, job_id: str) -> JobState:
+    """The job's current state. Raises JobNotFound."""
+    parts = parse_job_id(job_id)
+    found = read_job_states(Fragment(_NAMED, [workspace_id, *parts])) if parts else []
+    if not found:
+        raise JobNotFound(job_id)
+    return found[0]
+
+
+def read_job_states(jobs: Fragment) -> list[JobState]:
+    """The current states of the selected rows of the table of jobs, by trigger and place."""
+    query = compose(_READ, jobs)
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        rows = named_rows(cursor)
+    return [
+        JobState(
+            job_id=job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=row.pop("queued_ms")),
+            **row,
+        )
+        for row in rows
+    ]

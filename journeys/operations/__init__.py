@@ -1,0 +1,1 @@
+"""For those who run the service: retention.py, backlog.py, and redaction.py, what is shown to nobody."""

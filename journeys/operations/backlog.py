@@ -1,0 +1,103 @@
+"""The backlog and how late it is, for a monitoring system: queries that stay cheap however much waits or has passed.
+
+Ages are read at the ends of indexes; counts stop at a limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from engage.database.index_order import IN_INDEX_ORDER
+from journeys.models import Chunk
+from journeys.webhooks.claims import WAITING_HOSTS
+
+COUNTED_AT_MOST = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Work of one kind: how much there is, up to COUNTED_AT_MOST, and how many seconds the most overdue is late."""
+
+    number: int
+    seconds_late: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneBacklog:
+    """The jobs of a lane, counted over at most COUNTED_AT_MOST chunks. A chunk is late once its turn has come."""
+
+    lane: str
+    jobs: Waiting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """The backlog of all workspaces together."""
+
+    lanes: Sequence[LaneBacklog]
+    enrollments: Waiting
+    webhooks: Waiting
+    open_circuits: int
+
+
+# The first turns are found by skipping from workspace to workspace.
+_LANES = """
+WITH RECURSIVE first AS (
+    SELECT lane, chunk.* FROM unnest(%(lanes)s::text[]) AS wanted(lane) CROSS JOIN LATERAL (
+        SELECT workspace_id, turn_at FROM journeys_chunk, {in_index_order}
+        WHERE lane = wanted.lane ORDER BY workspace_id, turn_at LIMIT 1
+    ) AS chunk
+    UNION ALL
+    SELECT lane, chunk.* FROM first CROSS JOIN LATERAL (
+        SELECT workspace_id, turn_at FROM journeys_chunk, {in_index_order}
+        WHERE lane = first.lane AND workspace_id > first.workspace_id ORDER BY workspace_id, turn_at LIMIT 1
+    ) AS chunk
+)
+SELECT lane,
+       (SELECT coalesce(sum(stop - start), 0) FROM (
+            SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT %(most)s
+        ) AS counted),
+       extract(epoch FROM now() - (SELECT min(turn_at) FROM first WHERE first.lane = wanted.lane))
+FROM unnest(%(lanes)s::text[]) AS wanted(lane)
+""".replace("{in_index_order}", IN_INDEX_ORDER)
+
+_ENROLLMENTS = """
+SELECT (SELECT count(*) FROM (
+            SELECT FROM journeys_enrollment WHERE due_at <= now() LIMIT %(most)s
+        ) AS counted),
+       extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
+"""
+
+# A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time.
+_WEBHOOKS = """
+WITH RECURSIVE {hosts}
+SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
+       extract(epoch FROM now() - (
+            SELECT min(greatest(first.due_at, circuit.open_until))
+            FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            CROSS JOIN LATERAL (
+                SELECT due_at FROM journeys_webhookdelivery
+                WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
+                ORDER BY due_at LIMIT 1
+            ) AS first
+       )),
+       (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
+""".replace("{hosts}", WAITING_HOSTS)
+
+
+def backlog() -> Backlog:
+    """The current backlog, in three statements."""
+    most = {"most": COUNTED_AT_MOST}
+    with connection.cursor() as cursor:
+        cursor.execute(_LANES, {**most, "lanes": Chunk.Lane.values})
+        lanes = [LaneBacklog(lane=lane, jobs=_waiting(number, late)) for lane, number, late in cursor.fetchall()]
+        cursor.execute(_ENROLLMENTS, most)
+        enrollments = _waiting(*cursor.fetchone())
+        cursor.execute(_WEBHOOKS, most)
+        number, late, circuits = cursor.fetchone()
+    return Backlog(lanes=lanes, enrollments=enrollments, webhooks=_waiting(number, late), open_circuits=circuits)
+
+
+def _waiting(number: int, late: float | None) -> Waiting:
+    return Waiting(number=int(number), seconds_late=max(0.0, float(late or 0)))

@@ -1,0 +1,104 @@
+"""Which data of journeys may be deleted once it is old enough, without changing any decision.
+
+Nothing is deleted that is active or waits, or that something active or waiting needs. A completed enrollment counts for
+the entry rules for ever: only its history and its job are deleted. An exited one counts for nothing. A trigger goes
+with its last job, and until then keeps the payload that an active enrollment may render.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from engage.database.pruning import Prunable
+from journeys.models import WebhookHost, WebhookSecret
+
+_CIRCUIT_KEPT = timedelta(days=2)  # a host that is still called is called again within a day
+
+_ENDED = """
+EXISTS (
+    SELECT FROM journeys_enrollment enrollment
+    WHERE enrollment.id = old.enrollment_id AND enrollment.state <> 'active' AND enrollment.ended_at < %(before)s
+)
+"""
+
+STEP_RUNS = Prunable(what="step runs", table="journeys_steprun", key=("enrollment_id", "ordinal"), may_go=_ENDED)
+
+# Their attempts go with them. One may wait although its enrollment has ended: staff may have asked to send it again.
+DELIVERIES = Prunable(
+    what="webhook deliveries",
+    table="journeys_webhookdelivery",
+    key=("enrollment_id", "ordinal"),
+    may_go=f"old.state <> 'waiting' AND {_ENDED}",
+)
+
+EXITED_ENROLLMENTS = Prunable(
+    what="exited enrollments",
+    table="journeys_enrollment",
+    key=("id",),
+    may_go="""
+    old.state = 'exited' AND old.ended_at < %(before)s
+    AND NOT EXISTS (
+        SELECT FROM journeys_webhookdelivery delivery
+        WHERE delivery.enrollment_id = old.id AND delivery.state = 'waiting'
+    )
+    """,
+)
+
+_JOB_MAY_GO = """
+{job}.status <> 'queued' AND {job}.decided_at < %(before)s AND NOT EXISTS (
+    SELECT FROM journeys_enrollment enrollment WHERE enrollment.job_id = {job}.id AND enrollment.state = 'active'
+)
+"""
+
+JOBS = Prunable(
+    what="jobs",
+    table="journeys_enrollmentjob",
+    key=("trigger_id", "ordinal"),
+    may_go=_JOB_MAY_GO.format(job="old"),
+)
+
+TRIGGERS = Prunable(
+    what="triggers",
+    table="journeys_trigger",
+    key=("id",),
+    may_go=f"""
+    old.queued_at < %(before)s
+    AND NOT EXISTS (SELECT FROM journeys_chunk chunk WHERE chunk.trigger_id = old.id)
+    AND NOT EXISTS (
+        SELECT FROM journeys_enrollmentjob job
+        WHERE job.trigger_id = old.id AND NOT ({_JOB_MAY_GO.format(job="job")})
+    )
+    """,
+)
+
+# Templates of an active enrollment may refer to the event, as may the conditions of a journey that it is to start.
+EVENTS = Prunable(
+    what="events",
+    table="customers_event",
+    key=("id",),
+    may_go="""
+    old.created_at < %(before)s
+    AND NOT EXISTS (
+        SELECT FROM journeys_enrollment enrollment WHERE enrollment.event_id = old.id AND enrollment.state = 'active'
+    )
+    AND NOT EXISTS (
+        SELECT FROM journeys_trigger sent JOIN journeys_chunk chunk ON chunk.trigger_id = sent.id
+        WHERE sent.event_id = old.id
+    )
+    """,
+)
+
+
+def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
+    """Deletes the webhook secrets that no longer sign anything; a dry run only counts them. There are few."""
+    retired = WebhookSecret.objects.filter(retires_at__lte=now)
+    return retired.count() if dry_run else retired.delete()[0]
+
+
+def prune_idle_circuits(*, now: datetime, dry_run: bool) -> int:
+    """Deletes the circuits of hosts that kept failing and that nobody calls any more; a dry run only counts them."""
+    long_ago = now - _CIRCUIT_KEPT
+    idle = WebhookHost.objects.filter(
+        Q(open_until__isnull=True) | Q(open_until__lt=long_ago), failing_since__lt=long_ago
+    )
+    return idle.count() if dry_run else idle.delete()[0]

@@ -1,0 +1,92 @@
+"""Recording reported events with what they lead to: a thousand take as many statements as one.
+
+1. The customers whom the events name are looked up and locked in one statement, in the order of their ids, so that
+   overlapping calls wait for each other instead of deadlocking.
+2. Events of unknown customers are refused, each alone; no customer is created.
+3. The others are recorded in the order in which they came. What they lead to (exits, moves, entries) is committed with
+   them.
+4. After the commit the workers are woken.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from customers.events import NewEvent
+from customers.lookup import CustomerNotFound, Reference, lock_customers_named
+from customers.models import Event
+from engage.errors import Refusal
+from journeys import wakeups
+from journeys.walking.reactions import record_and_react
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedEvent:
+    """An event as a server reports it; without `occurred_at` it happened now."""
+
+    customer: Reference
+    name: str
+    properties: Mapping[str, Any]
+    occurred_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedEvent:
+    """An event that is committed with what it led to."""
+
+    event_id: str
+    customer_id: str
+
+
+def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> RecordedEvent:
+    """Records the event with what it leads to. Raises CustomerNotFound; nothing is then written."""
+    (outcome,) = record_reported_events(workspace_id=workspace_id, events=[event])
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return outcome
+
+
+def record_reported_events(
+    *, workspace_id: str, events: Sequence[ReportedEvent | Refusal]
+) -> list[RecordedEvent | Refusal]:
+    """The same for many, as if they came one after the other: one result per event, in order.
+
+    An event that was already refused when it was read keeps its place and its refusal.
+    """
+    read = [event for event in events if isinstance(event, ReportedEvent)]
+    with transaction.atomic():
+        known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
+        outcomes = [_outcome(event, known, workspace_id) for event in events]
+        fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
+        reaction = record_and_react(fresh)
+        transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
+    return [
+        RecordedEvent(event_id=outcome.id, customer_id=outcome.customer_id)
+        if isinstance(outcome, NewEvent)
+        else outcome
+        for outcome in outcomes
+    ]
+
+
+def unknown_customer(identifier: str) -> CustomerNotFound:
+    """The refusal of an event of an unknown customer. It contains the identifier's name, not its value."""
+    return CustomerNotFound(named=identifier, advice="The customer must exist before an event is reported of them.")
+
+
+def _outcome(event: ReportedEvent | Refusal, known: Mapping[Reference, str], workspace_id: str) -> NewEvent | Refusal:
+    if isinstance(event, Refusal):
+        return event
+    customer_id = known.get(event.customer)
+    if customer_id is None:
+        return unknown_customer(event.customer.name)
+    return NewEvent(
+        workspace_id=workspace_id,
+        customer_id=customer_id,
+        name=event.name,
+        properties=event.properties,
+        source=Event.Source.API,
+        occurred_at=event.occurred_at,
+    )

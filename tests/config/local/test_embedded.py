@@ -1,0 +1,392 @@
+"""The embedded servers' lives, with real servers in a folder of their own and real processes that use them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import psycopg
+import pytest
+import redis
+
+from config import ROOT
+from config.local import servers
+from config.local.locks import FileLock
+from config.local.servers import EmbeddedServerError, Server
+
+pytestmark = pytest.mark.mostly_waits
+
+USE = """
+import json, sys
+from config.local import embedded
+print(json.dumps({name: getattr(embedded, name)() for name in sys.argv[1:]}), flush=True)
+if sys.stdin.readline():
+    embedded.stop_unless_used(within=10)
+"""
+
+
+class User:
+    """A process that uses servers until it is told to stop."""
+
+    def __init__(self, *names: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USE, *names], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Waits until the servers answer."""
+        assert self.process.stdout
+        return dict(json.loads(self.process.stdout.readline()))
+
+    def end(self, *, stop: bool = False) -> None:
+        """Go like any process does, or ask that the servers stop at once."""
+        self.process.communicate("stop\n" if stop else "", timeout=20)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data folder with a path longer than a socket's may be."""
+    path = tmp_path / ("a-rather-long-name-" * 6) / "data"
+    monkeypatch.setenv("EMBEDDED_DATA", str(path))
+    monkeypatch.setenv("EMBEDDED_GRACE", "0.5")
+    yield path
+    known = [servers.postgresql(), servers.redis()]
+    shutil.rmtree(path, ignore_errors=True)
+    assert eventually(lambda: not any(is_locked(server.keeper) for server in known))
+    shutil.rmtree(known[0].sockets)
+
+
+def is_locked(path: Path) -> bool:
+    with closing(FileLock.at(path)) as lock:
+        return not lock.try_exclusive()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def keeper_of(server: Server) -> int:
+    with closing(FileLock.at(server.keeper)) as lock:
+        return lock.holder()
+
+
+def process_of(server: Server) -> int:
+    with closing(FileLock.at(server.running)) as lock:
+        return lock.holder()
+
+
+def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "60")  # who asks that they stop need not wait for it
+    with User("database_url", "redis_url") as user:
+        urls = user.urls
+        with psycopg.connect(urls["database_url"], autocommit=True) as database, redis_at(urls) as queue:
+            settings = {
+                name: database.execute("SELECT current_setting(%s)", [name]).fetchone()
+                for name in ("listen_addresses", "fsync", "timezone", "server_encoding")
+            }
+            letters = database.execute("SELECT lower('É'), 'a' < 'B'").fetchone()
+            durable = [queue.config_get(name)[name] for name in ("port", "appendonly", "maxmemory-policy")]
+            database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
+            queue.set("kept", "a key")
+        user.end(stop=True)
+    assert settings == {"listen_addresses": ("",), "fsync": ("on",), "timezone": ("UTC",), "server_encoding": ("UTF8",)}
+    assert letters == ("é", False)
+    assert durable == ["0", "yes", "noeviction"]
+    assert not is_locked(servers.postgresql().running)
+    assert not is_locked(servers.redis().running)
+
+    with User("database_url", "redis_url") as user:
+        assert user.urls == urls
+        with psycopg.connect(urls["database_url"]) as database, redis_at(urls) as queue:
+            assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
+            assert queue.get("kept") == b"a key"
+    assert "not properly shut down" not in servers.postgresql().log.read_text()
+
+
+def test_the_log_of_a_slow_statement_tells_nobody_what_it_was_about(folder: Path) -> None:
+    with User("database_url") as user, psycopg.connect(user.urls["database_url"], autocommit=True) as database:
+        database.execute("SET log_min_duration_statement = 0")
+        database.execute("SELECT %s::text AS slow", ["ada@example.com"])
+    log = servers.postgresql().log
+    assert "AS slow" in log.read_text()
+    assert "ada@example.com" not in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def redis_at(urls: dict[str, str]) -> redis.Redis:
+    return redis.Redis.from_url(urls["redis_url"])
+
+
+def test_what_is_committed_outlives_a_killed_postgresql(folder: Path) -> None:
+    with User("database_url") as user:
+        url = user.urls["database_url"]
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
+        os.kill(process_of(servers.postgresql()), signal.SIGKILL)
+        with User("database_url") as next_user:
+            assert next_user.urls["database_url"] == url
+            with psycopg.connect(url) as database:
+                assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
+
+
+def test_processes_that_start_at_the_same_instant_share_one_server(folder: Path) -> None:
+    users = [User("redis_url") for _ in range(6)]
+    seen = set()
+    for user in users:
+        with redis_at(user.urls) as queue:
+            seen.add(queue.info("server")["run_id"])
+    assert len(seen) == 1
+    for user in users:
+        user.end()
+
+
+def test_processes_that_come_and_go_never_miss_a_server(folder: Path) -> None:
+    """Each stops the server unless another uses it, so starts meet stops at every stage."""
+    came_and_went = """
+for _ in range(8):
+    import redis; from config.local import embedded
+    with redis.Redis.from_url(embedded.redis_url()) as queue: queue.incr("visits")
+    embedded.stop_unless_used(within=10)
+"""
+    visitors = [subprocess.Popen([sys.executable, "-c", came_and_went], cwd=ROOT) for _ in range(3)]
+    assert [visitor.wait(timeout=30) for visitor in visitors] == [0, 0, 0]
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        assert queue.get("visits") == b"24"
+
+
+def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "1.5")
+    server = servers.redis()
+    with User("redis_url") as user:
+        assert user.urls
+        time.sleep(1.5)  # it is not the time since the start that counts
+        ended = time.monotonic()
+        user.end()
+    assert eventually(lambda: not is_locked(server.running))
+    assert time.monotonic() - ended > 0.8
+    assert eventually(lambda: not is_locked(server.keeper))
+
+
+def test_who_comes_a_little_after_the_last_user_finds_the_same_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", "5")
+    seen = set()
+    for later in (0.0, 0.5):  # by then the keeper has seen that nobody uses it
+        time.sleep(later)
+        with User("redis_url") as user:
+            with redis_at(user.urls) as queue:
+                seen.add(queue.info("server")["run_id"])
+            user.end()
+    assert len(seen) == 1
+
+
+def test_a_killed_user_counts_no_longer(folder: Path) -> None:
+    with User("redis_url") as user, User("redis_url") as other:
+        assert user.urls == other.urls
+        user.process.kill()
+        time.sleep(1.5)
+        assert is_locked(servers.redis().running)
+        other.process.kill()
+        assert eventually(lambda: not is_locked(servers.redis().running))
+
+
+def test_servers_of_a_killed_keeper_are_found_again_and_stopped(folder: Path) -> None:
+    server = servers.redis()
+    with User("redis_url") as user, redis_at(user.urls) as queue:
+        first = queue.info("server")["run_id"]
+        os.kill(keeper_of(server), signal.SIGKILL)
+        assert eventually(lambda: not is_locked(server.keeper))
+        with User("redis_url") as other:
+            assert other.urls
+            assert queue.info("server")["run_id"] == first
+    assert eventually(lambda: not is_locked(server.running))
+
+
+def test_the_last_user_stops_what_a_killed_keeper_left(folder: Path) -> None:
+    server = servers.redis()
+    with User("redis_url") as user:
+        assert user.urls
+        os.kill(keeper_of(server), signal.SIGKILL)
+        assert eventually(lambda: not is_locked(server.keeper))
+        user.end(stop=True)
+    assert not is_locked(server.running)
+
+
+def test_a_server_can_be_stopped_also_if_its_keeper_was_killed_the_moment_it_started(folder: Path) -> None:
+    keep = """
+import os, signal, subprocess
+from config.local import keeper, servers
+from config.local.locks import FileLock
+
+class Last(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+subprocess.Popen = Last
+lock = FileLock.at(servers.redis().keeper)
+lock.try_exclusive()
+keeper.main("redis", str(lock.fd), "0.5")
+"""
+    server = servers.redis()
+    subprocess.run([sys.executable, "-c", keep], cwd=ROOT, check=True)
+    assert eventually(lambda: is_locked(server.running) and not is_locked(server.keeper))
+    with User("redis_url") as user:
+        assert user.urls
+        user.end(stop=True)
+    assert not is_locked(server.running)
+
+
+def test_whoever_is_interrupted_the_moment_the_keeper_starts_can_stop_it_and_nobody_else(folder: Path) -> None:
+    """As by a Ctrl-C: it leaves a process behind that is about to become the keeper, and has not noted its number."""
+    interrupted = """
+import subprocess
+from config.local import embedded
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        subprocess.Popen = usual
+        raise KeyboardInterrupt
+
+usual, subprocess.Popen = subprocess.Popen, Interrupted
+try:
+    embedded.redis_url()
+except KeyboardInterrupt:
+    embedded.stop_unless_used(within=10)
+"""
+    server = servers.redis()
+    with subprocess.Popen(["sleep", "60"]) as bystander, closing(FileLock.at(server.keeper)) as last:
+        last.note_holder(bystander.pid)  # it has the number of the last keeper by now
+        answer = subprocess.run([sys.executable, "-c", interrupted], check=False, cwd=ROOT, capture_output=True)
+        assert bystander.poll() is None
+        bystander.kill()
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert not is_locked(server.keeper)
+    assert not is_locked(server.running)
+
+
+def test_who_stops_the_servers_has_seen_their_keeper_go(folder: Path) -> None:
+    stop = """
+import time
+from pathlib import Path
+from config.local import embedded, servers
+from config.local.locks import FileLock
+embedded.redis_url()
+keeper = Path(f"/proc/{FileLock.at(servers.redis().keeper).holder()}/cmdline")
+assert keeper.read_bytes()
+time.sleep = lambda _: None  # it looks again and again, so as not to come by chance after a keeper that still ends
+embedded.stop_unless_used(within=10)
+assert not keeper.exists() or not keeper.read_bytes()  # at most its entry in the kernel's table
+"""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", stop], cwd=ROOT, check=True)
+
+
+def test_a_server_that_dies_is_started_again(folder: Path) -> None:
+    with User("redis_url") as user:
+        urls = user.urls
+        killed = process_of(servers.redis())
+        os.kill(killed, signal.SIGKILL)
+        assert eventually(lambda: process_of(servers.redis()) != killed)
+        with User("redis_url") as other:
+            assert other.urls == urls
+
+
+def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
+    with User("database_url") as user:
+        urls = user.urls
+        process = Path("/proc", str(process_of(servers.postgresql())))
+        with closing(psycopg.connect(urls["database_url"])):  # nobody waits for who is connected
+            folder.rename(folder.with_name("gone"))
+            assert eventually(lambda: not process.exists())
+    (folder / "postgresql.new" / "half-made").mkdir(parents=True)
+    with User("database_url") as user:
+        assert user.urls == urls
+
+
+@pytest.mark.parametrize("lost", ["keeper", "data"])
+def test_a_server_whose_files_were_deleted_makes_way_for_the_next(folder: Path, lost: str) -> None:
+    server = servers.redis()
+    with User("redis_url") as user:
+        urls = user.urls
+        process = Path("/proc", str(process_of(server)))
+        shutil.rmtree(server.sockets if lost == "keeper" else server.data)
+        assert eventually(lambda: not process.exists())
+        with User("redis_url") as other:
+            assert other.urls == urls
+
+
+def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
+    (folder / "postgresql").mkdir(parents=True)
+    command = [sys.executable, "-c", USE, "database_url"]
+    answer = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert "EmbeddedServerError: postgresql did not start" in answer.stderr
+    assert "postgresql.conf" in answer.stderr
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
+def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path, mode: int) -> None:
+    sockets = servers.redis().sockets
+    sockets.chmod(mode)
+    with pytest.raises(EmbeddedServerError, match="not a private folder"):
+        servers.redis()
+    sockets.chmod(0o700)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as somebody else")
+def test_root_need_not_open_a_private_folder_for_postgresql(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    program = private / "program"
+    program.write_text("#!/bin/sh\nid -u\ntest -x $0 && touch $0.seen\n")
+    program.chmod(0o700)
+    answer = subprocess.run([*servers.ordinary_user(), program], check=True, capture_output=True, text=True)
+    assert answer.stdout != "0\n"
+    assert (private / "program.seen").exists()
+
+
+@pytest.mark.parametrize("grace", ["soon", "-1", "inf", "nan"])
+def test_a_grace_that_is_no_time_is_refused_by_its_name(grace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", grace)
+    with pytest.raises(EmbeddedServerError, match=f"EMBEDDED_GRACE must be a number of seconds .* not '{grace}'"):
+        servers.grace()
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 10.0)])
+def test_a_grace_may_be_none_and_is_ten_seconds_unless_said(
+    said: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDED_GRACE", said)
+    assert servers.grace() == seconds
+
+
+def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = servers.redis().sockets
+    with monkeypatch.context() as beside:
+        beside.setenv("EMBEDDED_DATA", f"{folder}2")
+        second = servers.redis().sockets
+    second.rmdir()
+    assert first != second

@@ -1,0 +1,24 @@
+"""The tour of every step, as the guide to journeys prints it."""
+
+import re
+from dataclasses import replace
+from datetime import datetime
+
+from config import ROOT
+from config.local.tour import tour_steps
+from journeys.api.triggers.dry_run_answers import rehearsal_data
+from journeys.management.commands.walk_through import _step_in_words
+from journeys.steps.rehearsal import rehearse
+from tests.customers.facts import NOBODY
+from tests.journeys.steps.contexts import context, course
+
+
+def test_the_guide_prints_the_tour_as_it_is() -> None:
+    """The ids that are printed decide which half of the customers this one belongs to."""
+    _, _, printed = (ROOT / "docs" / "journeys.md").read_text().partition("walk_through tour ")
+    journey_id, customer_id = re.findall(r"\b[0-9a-f]{24}\b", printed)[:2]
+    (began,) = re.findall(r'touredAt = "(.+)"', printed)
+    grace = replace(NOBODY, id=customer_id, external_id="grace", attributes={"plan": "pro"})
+    in_context = replace(context(customer=grace, now=datetime.fromisoformat(began)), journey_id=journey_id)
+    way = rehearsal_data(rehearse(course(*tour_steps(receiver="http://127.0.0.1:8001")), in_context))
+    assert re.findall(r"^2026.*", printed, re.MULTILINE) == [next(_step_in_words(step)) for step in way["steps"]]

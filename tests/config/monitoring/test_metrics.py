@@ -1,0 +1,284 @@
+"""What Prometheus is told, and who may ask."""
+
+import re
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.db import OperationalError, connection, transaction
+from django.test import Client
+from django.utils import timezone
+from structlog.testing import capture_logs
+
+from config import ROOT
+from config.monitoring.exposition import Metric, Sample, exposition
+from config.monitoring.metrics import _version
+from engage.models import Workspace
+from engage.redis.metric_counters import REQUESTS, metric_counters
+from journeys.failures import MAX_ATTEMPTS
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, WebhookDelivery, WebhookHost
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.clients import Answer, ServerClient
+from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.journeys.walking.stories import enter
+from tests.journeys.webhooks.standing import send, standing
+from tests.one_of_everything import one_of_everything
+from tests.receiver import running
+
+pytestmark = pytest.mark.django_db
+_SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_counted(settings: Any) -> None:
+    metric_counters.send()  # what the tests before this one counted
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.delete("engage:metric_counters")
+
+
+def scrape(**headers: str) -> Answer:
+    return Answer.of(Client().get("/metrics", headers=headers))
+
+
+def samples() -> dict[str, float]:
+    """By name with labels, as they are written."""
+    answer = scrape()
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = {}
+    for line in answer.content.decode().splitlines():
+        if not line.startswith("#"):
+            matched = _SAMPLE.fullmatch(line)
+            assert matched, line
+            name = f"{matched[1]}{{{matched[2]}}}" if matched[2] else matched[1]
+            assert name not in found
+            found[name] = float(matched[3])
+    return found
+
+
+def test_what_took_longer_than_every_bucket_is_counted_too() -> None:
+    metric_counters.observe(REQUESTS, "GET", "slow", "200", seconds=60)
+    found, labels = samples(), 'method="GET",route="slow",status="200"'
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="10"}}'] == 0
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 1
+    assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 1
+    assert found[f"engage_http_request_seconds_sum{{{labels}}}"] == 60
+
+
+def test_a_label_may_hold_anything() -> None:
+    odd = Sample(value=1, labels={"route": '\\d "x"\n'})
+    text = exposition([Metric(name="engage_odd", kind="gauge", meaning="Odd.", samples=[odd])])
+    assert text.splitlines()[2:] == [r'engage_odd{route="\\d \"x\"\n"} 1']
+
+
+# Who may ask ---------------------------------------------------------------------------------------------------------
+
+
+def test_with_a_token_only_who_sends_it_is_answered(settings: Any) -> None:
+    settings.METRICS_TOKEN = "s3cret"
+    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "s3cret"}, {"Authorization": "Bearer é"}):
+        answer = scrape(**headers)
+        assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
+        assert answer.json()["code"] == "unauthorized"
+    assert scrape(Authorization="Bearer s3cret").status_code == 200
+
+
+def test_without_a_token_nothing_is_there_in_production(settings: Any) -> None:
+    assert scrape().status_code == 200
+    settings.PRODUCTION = True
+    assert scrape().status_code == 404
+
+
+# What answers -------------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    [(name, value)] = [(name, value) for name, value in samples().items() if name.startswith("engage_build_info{")]
+    assert (f'version="{version}"' in name, value) == (True, 1)
+
+
+def test_where_nobody_wrote_the_version_down_it_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("config.monitoring.metrics.ROOT", tmp_path)
+    assert _version.__wrapped__() == "unknown"
+
+
+# What waits ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_and_how_late_it_is(acme: Workspace, rival: Workspace) -> None:
+    now = timezone.now()
+    for workspace, minutes in ((acme, 1), (rival, 2)):
+        late = now - timedelta(minutes=minutes)
+        enrollment = one_of_everything(workspace)
+        Chunk.objects.filter(workspace=workspace).update(turn_at=late, stop=7)
+        Enrollment.objects.filter(id=enrollment.id).update(state="active", due_at=late)
+        WebhookDelivery.objects.filter(workspace=workspace).update(state="waiting", due_at=late)
+        WebhookHost.objects.filter(workspace=workspace).update(open_until=None)
+    found = samples()
+    assert found['engage_queued_jobs{lane="single"}'] == 14
+    assert (found["engage_enrollments_due"], found["engage_webhooks_waiting"]) == (2, 2)
+    for name in (
+        'engage_queue_late_seconds{lane="single"}', "engage_enrollments_late_seconds", "engage_webhooks_late_seconds"
+    ):  # fmt: skip
+        assert 115 < found[name] < 150  # the test's transaction began earlier than its clock was read
+
+
+def test_what_waits_for_a_host_that_is_left_alone_is_not_late(acme: Workspace, rival: Workspace) -> None:
+    now = timezone.now()
+    for workspace, minutes, open_until in ((acme, 1, None), (rival, 9, now + timedelta(minutes=1))):
+        one_of_everything(workspace)
+        own = {"workspace": workspace}
+        WebhookDelivery.objects.filter(**own).update(state="waiting", due_at=now - timedelta(minutes=minutes))
+        WebhookHost.objects.filter(**own).update(open_until=open_until, host=WebhookDelivery.objects.get(**own).host)
+    found = samples()
+    assert (found["engage_webhooks_waiting"], found["engage_webhook_circuits_open"]) == (2, 1)
+    assert 55 < found["engage_webhooks_late_seconds"] < 90
+
+
+def test_nothing_waits() -> None:
+    found = samples()
+    waiting = {name: value for name, value in found.items() if not name.startswith(("engage_http", "engage_build"))}
+    assert set(waiting.values()) == {0, 1}
+    assert {name for name, value in waiting.items() if value} == {"engage_postgresql_up", "engage_redis_up"}
+
+
+def test_a_wait_that_is_ahead_is_not_late(acme: Workspace) -> None:
+    enrollment = one_of_everything(acme)
+    ahead = timezone.now() + timedelta(days=1)
+    Enrollment.objects.filter(id=enrollment.id).update(state="active", due_at=ahead)
+    WebhookDelivery.objects.update(state="waiting", due_at=ahead)
+    found = samples()
+    assert (found["engage_enrollments_due"], found["engage_enrollments_late_seconds"]) == (0, 0)
+    assert (found["engage_webhooks_waiting"], found["engage_webhooks_late_seconds"]) == (1, 0)
+
+
+def test_a_scrape_costs_three_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
+    one_of_everything(acme)
+    with django_assert_num_queries(3):
+        scrape()
+
+
+# What was counted ----------------------------------------------------------------------------------------------------
+
+
+def test_decisions_by_result(server: ServerClient, acme: Workspace, journey: Journey) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    for names in (["ada", "bob"], ["ada"]):
+        data(trigger(server, journey, {"external_ids": names}))
+        let_workers_decide()
+    job = data(trigger(server, journey, {"external_id": "ada"}))["jobId"]
+    for _ in range(2):  # the second time changes nothing
+        server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job}")
+    found = {name: value for name, value in samples().items() if name.startswith("engage_jobs_decided_total")}
+    assert len(found) == len(EnrollmentJob.Result.values)
+    assert {name: value for name, value in found.items() if value} == {
+        'engage_jobs_decided_total{result="enrolled"}': 2,
+        'engage_jobs_decided_total{result="already_enrolled"}': 1,
+        'engage_jobs_decided_total{result="cancelled"}': 1,
+    }
+
+
+def test_all_that_may_be_decided_or_come_of_an_attempt_is_told_before_the_first_time() -> None:
+    """A monitoring system sees no increase in a counter that begins at 1."""
+    found = samples()
+    assert found['engage_jobs_decided_total{result="failed"}'] == 0
+    attempts = {name: value for name, value in found.items() if name.startswith("engage_webhook_attempts_total")}
+    assert attempts == {
+        f'engage_webhook_attempts_total{{outcome="{outcome}"}}': 0 for outcome in ("delivered", "retried", "failed")
+    }
+
+
+def test_attempts_at_webhooks_by_what_came_of_them(acme: Workspace) -> None:
+    with running() as receiver:
+        for status in (200, 503, 503, 404, 404, 404):
+            standing(acme, receiver.url(f"/status/{status}"))
+        send()
+    found = samples()
+    attempts = {
+        outcome: found[f'engage_webhook_attempts_total{{outcome="{outcome}"}}']
+        for outcome in ("delivered", "retried", "failed")
+    }
+    assert attempts == {"delivered": 1, "retried": 2, "failed": 3}
+
+
+def test_enrollments_that_are_given_up(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
+    given_up, _ = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2)]
+    assert samples()["engage_enrollments_given_up_total"] == 0
+    Enrollment.objects.filter(id=given_up.id).update(attempts=MAX_ATTEMPTS, error="KeyError: gone")
+    let_workers_walk()
+    assert samples()["engage_enrollments_given_up_total"] == 1
+
+
+def test_request_times_by_route_method_and_status(server: ServerClient, acme: Workspace) -> None:
+    for job in ("a", "b"):
+        server.get(f"/api/v1/journeys/{acme.id}/jobs/{job}")
+    Client().generic("BREW", "/coffee")
+    found = samples()
+    labels = 'method="GET",route="api/v1/journeys/<str:workspace_id>/jobs/<str:job_id>",status="404"'
+    assert found[f"engage_http_request_seconds_count{{{labels}}}"] == 2
+    assert found[f'engage_http_request_seconds_bucket{{{labels},le="+Inf"}}'] == 2
+    assert 0 < found[f"engage_http_request_seconds_sum{{{labels}}}"] < 60
+    assert found['engage_http_request_seconds_count{method="other",route="none",status="404"}'] == 1
+    opening = f'engage_http_request_seconds_bucket{{{labels},le="'
+    buckets = {name.removeprefix(opening)[:-2]: value for name, value in found.items() if name.startswith(opening)}
+    assert " ".join(buckets) == "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf"
+    assert list(buckets.values()) == sorted(buckets.values())
+
+
+# When a server is away -----------------------------------------------------------------------------------------------
+
+
+def test_without_redis_the_backlog_is_still_told(settings: Any) -> None:
+    scrape()
+    assert any(name.startswith("engage_http") for name in samples())
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    found = samples()
+    assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (1, 0)
+    assert found["engage_enrollments_due"] == 0
+    assert not any(name.startswith("engage_http") for name in found)
+
+
+@pytest.mark.usefixtures("redis_takes_no_writes")
+def test_a_redis_that_takes_no_writes_is_told_like_one_that_is_away_with_what_it_still_knows() -> None:
+    found = samples()
+    assert (found["engage_redis_up"], found["engage_enrollments_given_up_total"]) == (0, 0)
+
+
+def test_without_postgresql_the_counts_are_still_told() -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("gone")
+
+    scrape()
+    with connection.execute_wrapper(fail):
+        found = samples()
+    assert (found["engage_postgresql_up"], found["engage_redis_up"]) == (0, 1)
+    assert any(name.startswith("engage_http") for name in found)
+
+
+def test_a_schema_that_does_not_fit_is_no_absence() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE journeys_chunk RENAME TO gone")
+    with capture_logs() as lines, transaction.atomic():
+        found = samples()
+    assert found["engage_postgresql_up"] == 1
+    assert not any(name.startswith("engage_queued") for name in found)
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["backlog_unreadable"]
+
+
+def test_limits_that_a_process_counts_alone_are_told_once_redis_is_back(acme: Workspace, settings: Any) -> None:
+    server = ServerClient(ApiKeyFactory.create(workspace=acme))
+    caches, nowhere = settings.CACHES, "redis://127.0.0.1:1/0"
+    settings.CACHES = {
+        **caches,
+        "counters": {"BACKEND": "engage.redis.limit_counters.CounterCache", "LOCATION": nowhere},
+    }
+    for _ in range(3):
+        server.get(f"/api/v1/customers/{acme.id}/{'f' * 24}")
+    settings.CACHES = caches
+    assert samples()["engage_limits_counted_in_process_total"] == 3

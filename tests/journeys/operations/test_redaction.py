@@ -1,0 +1,32 @@
+"""What is hidden of a request that is shown."""
+
+import pytest
+
+from journeys.operations.redaction import url_without_secrets, without_secrets
+
+SPEAKING = (
+    "Authorization Proxy-Authorization Cookie X-Api-Key apikey X-Key key Ocp-Apim-Subscription-Key X-Hub-Signature-256 "
+    "sig pwd pass password passphrase access_key accesskey api_keys client_secret credentials session-id jwt X-HMAC "
+    "my_token bearer"
+)
+
+
+@pytest.mark.parametrize("name", SPEAKING.split())
+def test_what_speaks_of_a_credential_is_hidden(name: str) -> None:
+    assert without_secrets({name: "s3cret"}) == {name: "***"}
+    for secret in ("s3cret", "s3=cret=="):
+        shown = url_without_secrets(f"https://a.example/x?a=1&{name}={secret}&b=2")
+        assert shown == f"https://a.example/x?a=1&{name}=***&b=2"
+
+
+@pytest.mark.parametrize(
+    "name", ["Content-Type", "X-Plan", "monkey", "keyboard", "design", "significance", "compass", "order"]
+)
+def test_what_does_not_is_shown(name: str) -> None:
+    assert without_secrets({name: "plain"}) == {name: "plain"}
+    assert url_without_secrets(f"https://a.example/x?{name}=plain") == f"https://a.example/x?{name}=plain"
+
+
+def test_a_path_and_a_query_without_values_stay_as_they_are() -> None:
+    for url in ("https://a.example/token=1/x", "https://a.example/x?token", "https://a.example/x?key="):
+        assert url_without_secrets(url) == url
