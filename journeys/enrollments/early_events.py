@@ -65,7 +65,7 @@ def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
 
 
 # Each listener's events are looked up by key, in a lateral with a limit, as in entering/waiting_jobs.py. What is at the
-# end of a chain has no effect, as in reactions.py.
+# end of a chain has no effect, as in walking/reactions.py.
 _MISSED = """
 SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial,
        event.source = ANY(%s::text[]) AS from_bridge

@@ -2,7 +2,7 @@
 
 Runs in the transaction that records the events, with the customers' rows locked, so that no walker walks their
 enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
-An enrollment or a wait that begins later looks back for what it missed (early_events.py).
+An enrollment or a wait that begins later looks back for what it missed (enrollments/early_events.py).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
