@@ -69,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seed", help="of an earlier run, to do the same again")
     parser.add_argument("--scenario", action="append", choices=list(SCENARIOS), help="only this one; may be repeated")
-    parser.add_argument("--rounds", type=int, default=2, help="of each scenario (default 2)")
+    parser.add_argument("--rounds", type=int, default=1, help="of each scenario (default 1)")
     return parser.parse_args()
 
 

@@ -50,5 +50,5 @@ def _ask(port: int, path: str, probes: list[Probe], over: Event) -> None:
 def metric(service: Service, name: str) -> float:
     """The value of a metric that has no labels."""
     _, said = exchange(service.load.ports[0], "GET", "/metrics", _HEADERS)
-    lines = [line for line in said.decode().splitlines() if line.startswith(f"{name} ")]
+    lines = [line for line in said.decode().splitlines() if line.startswith(f"{name}{{}} ")]
     return float(lines[0].split()[1])

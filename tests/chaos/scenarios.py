@@ -8,7 +8,9 @@ from tests.chaos import faults
 from tests.chaos.faults import Fault, fault
 from tests.chaos.fleet import LANES
 from tests.chaos.frozen import FROZEN
+from tests.chaos.garbage import GARBAGE
 from tests.chaos.load import Sending
+from tests.chaos.locks import LOCKS
 from tests.chaos.mischief import (
     poison_calls,
     poison_is_given_up,
@@ -21,6 +23,7 @@ from tests.chaos.mischief import (
 from tests.chaos.plan import Planned
 from tests.chaos.scenario import Chance, Finding, Scenario, Trial
 from tests.chaos.service import Service
+from tests.chaos.stalled import STALLED
 from tests.chaos.tenants import CUSTOMERS
 
 HOUR = 3600
@@ -252,5 +255,8 @@ SCENARIOS = {
         ),
         Scenario(name="clock-off", load=16, faults=_clocks_off, findings=(_database_clock_decides,)),
         *FROZEN,
+        *LOCKS,
+        GARBAGE,
+        STALLED,
     )
 }  # fmt: skip

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tests import receiver
+from tests.chaos.crowd import CROWD
 from tests.chaos.mischief import MANNERS, POISON, targets
 from tests.chaos.tenants import Course
 
 
 @contextmanager
 def with_bad_receivers() -> Iterator[Sequence[Course]]:
-    """The journeys that are there to fail, whose receivers run until the end of the block."""
+    """The journeys of single scenarios. Receivers of those that are there to fail run until the end of the block."""
     with ExitStack() as stack:
         urls = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
-        yield [*POISON, *targets(urls)]
+        yield [*POISON, *targets(urls), CROWD]
