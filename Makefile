@@ -14,6 +14,8 @@ run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and POR
 	@.ci/install requirements-embedded.txt
 	@$(PYTHON_IN_VENV) -m config.local.launch
 
+# POOLER=pgbouncer puts PgBouncer between the service and PostgreSQL: in tests, chaos and benchmarks.
+
 # Each run has databases of its own, so that two at once in one checkout do not meet. One process more than there are
 # processors, because some tests wait for processes of the service; with two more, it takes longer.
 test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it

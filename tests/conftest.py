@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 import redis
@@ -12,10 +13,12 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from config.process.loaded_code import load_without_collecting, spare_the_loaded
 from customers.models import Customer
+from engage.database.statement_limit import statement_limit
 from engage.models import Workspace
 from engage.redis.availability import redis_availability
 from journeys import wakeups
 from journeys.models import Journey
+from tests import pooler
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
 from tests.tables import empty_all
@@ -23,6 +26,11 @@ from tests.tables import empty_all
 
 def pytest_sessionstart() -> None:
     load_without_collecting()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if pooler.is_wanted() and item.get_closest_marker("without_pooler"):
+        pytest.skip("It is about connections of its own, and POOLER is set.")
 
 
 @pytest.hookimpl(trylast=True)
@@ -38,13 +46,28 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _sessions_suit_tests(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+def _sessions_suit_tests(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """No test pulls the plug, so commits do not wait for the disk; and a test may hold up a lock for a while."""
     suited = {"synchronous_commit": "off", "lock_timeout": "1min", "idle_in_transaction_session_timeout": "1min"}
-    options = " ".join(f"-c {name}={value}" for name, value in suited.items())
-    connection.settings_dict["OPTIONS"]["options"] = options  # shared by all threads' connections
-    with django_db_blocker.unblock():
-        connection.close()
+    known = connection.settings_dict  # shared by all threads' connections
+    usual = dict(known)
+    statement_limit.seconds = None  # of the web server alone, whose application some tests load
+    with ExitStack() as stack:
+        if pooler.is_wanted():
+            where, folder = connection.get_connection_params(), tmp_path_factory.mktemp("pooler")
+            between = stack.enter_context(pooler.pgbouncer(where, folder, settings=suited))
+            known |= {"HOST": "127.0.0.1", "PORT": between.port}
+            known["OPTIONS"] = {**known["OPTIONS"], **between.options}
+        else:
+            known["OPTIONS"]["options"] = " ".join(f"-c {name}={value}" for name, value in suited.items())
+        with django_db_blocker.unblock():
+            connection.close()
+        yield
+        with django_db_blocker.unblock():
+            connection.close()
+        known |= usual
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,6 +15,7 @@ from django.db import connection
 
 from config.local import embedded
 from config.local.processes import commands
+from tests import pooler
 from tests.receiver import free_port
 from tests.waiting import wait_until
 
@@ -23,14 +24,23 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def environment() -> dict[str, str]:
     """What lets another process find the test's database and Redis."""
-    server = urlsplit(os.environ.get("DATABASE_URL") or embedded.database_url())
     return {
         **os.environ,
         "ENVIRONMENT": "development",
-        "DATABASE_URL": server._replace(path=f"/{connection.settings_dict['NAME']}").geturl(),
+        **_database(),
         "REDIS_URL": settings.REDIS_URL,
         "LOG_FORMAT": "json",
     }
+
+
+def _database() -> dict[str, str]:
+    known = connection.settings_dict
+    server = urlsplit(os.environ.get("DATABASE_URL") or embedded.database_url())
+    direct = server._replace(path=f"/{known['NAME']}").geturl()
+    if not pooler.is_wanted():
+        return {"DATABASE_URL": direct}
+    between = pooler.Pooler(port=int(known["PORT"]), user=known["USER"])
+    return {"DATABASE_URL": between.url(known["NAME"]), "DATABASE_DIRECT_URL": direct}
 
 
 @contextmanager

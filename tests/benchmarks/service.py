@@ -21,6 +21,7 @@ import redis
 from config.local import embedded, servers
 from config.local.processes import commands, listening_workers, workers
 from tests.benchmarks.trees import Tree, this_tree
+from tests.pooler import Pooler, is_wanted, pgbouncer
 from tests.receiver import free_port
 from tests.waiting import wait_until
 
@@ -120,11 +121,12 @@ def call(url: str, body: Mapping[str, Any], *, key: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Servers:
-    """A PostgreSQL and a Redis, for any number of services."""
+    """A PostgreSQL and a Redis, for any number of services, and the pooler that these go through, if any."""
 
     scratch: Path
     database_url: str
     redis_url: str
+    pooler: Pooler | None = None
     services: "Iterator[int]" = field(default_factory=count)
 
 
@@ -137,7 +139,10 @@ def running_servers() -> Iterator[Servers]:
         os.environ |= {"EMBEDDED_DATA": str(scratch / "data"), "EMBEDDED_GRACE": "1"}
         stack.callback(shutil.rmtree, servers.postgresql().sockets)
         stack.callback(embedded.stop_unless_used, within=20.0)
-        yield Servers(scratch=scratch, database_url=embedded.database_url(), redis_url=embedded.redis_url())
+        database_url, pooler = embedded.database_url(), None
+        if is_wanted():
+            pooler = stack.enter_context(pgbouncer(database_url, scratch))
+        yield Servers(scratch=scratch, database_url=database_url, redis_url=embedded.redis_url(), pooler=pooler)
 
 
 @contextmanager
@@ -149,6 +154,9 @@ def running_service(on: Servers, tree: Tree | None = None) -> Iterator[Service]:
         port, floor_port = free_port(), free_port()
         database_url, redis_url = _new_database(on.database_url, number), f"{on.redis_url}?db={number}"
         environment = _environment(tree, database_url, redis_url)
+        if on.pooler:
+            through = on.pooler.url(urlsplit(database_url).path.removeprefix("/"))
+            environment |= {"DATABASE_URL": through, "DATABASE_DIRECT_URL": database_url}
         tree.run("manage.py", "migrate", "--verbosity", "0", environment=environment)
         seeded = _seed(tree, environment, _SEED, customers=CUSTOMERS)
         environment["PORT"] = str(port)

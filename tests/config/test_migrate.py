@@ -19,6 +19,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from engage.database.backend.sessions import missing_settings
 
+pytestmark = pytest.mark.without_pooler
+
 # What pg_dump would show, and what an interrupted CONCURRENTLY leaves.
 SCHEMA = """
 SELECT 'column', attrelid::regclass::text, attname,

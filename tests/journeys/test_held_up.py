@@ -22,7 +22,12 @@ from tests.factories import JourneyFactory, crowd
 from tests.processes import SCHEDULER, WORKER, celery
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("queue"),
+    pytest.mark.mostly_waits,
+    pytest.mark.without_pooler,
+]
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LOCKED = "SELECT FROM customers_customer WHERE id = %s FOR UPDATE"

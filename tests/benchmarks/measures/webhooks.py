@@ -11,7 +11,7 @@ _NUMBER, _THREADS = 10_000, 32
 def measure(service: Service, effort: Effort) -> list[Figure]:
     """By a program of its own, in a database of its own on the service's server."""
     command = ["-m", "tests.benchmarks.webhooks", str(_NUMBER), str(_THREADS)]
-    printed = service.tree.run(*command, environment=service.environment)
+    printed = service.tree.run(*command, environment={**service.environment, "DATABASE_URL": service.database_url})
     seen = json.loads(printed.strip().splitlines()[-1])
     return [
         Figure(

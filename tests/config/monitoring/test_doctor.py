@@ -16,7 +16,7 @@ from config.monitoring.doctor import _say, findings
 from config.monitoring.metrics import _commit
 from tests.config.process.test_command_line import manage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.without_pooler]
 
 
 def found() -> dict[str, tuple[str, str]]:

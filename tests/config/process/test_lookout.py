@@ -20,7 +20,7 @@ from tests.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
 from tests.receiver import Receiver, running
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 
 WITHOUT_REDIS = "looking_without_redis"
 

@@ -21,7 +21,7 @@ from tests.factories import JourneyFactory
 from tests.processes import environment
 from tests.web_server import Web, web_server
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 
 
 @pytest.fixture(scope="module")

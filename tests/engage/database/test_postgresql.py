@@ -25,7 +25,7 @@ from engage.database.outages import is_cut_off, is_held_up
 from engage.models import Workspace
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 
 
 class Hasty(WatchedConnection):
