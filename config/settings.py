@@ -99,6 +99,7 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
 # Web -----------------------------------------------------------------------------------------------------------------
 
+WEB_STATEMENT_SECONDS = environment.seconds("WEB_STATEMENT_SECONDS", default=15.0)  # of a call; 0 is no limit
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",

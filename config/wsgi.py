@@ -16,10 +16,12 @@ from django.urls import get_resolver
 from config.monitoring.doctor import say_what_is_amiss
 from config.process.loaded_code import spare_the_loaded
 from config.process.settings_at_start import load_settings
+from engage.database.statement_limit import statement_limit
 from engage.sizes import KIB, MAX_BODY_BYTES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 load_settings()
+statement_limit.seconds = settings.WEB_STATEMENT_SECONDS or None  # whichever server it is
 _django = get_wsgi_application()
 # The API does not need them, so it is served regardless.
 if settings.PRODUCTION and not (settings.STATIC_ROOT / "staticfiles.json").exists():

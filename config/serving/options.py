@@ -10,9 +10,7 @@ from config import environment
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Validated. `receive_seconds` is for a whole request, `send_seconds` for each 64 KiB of an answer,
-    `statement_seconds` for a statement of a call; with 0 they have no limit.
-    """
+    """Validated. `receive_seconds` is for a whole request, `send_seconds` for each 64 KiB of an answer."""
 
     host: str
     port: int
@@ -21,7 +19,6 @@ class Options:
     backlog: int
     receive_seconds: float
     send_seconds: float
-    statement_seconds: float
 
 
 def options() -> Options:
@@ -39,5 +36,4 @@ def options() -> Options:
         backlog=environment.number("WEB_BACKLOG", default=1024, at_least=128),
         receive_seconds=environment.seconds("WEB_RECEIVE_SECONDS", default=30.0),
         send_seconds=environment.seconds("WEB_SEND_SECONDS", default=30.0),
-        statement_seconds=environment.seconds("WEB_STATEMENT_SECONDS", default=15.0),
     )

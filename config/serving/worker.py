@@ -21,7 +21,6 @@ from config.serving.calls import OVERLOADED, Application, Request, serve
 from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
-from engage.database.statement_limit import statement_limit
 from engage.sizes import MAX_BODY_BYTES, MAX_FORM_BYTES
 
 MOST_CONNECTIONS = 10_000
@@ -218,7 +217,6 @@ def main(application: str, listener: int, ready: int, parent: int) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # they are meant for the main process
     chosen = options()
-    statement_limit.seconds = chosen.statement_seconds or None
     worker = Worker(load(application), socket.socket(fileno=listener), with_options=chosen)
 
     def tell() -> None:

@@ -260,7 +260,6 @@ def test_the_operations_guide_tells_the_defaults() -> None:
     of_web = {
         "WEB_WORKERS": web.workers, "WEB_THREADS": web.threads, "WEB_BACKLOG": web.backlog, "PORT": web.port,
         "HOST": web.host, "WEB_RECEIVE_SECONDS": web.receive_seconds, "WEB_SEND_SECONDS": web.send_seconds,
-        "WEB_STATEMENT_SECONDS": web.statement_seconds,
     }  # fmt: skip
     kept = {**in_procfile, **of_web, "DATABASE_CONN_MAX_AGE": settings["DATABASES"]["default"]["CONN_MAX_AGE"]}
     told = {name: default for name, default in _defaults() if name in kept or name in settings}

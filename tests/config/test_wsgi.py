@@ -1,6 +1,8 @@
 """Requests as the web server gives them: bodies in chunks, without a length, and cookies."""
 
 import json
+import subprocess
+import sys
 import time
 from io import BytesIO
 from typing import Any
@@ -16,6 +18,7 @@ from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
 from tests.clients import ServerClient
 from tests.factories import JourneyFactory
+from tests.processes import environment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,3 +104,21 @@ def test_staff_stay_logged_in() -> None:
     client.force_login(User.objects.create_superuser("root"))
     environ = RequestFactory().get("/admin/", headers={"Cookie": client.cookies.output(header="", sep=";")}).environ
     assert answered(environ)[0] == 200
+
+
+_SHOW_THE_LIMIT = """
+import config.wsgi
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("SHOW statement_timeout")
+    print(cursor.fetchone()[0])
+"""
+
+
+@pytest.mark.without_pooler
+def test_statements_are_limited_whichever_server_calls_the_application() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SHOW_THE_LIMIT], env={**environment(), "WEB_STATEMENT_SECONDS": "7"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "7s\n"
