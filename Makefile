@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test chaos bench fuzz lint types check lock clean
+.PHONY: help run test chaos bench fuzz format lint types check lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -34,6 +34,11 @@ fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAM
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
 		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py $(ARGS)
+
+format: ## what ruff can mend by itself
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m ruff check --quiet --fix-only .
+	@$(PYTHON_IN_VENV) -m ruff format .
 
 lint: ## ruff: rules and format; import rules
 	@.ci/install requirements-dev.txt
