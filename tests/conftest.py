@@ -9,6 +9,8 @@ import pytest
 import redis
 from django.db import connection
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 
 from config.process.loaded_code import load_without_collecting, spare_the_loaded
@@ -22,6 +24,10 @@ from tests import pooler
 from tests.clients import SdkClient, ServerClient
 from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
 from tests.tables import empty_all
+
+# An example is not wrong because the machine was busy with other tests meanwhile.
+hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("unhurried")
 
 
 def pytest_sessionstart() -> None:
