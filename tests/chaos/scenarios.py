@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tests.chaos import faults
+from tests.chaos.crowd import CROWDED
 from tests.chaos.faults import Fault, fault
 from tests.chaos.fleet import LANES
 from tests.chaos.frozen import FROZEN
@@ -258,5 +259,6 @@ SCENARIOS = {
         *LOCKS,
         GARBAGE,
         STALLED,
+        CROWDED,
     )
 }  # fmt: skip
