@@ -1,15 +1,14 @@
 """Clicks on buttons in messages."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from bridge.form_values import with_form
 from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.messages.policy import asked_action
 from bridge.models import Interaction
+from bridge.requests import Action
 from customers.models import Event
-from engage.errors import Refusal
+from engage.errors import MissingParameter, Refusal
 from engage.models import App
 
 ACTION_TYPES = (
@@ -27,16 +26,6 @@ class InvalidActionType(Refusal):
     code = "invalid_action_type"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Action:
-    """What the button does. The event is only for `track_event`, the attributes are only for `update_profile`."""
-
-    type: Interaction.Kind
-    event_name: str = ""
-    event_properties: Mapping[str, Any] = field(default_factory=dict)
-    profile_attributes: Mapping[str, Any] = field(default_factory=dict)
-
-
 def action_type(text: str) -> Interaction.Kind:
     """The type that the text names. Raises InvalidActionType."""
     if text not in ACTION_TYPES:
@@ -48,8 +37,12 @@ def perform_action(*, app: App, call: BridgeCall, action: Action, now: datetime)
     """Carries out the button's action and records it.
 
     `link` is only recorded, because the SDK opens the link. Raises InvalidRequest for attributes that cannot be
-    written and for an event that is too large with its form, and CustomersCreatedLimitExceeded.
+    written and for an event that is too large with its form, CustomersCreatedLimitExceeded, and what the message's
+    definition does not allow: MessageNotRegistered, NotInMessage.
     """
+    call, action = asked_action(app=app, call=call, action=action)
+    if action.type is None:
+        raise MissingParameter("actionType is required.")
     event, attributes = None, None
     if action.type is Interaction.Kind.TRACK_EVENT:
         properties = with_form(action.event_properties, form_data=call.form_data, named_in="actionData.eventProperties")

@@ -1,23 +1,17 @@
 """Submitted forms in messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from bridge.form_values import mapped
 from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.messages.policy import asked_form
 from bridge.models import Interaction
+from bridge.requests import SubmitAction, SubmitType
 from customers.models import Event
 from engage.errors import Refusal
 from engage.models import App
-
-
-class SubmitType(StrEnum):
-    TRACK_EVENT = "track_event"
-    UPDATE_PROFILE = "update_profile"
-    BOTH = "both"
 
 
 class InvalidSubmitAction(Refusal):
@@ -25,16 +19,6 @@ class InvalidSubmitAction(Refusal):
 
     error = "Invalid submit action"
     code = "invalid_submit_action"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubmitAction:
-    """What to do with a form. The maps go from a name to a form field's name; None means every field."""
-
-    type: SubmitType
-    event_name: str = ""
-    event_properties: Mapping[str, Any] | None = None
-    profile_attributes: Mapping[str, Any] | None = None
 
 
 def submit_type(text: str) -> SubmitType:
@@ -48,11 +32,12 @@ def submit_type(text: str) -> SubmitType:
 def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now: datetime) -> RecordedInteraction:
     """Carries out and records the submit action; without one, every form field becomes a profile attribute.
 
-    Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large, and
-    CustomersCreatedLimitExceeded.
+    Raises InvalidRequest for attributes that cannot be written and for maps whose result is too large,
+    CustomersCreatedLimitExceeded, and what the message's definition does not allow: MessageNotRegistered, NotInMessage.
     """
+    call, submit = asked_form(app=app, call=call, submit=submit)
     event, attributes = None, None
-    if submit and submit.type in {SubmitType.TRACK_EVENT, SubmitType.BOTH}:
+    if submit and submit.type.makes_event:
         properties = mapped(submit.event_properties, form_data=call.form_data, named_in="submitAction.eventProperties")
         event = MessageEvent(
             name=submit.event_name,
@@ -60,7 +45,7 @@ def capture_form(*, app: App, call: BridgeCall, submit: SubmitAction | None, now
             source=Event.Source.BRIDGE_CAPTURE,
             holds_form=submit.event_properties is None,
         )
-    if submit is None or submit.type in {SubmitType.UPDATE_PROFILE, SubmitType.BOTH}:
+    if submit is None or submit.type.writes_attributes:
         attributes = _attributes(submit.profile_attributes if submit else None, form_data=call.form_data)
     kind = Interaction.Kind.CAPTURE
     return record_interaction(app=app, call=call, kind=kind, event=event, attributes=attributes, now=now)

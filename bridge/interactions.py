@@ -22,13 +22,36 @@ from journeys.walking.reactions import record_and_react, unnoticed
 
 
 @dataclass(frozen=True, kw_only=True)
+class Marks:
+    """What the checks of the app found about a call that they let through; stored with its interaction.
+
+    `verified` is None where nobody asks for a token. `identity_problem` and `message_problems` are what would have been
+    refused; `origin` is the page of such a call.
+    """
+
+    action_id: str = ""
+    message_problems: list[dict[str, str]] | None = None
+    verified: bool | None = None
+    identity_problem: str = ""
+    origin: str = ""
+
+
+_NO_MARKS = Marks()
+
+
+@dataclass(frozen=True, kw_only=True)
 class BridgeCall:
-    """What every bridge call has: its message, its customer's identifiers, the form's values and the client address."""
+    """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
+
+    `action_id` names a button or a form of the message's definition.
+    """
 
     message_id: str
     known_by: Identifiers
     form_data: Mapping[str, Any]
     address: str
+    action_id: str = ""
+    marks: Marks = _NO_MARKS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +161,13 @@ def _record_at_once(
     event_id = new_object_id()
     interaction = RecordedInteraction(kind=kind, event_id=event_id)
     of_event = insert_of_event(
-        event_id=event_id, name=event.name, properties=event.properties, source=event.source, at=now
+        event_id=event_id,
+        name=event.name,
+        properties=event.properties,
+        source=event.source,
+        at=now,
+        message_id=call.message_id,
+        verified=call.marks.verified,
     )
     return interaction if _insert(interaction, app, call, known, also=of_event) else None
 
@@ -149,6 +178,12 @@ _INSERT = """
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
 SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
+"""
+_INSERT_MARKED = """
+INSERT INTO bridge_interaction
+    (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer,
+     action_id, message_problems, verified, identity_problem, origin)
+SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s FROM customer
 """
 
 
@@ -163,12 +198,17 @@ def _insert(
         interaction.id, app.workspace_id, app.id, interaction.event_id, call.message_id, interaction.kind,
         Jsonb(call.form_data), Jsonb(interaction.attributes_written), interaction.created_customer,
     ]  # fmt: skip
+    statement, marks = _INSERT, call.marks
+    if marks is not _NO_MARKS:
+        problems = None if marks.message_problems is None else Jsonb(marks.message_problems)
+        values += [marks.action_id, problems, marks.verified, marks.identity_problem, marks.origin]
+        statement = _INSERT_MARKED
     before = (
         compose("customer AS ({}), event AS ({})", customer, also) if also else compose("customer AS ({})", customer)
     )
-    statement = compose("WITH {} {}", before, Fragment(_INSERT, values))
+    whole = compose("WITH {} {}", before, Fragment(statement, values))
     with connection.cursor() as cursor:
-        cursor.execute(statement.sql, statement.params)
+        cursor.execute(whole.sql, whole.params)
         return bool(cursor.rowcount)
 
 
@@ -181,6 +221,8 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCa
         properties=event.properties,
         source=event.source,
         occurred_at=now,
+        message_id=call.message_id,
+        verified=call.marks.verified,
     )
     reaction = record_and_react(
         [recorded], may_start=lambda number: count_journeys_started(app_id=app.id, address=call.address, number=number)

@@ -4,8 +4,10 @@ from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import EventTrackedData, LinkOpenedData, MessageClosedData, ProfileUpdatedData
 from bridge.caps import CustomersCreatedLimitExceeded
-from bridge.capture import InvalidSubmitAction, SubmitType
+from bridge.capture import InvalidSubmitAction
+from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
 from bridge.models import Interaction
+from bridge.requests import SubmitType
 from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionPart
 from customers.identifier_rules import LONGEST
 from customers.tombstones import CustomerErased
@@ -44,17 +46,29 @@ def _needs(field: str, value: Schema) -> Schema:
 
 def _if_action_is(kind: Interaction.Kind, *, data: Schema) -> Schema:
     return {
-        "if": {"properties": {"actionType": {"const": kind.value}}},
+        "if": {**_needs("actionType", {"const": kind.value}), "not": _needs("actionId", NOT_BLANK)},
         "then": {"required": ["actionData"], "properties": {"actionData": data}},
     }
 
 
 _ACTION_BODY = Body(
     ActionBody,
-    properties={**_IDENTIFIERS, "actionType": {"enum": [*map(str, ACTION_TYPES)]}},
+    properties={
+        **_IDENTIFIERS,
+        "actionType": {
+            "type": "string",
+            "enum": [*map(str, ACTION_TYPES)],
+            STRICT: {
+                "type": ["string", "null"],
+                "enum": None,
+                "anyOf": [{"enum": [*map(str, ACTION_TYPES), None]}, BLANK],
+            },
+        },
+    },
     rules={
         **_identified(ActionBody),
         "allOf": [
+            at_least_one_of("actionType", "actionId", serializer=ActionBody, value=NOT_BLANK),
             _if_action_is(Interaction.Kind.TRACK_EVENT, data=_needs("eventName", NOT_BLANK)),
             _if_action_is(Interaction.Kind.UPDATE_PROFILE, data=_needs("profileAttributes", {"type": "object"})),
         ],
@@ -100,6 +114,12 @@ _CAPTURE_BODY = Body(
         ),
     ),
 )
+_OF_MESSAGES = [
+    MessageNotRegistered(),
+    NotInMessage(
+        [Problem(reason=Reason.VALUE, field="actionData.eventProperties.discount", why="must be at most 10.")]
+    ),
+]
 _TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
@@ -123,6 +143,7 @@ describe_action = SdkCall(
             "actionData": {"profileAttributes": {"newsletter": True}},
         },
         "Link": {"messageId": _MESSAGE, "userId": "u-1", "actionType": "link"},
+        "As the message's definition says": {"messageId": _MESSAGE, "userId": "u-1", "actionId": "cta"},
     },
     answers=[
         Answer(
@@ -144,6 +165,7 @@ describe_action = SdkCall(
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         _TOO_MANY_NEW,
+        *_OF_MESSAGES,
         CustomerErased(),
     ],
 )
@@ -193,6 +215,7 @@ describe_capture = SdkCall(
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         _TOO_MANY_NEW,
+        *_OF_MESSAGES,
         CustomerErased(),
     ],
 )

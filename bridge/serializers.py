@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Never
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from bridge.actions import Action, action_type
-from bridge.capture import SubmitAction, SubmitType, submit_type
+from bridge.actions import action_type
+from bridge.capture import submit_type
 from bridge.interactions import BridgeCall
-from bridge.models import Interaction
+from bridge.models import MAX_ID_LENGTH, Interaction
+from bridge.requests import Action, SubmitAction, SubmitType
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
@@ -43,6 +44,12 @@ class _CallBody(BodySerializer):
     external_id = _identifier(DESCRIPTIONS["external_id"])
     email = _identifier(DESCRIPTIONS["email"])
     phone = _identifier(DESCRIPTIONS["phone"])
+    actionId = TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=MAX_ID_LENGTH,
+        help_text="The id of the button, or of the form, in the message's definition, which then says what is done.",
+    )
 
 
 class ActionDataPart(BodySerializer):
@@ -63,7 +70,14 @@ class ActionDataPart(BodySerializer):
 class ActionBody(_CallBody):
     """A click on a button."""
 
-    actionType = TextField(blank_is_absent=True, max_length=None, help_text="What the button does.")
+    required_unless: ClassVar = {"actionType": "actionId"}
+
+    actionType = TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=None,
+        help_text="What the button does. Required without `actionId`.",
+    )
     actionData = ActionDataPart(required=False, help_text="The data for `track_event` or `update_profile`.")
     formData = ObjectField(
         required=False,
@@ -75,7 +89,9 @@ class ActionBody(_CallBody):
         return action_type(text)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        kind, data = attrs["actionType"], attrs.setdefault("actionData", {})
+        kind, data = attrs.get("actionType"), attrs.setdefault("actionData", {})
+        if "actionId" in attrs:
+            return attrs
         if kind is Interaction.Kind.TRACK_EVENT and "eventName" not in data:
             _require("eventName", of="actionData")
         if kind is Interaction.Kind.UPDATE_PROFILE and "profileAttributes" not in data:
@@ -145,7 +161,7 @@ def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:
     values = ActionBody.read(body)
     data = values["actionData"]
     return _call(values, address), Action(
-        type=values["actionType"],
+        type=values.get("actionType"),
         event_name=data.get("eventName", ""),
         event_properties=data.get("eventProperties", {}),
         profile_attributes=data.get("profileAttributes", {}),
@@ -174,5 +190,6 @@ def _call(values: dict[str, Any], address: str) -> BridgeCall:
         message_id=values["messageId"],
         known_by=identifiers_of(values),
         form_data=values.get("formData", {}),
+        action_id=values.get("actionId", ""),
         address=address,
     )

@@ -18,7 +18,8 @@ from engage.database.object_ids import new_object_id
 class NewEvent:
     """An event to record. `name` has 1 to MAX_EVENT_NAME_LENGTH characters; `occurred_at` defaults to now.
 
-    `chain` counts the events that led to it through journeys; 0 means that it came from outside.
+    `chain` counts the events that led to it through journeys; 0 means that it came from outside. `verified` says
+    whether it is proven that the customer did it: by a server's report, or by an identity token in a message's call.
     """
 
     workspace_id: str
@@ -28,14 +29,19 @@ class NewEvent:
     source: Event.Source
     occurred_at: datetime | None = None
     chain: int = 0
+    message_id: str | None = None
+    verified: bool | None = None
     id: str = field(default_factory=new_object_id)
 
 
 _INSERT = """
-INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
-SELECT id, workspace_id, customer_id, name, properties, source, chain, coalesce(occurred_at, now())
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::smallint[], %s::timestamptz[])
-  WITH ORDINALITY AS fresh(id, workspace_id, customer_id, name, properties, source, chain, occurred_at, place)
+INSERT INTO customers_event
+    (id, workspace_id, customer_id, name, properties, source, chain, message_id, verified, occurred_at)
+SELECT id, workspace_id, customer_id, name, properties, source, chain, message_id, verified,
+       coalesce(occurred_at, now())
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::smallint[], %s::text[],
+            %s::boolean[], %s::timestamptz[]) WITH ORDINALITY
+  AS fresh(id, workspace_id, customer_id, name, properties, source, chain, message_id, verified, occurred_at, place)
 ORDER BY place
 """
 
@@ -58,23 +64,33 @@ def record_events(events: Sequence[NewEvent]) -> None:
                 [json.dumps(dict(event.properties)) for event in events],
                 [event.source.value for event in events],
                 [event.chain for event in events],
+                [event.message_id for event in events],
+                [event.verified for event in events],
                 [event.occurred_at for event in events],
             ],
         )
 
 
 _INSERT_OF_ONE = """
-INSERT INTO customers_event (id, workspace_id, customer_id, name, properties, source, chain, occurred_at)
-SELECT %s, customer.workspace_id, customer.id, %s, %s, %s, 0, %s FROM customer
+INSERT INTO customers_event
+    (id, workspace_id, customer_id, name, properties, source, chain, message_id, verified, occurred_at)
+SELECT %s, customer.workspace_id, customer.id, %s, %s, %s, 0, %s, %s, %s FROM customer
 """
 
 
 def insert_of_event(
-    *, event_id: str, name: str, properties: Mapping[str, Any], source: Event.Source, at: datetime
+    *,
+    event_id: str,
+    name: str,
+    properties: Mapping[str, Any],
+    source: Event.Source,
+    at: datetime,
+    message_id: str | None = None,
+    verified: bool | None = None,
 ) -> Fragment:
     """The insert of an event from outside, for a statement that also records something else.
 
     It is for the customers of the statement's relation `customer`, which has an `id` and a `workspace_id`. What the
     event leads to is up to the caller.
     """
-    return Fragment(_INSERT_OF_ONE, [event_id, name, Jsonb(dict(properties)), source.value, at])
+    return Fragment(_INSERT_OF_ONE, [event_id, name, Jsonb(dict(properties)), source.value, message_id, verified, at])

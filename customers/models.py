@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Func, Q, Value
 from django.db.models.functions import Now
 
-from customers.event_rules import MAX_EVENT_NAME_LENGTH
+from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_MESSAGE_ID_LENGTH
 from customers.identifier_rules import LONGEST
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
@@ -157,6 +157,12 @@ class Event(models.Model):
     source = models.CharField(max_length=20, choices=Source.choices)
     chain = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="How many events in a row led to it by way of journeys; 0: none did."
+    )
+    message_id = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=MAX_MESSAGE_ID_LENGTH, null=True, editable=False, help_text="The in-app message that it came from."
+    )
+    verified = models.BooleanField(
+        null=True, editable=False, help_text="Whether the customer was proven; unknown where nobody asks for a proof."
     )
     occurred_at = models.DateTimeField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.credentials import new_key
+from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.rates import parse_rate, validate_rate
@@ -96,6 +97,20 @@ class ApiKey(models.Model):
 class App(models.Model):
     """An application whose SDK calls the bridge. Its id is not secret: every page contains it."""
 
+    class MessagePolicy(models.TextChoices):
+        OPEN = "open", "open: pages may write what they like"
+        REPORT = "report", "report: count what messages do not list"
+        ENFORCE = "enforce", "enforce: refuse what messages do not list"
+
+    class Identity(models.TextChoices):
+        OFF = "off", "off: people are who the page says"
+        REPORT = "report", "report: count who is not proven"
+        ENFORCE = "enforce", "enforce: refuse who is not proven"
+
+    class Anonymous(models.TextChoices):
+        ALLOW = "allow", "allow: a person with a userId alone needs no token"
+        DENY = "deny", "deny: everybody needs a token"
+
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="apps")
     name = models.CharField(max_length=100)
@@ -106,6 +121,18 @@ class App(models.Model):
         blank=True,
         help_text="Origins such as https://shop.example that may call; empty allows every origin.",
     )
+    message_policy = models.CharField(
+        max_length=10, choices=MessagePolicy, default=MessagePolicy.OPEN, db_default=MessagePolicy.OPEN,
+        help_text="Whether in-app messages may do only what their definition lists.",
+    )  # fmt: skip
+    identity = models.CharField(
+        max_length=10, choices=Identity, default=Identity.OFF, db_default=Identity.OFF,
+        help_text="Whether calls must prove with a token who the person is.",
+    )  # fmt: skip
+    anonymous = models.CharField(
+        max_length=10, choices=Anonymous, default=Anonymous.ALLOW, db_default=Anonymous.ALLOW,
+        help_text="Whether a person who has only a userId needs a token, too.",
+    )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -116,6 +143,35 @@ class App(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class IdentityKey(models.Model):
+    """A key that verifies an app's identity tokens: a shared secret (HS256), or a public key in PEM."""
+
+    class Algorithm(models.TextChoices):
+        HS256 = "HS256", "HS256: a secret that your server shares"
+        RS256 = "RS256", "RS256: the public key of an RSA key"
+        ES256 = "ES256", "ES256: the public key of a P-256 key"
+        EDDSA = "EdDSA", "EdDSA: the public key of an Ed25519 key"
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    app = models.ForeignKey(App, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    kid = models.CharField("key id", max_length=100, help_text="The kid in the tokens' headers.")
+    alg = models.CharField("algorithm", max_length=10, choices=Algorithm)
+    secret = EncryptedTextField(help_text="The secret (at least 32 bytes), or the public key in PEM.")
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="In UTC; empty: it does not expire.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Serves the lookup of an app's keys.
+            models.UniqueConstraint(fields=["app", "kid"], name="identity_key_once"),
+            WorkspaceForeignKey(name="identity_key_app", field="app", table="engage_app", on_delete="CASCADE"),
+        ]
+
+    def __str__(self) -> str:
+        return self.kid
 
 
 class IdempotencyRecord(models.Model):

@@ -7,6 +7,7 @@ from factory.declarations import Sequence, SubFactory
 from factory.django import DjangoModelFactory
 from factory.helpers import post_generation
 
+from bridge.models import Message
 from customers.models import Customer, Segment, SegmentMembership
 from engage.credentials import new_key
 from engage.models import ApiKey, App, Workspace
@@ -129,3 +130,14 @@ def take_milliseconds(job: EnrollmentJob) -> int:
             [AN_HOUR_MS, job.pk],
         )
     return job.queued_ms + AN_HOUR_MS
+
+
+class MessageFactory(DjangoModelFactory[Message]):
+    """An active message that lists nothing."""
+
+    class Meta:
+        model = Message
+
+    workspace = SubFactory(WorkspaceFactory)
+    key = Sequence(lambda n: f"message-{n}")
+    status = Message.Status.ACTIVE

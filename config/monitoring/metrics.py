@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, connection
 from django.http import Http404, HttpRequest, HttpResponse
 
+from bridge.messages.problems import Reason
 from config import ROOT
 from config.monitoring.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
 from engage.database.outages import is_outage
@@ -29,6 +30,7 @@ from engage.redis.metric_counters import (
     GIVEN_UP,
     JOURNEYS_NOT_STARTED,
     LIMITS_ALONE,
+    MESSAGE_POLICY,
     MICROSECONDS,
     REQUESTS,
     SKIPPED,
@@ -157,6 +159,9 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     quotas = [{"quota": quota.value} for quota in Quota]
     meaning = "Bridge calls that were refused because their app had used up what it may do in a day."
     yield _counter("engage_app_quota_exceeded_total", meaning, APP_QUOTA, quotas, counts)
+    kinds = [{"policy": policy, "reason": str(reason)} for policy in ("report", "enforce") for reason in Reason]
+    meaning = "Bridge calls that ask for more than their message lists: let through (report), or refused (enforce)."
+    yield _counter("engage_message_problems_total", meaning, MESSAGE_POLICY, kinds, counts)
     meaning = "Messages in Redis that no worker could read."
     yield _counter("engage_messages_skipped_total", meaning, SKIPPED, [{}], counts)
     yield Metric(

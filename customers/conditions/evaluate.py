@@ -36,6 +36,8 @@ class Facts:
     payload: Mapping[str, Any] = field(default_factory=dict)
     event_name: str | None = None
     event_properties: Mapping[str, Any] = field(default_factory=dict)
+    event_message: str | None = None
+    event_verified: bool | None = None
 
 
 def evaluate(condition: Condition, facts: Facts) -> bool:
@@ -65,6 +67,10 @@ def value_of(field: Field, facts: Facts) -> Any:
             return reduce(_member, field.path, facts.payload)
         case Source.EVENT_NAME:
             return facts.event_name
+        case Source.EVENT_MESSAGE:
+            return facts.event_message
+        case Source.EVENT_VERIFIED:
+            return facts.event_verified
         case Source.EVENT_PROPERTIES:
             return reduce(_member, field.path, facts.event_properties)
 

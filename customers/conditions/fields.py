@@ -43,13 +43,15 @@ class Source(StrEnum):
     ATTRIBUTES = "customer.attributes"
     PAYLOAD = "api.payload"
     EVENT_NAME = "event.name"
+    EVENT_MESSAGE = "event.messageId"
+    EVENT_VERIFIED = "event.verified"
     EVENT_PROPERTIES = "event.properties"
 
 
 _FORMS = {
     Root.CUSTOMER: "customer.<field>",
     Root.API: "api.payload.<key>",
-    Root.EVENT: "event.name or event.properties.<key>",
+    Root.EVENT: "event.name, event.messageId, event.verified or event.properties.<key>",
 }
 
 
@@ -100,6 +102,10 @@ def _field(names: list[str]) -> Field | None:
             return Field(Source.PAYLOAD, (first, *rest))
         case ["event", "name"]:
             return Field(Source.EVENT_NAME)
+        case ["event", "messageId"]:
+            return Field(Source.EVENT_MESSAGE)
+        case ["event", "verified"]:
+            return Field(Source.EVENT_VERIFIED)
         case ["event", "properties", first, *rest]:
             return Field(Source.EVENT_PROPERTIES, (first, *rest))
     return None

@@ -31,12 +31,15 @@ _SIGNS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<=", Op.BEFORE: "<", Op
 class Columns:
     """SQL expressions of the statement around the condition, in which `customer` is a row of customers_customer.
 
-    `payload` and `event_properties` are of the type jsonb, `event_name` is a string; by default they are missing.
+    `payload` and `event_properties` are of the type jsonb, `event_name` and `event_message` are strings, and
+    `event_verified` is a boolean; by default they are missing.
     """
 
     payload: str = "NULL::jsonb"
     event_name: str = "NULL::text"
     event_properties: str = "NULL::jsonb"
+    event_message: str = "NULL::text"
+    event_verified: str = "NULL::boolean"
 
 
 def compile_condition(condition: Condition, *, columns: Columns) -> Fragment:
@@ -68,6 +71,10 @@ def compile_value(field: Field, *, columns: Columns) -> Fragment:
             return _within(f"({columns.payload})", field.path)
         case Source.EVENT_NAME:
             return Fragment(f"to_jsonb({columns.event_name})")
+        case Source.EVENT_MESSAGE:
+            return Fragment(f"to_jsonb({columns.event_message})")
+        case Source.EVENT_VERIFIED:
+            return Fragment(f"to_jsonb({columns.event_verified})")
         case Source.EVENT_PROPERTIES:
             return _within(f"({columns.event_properties})", field.path)
 

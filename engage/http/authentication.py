@@ -34,7 +34,9 @@ UPDATE engage_apikey SET last_used_at = %(now)s WHERE id = ANY(ARRAY(
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at <= %(noted_before)s) FOR NO KEY UPDATE SKIP LOCKED
 ))
 """
-_ENABLED_APP = "SELECT id, workspace_id, allowed_origins FROM engage_app WHERE id = %s AND enabled"
+_ENABLED_APP = """
+SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous FROM engage_app WHERE id = %s AND enabled
+"""
 _Caller = TypeVar("_Caller", ApiKey, App)
 _known_keys: CredentialMemory[ApiKey] = CredentialMemory()
 _known_apps: CredentialMemory[App] = CredentialMemory()

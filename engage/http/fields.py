@@ -30,13 +30,15 @@ class BodySerializer(serializers.Serializer[Any]):
     """A request body, or an object inside one.
 
     `aliases` maps a second spelling to its field. At least one of the fields in `one_of` must be present; `none_of` is
-    the message if none is. `read` returns the validated values or raises one Refusal. Required and optional fields,
-    `validate_<field>` and `validate` work as in any serializer; there are no defaults, sources or forms.
+    the message if none is. `required_unless` maps a field to the one without which it is required. `read` returns the
+    validated values or raises one Refusal. Required and optional fields, `validate_<field>` and `validate` work as in
+    any serializer; there are no defaults, sources or forms.
     """
 
     aliases: ClassVar[dict[str, str]] = {}
     one_of: ClassVar[Sequence[str]] = ()
     none_of: ClassVar[str] = ""
+    required_unless: ClassVar[dict[str, str]] = {}
 
     def run_validation(self, data: Any = empty) -> Any:
         # DRF's own method also handles forms, defaults and sources, and takes three times as long.
@@ -51,7 +53,7 @@ class BodySerializer(serializers.Serializer[Any]):
         for name, field, look_further in self._readings:
             value = given.get(name)
             if value is None or _is_blank(field, value):
-                if field.required:
+                if field.required or (name in self.required_unless and not given.get(self.required_unless[name])):
                     errors[name] = [ErrorDetail("is required.", code="required")]
                 continue
             try:

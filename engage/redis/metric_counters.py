@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date, timedelta
 from multiprocessing.util import Finalize
 
 import redis
@@ -25,6 +26,8 @@ WEBHOOKS = "webhooks"  # the attempt's result
 LIMITS_ALONE = "limits_alone"
 JOURNEYS_NOT_STARTED = "journeys_not_started"
 APP_QUOTA = "app_quota"  # what was used up
+MESSAGE_POLICY = "message_policy"  # the policy, and what a message does not allow
+IDENTITY = "identity"  # whether it is enforced, and what is wrong with the token
 SKIPPED = "skipped"  # messages
 REQUESTS = "requests"  # method, route, status; then the bucket, or SUM
 
@@ -33,12 +36,19 @@ SUM = "sum"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 MICROSECONDS = 1_000_000  # per second; SUM is in microseconds
 
+# What is counted for each day, and kept for KEPT_DAYS: the second part of the name is the day.
+MESSAGE_REFUSALS = "message_refusals"  # the workspace, the message's row ("" for unknown messages), the reason
+IDENTITY_REFUSALS = "identity_refusals"  # the app, the reason
+KEPT_DAYS = 8
+_DAILY = {MESSAGE_REFUSALS, IDENTITY_REFUSALS}
+
 Name = tuple[str, ...]
 _HASH = "engage:metric_counters"
 _SEPARATOR = "\t"
 _SEND = "send"
 _SECONDS_BETWEEN = 2.0
 _LAST_TRIES = 2
+_SECONDS_OF_A_DAY = 86_400
 _PATIENCE_SECONDS = 1.0  # only readers of the counts wait for it
 
 
@@ -105,11 +115,17 @@ class MetricCounters:
 def _add(client: "redis.Redis", sums: Mapping[Name, int]) -> None:
     pipeline = client.pipeline(transaction=True)
     for name, number in sums.items():
-        pipeline.hincrby(redis_key(_HASH), _SEPARATOR.join(name), number)
+        pipeline.hincrby(_hash_of(name), _SEPARATOR.join(name), number)
+        if name[0] in _DAILY:
+            pipeline.expire(_hash_of(name), KEPT_DAYS * _SECONDS_OF_A_DAY)
     try:
         pipeline.execute()
     except redis.TimeoutError:
         return
+
+
+def _hash_of(name: Name) -> str:
+    return redis_key(f"engage:{name[0]}:{name[1]}" if name[0] in _DAILY else _HASH)
 
 
 def _client() -> "redis.Redis":
@@ -121,6 +137,17 @@ def all_counts() -> dict[Name, int]:
     with _client() as client:
         counts: Mapping[str, str] = client.hgetall(redis_key(_HASH))
     return {tuple(name.split(_SEPARATOR)): int(number) for name, number in counts.items()}
+
+
+def daily_counts(kind: str, *, until: date) -> dict[Name, int]:
+    """What was counted for each of the last KEPT_DAYS days, by name. Raises REDIS_FAILURES."""
+    days = [until - timedelta(days=back) for back in range(KEPT_DAYS)]
+    with _client() as client:
+        pipeline = client.pipeline(transaction=False)
+        for day in days:
+            pipeline.hgetall(_hash_of((kind, day.isoformat())))
+        found: list[Mapping[str, str]] = pipeline.execute()
+    return {tuple(name.split(_SEPARATOR)): int(number) for counts in found for name, number in counts.items()}
 
 
 metric_counters = MetricCounters()

@@ -36,7 +36,16 @@ class Listener:
         if not asked or any(pattern.where is None for pattern in asked):
             return bool(asked)
         properties = json.loads(event.properties)
-        return any(pattern.matches(name=name, properties=properties, from_bridge=from_bridge) for pattern in asked)
+        return any(
+            pattern.matches(
+                name=name,
+                properties=properties,
+                from_bridge=from_bridge,
+                message=event.message,
+                verified=event.verified,
+            )
+            for pattern in asked
+        )
 
     @property
     def heeds_bridge(self) -> bool:
@@ -68,7 +77,7 @@ def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
 # end of a chain has no effect, as in walking/reactions.py.
 _MISSED = """
 SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial,
-       event.source = ANY(%s::text[]) AS from_bridge
+       event.source = ANY(%s::text[]) AS from_bridge, event.message_id AS message, event.verified
 FROM unnest(%s::text[], %s::bigint[], %s::jsonb[], %s::boolean[])
     WITH ORDINALITY AS asked(customer_id, after, names, heeds_bridge, place)
 CROSS JOIN LATERAL (

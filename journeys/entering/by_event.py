@@ -43,7 +43,13 @@ def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool
         EventEntry(event=event, journey_id=journey_id)
         for event in events
         for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
-        if pattern.matches(name=event.name, properties=event.properties, from_bridge=event.source.is_bridge)
+        if pattern.matches(
+            name=event.name,
+            properties=event.properties,
+            from_bridge=event.source.is_bridge,
+            message=event.message_id,
+            verified=event.verified,
+        )
     ]
     return _queue(entries) if entries and may_queue(len(entries)) else []
 

@@ -24,7 +24,13 @@ from engage.database.fragment import Fragment, compose
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob
 
 # The trigger of an event journey carries the event's properties as its payload.
-_COLUMNS = Columns(payload="job.payload", event_name="job.event_name", event_properties="job.payload")
+_COLUMNS = Columns(
+    payload="job.payload",
+    event_name="job.event_name",
+    event_properties="job.payload",
+    event_message="job.event_message",
+    event_verified="job.event_verified",
+)
 
 # A lateral with a limit, as in waiting_jobs.py: each customer is looked up, whatever the planner expects.
 _MEETING = """

@@ -1,8 +1,8 @@
 """Reading what decisions need: the jobs to decide, and the journeys that they are for.
 
 A relation of jobs has a row for each, with the columns `id`, `trigger_id`, `request_id`, `workspace_id`, `journey_id`,
-`customer_id`, `payload`, `event_id`, `event_name`, `chain`, `serial` and `crowd`. It contains either jobs that wait, or
-supposed ones that no table holds; every query about jobs runs on such a relation.
+`customer_id`, `payload`, `event_id`, `event_name`, `event_message`, `event_verified`, `chain`, `serial` and `crowd`. It
+contains either jobs that wait, or supposed ones that no table holds; every query about jobs runs on such a relation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,7 +91,8 @@ WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id
 
 _WAITING = f"""
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
-       event.id AS event_id, event.name AS event_name, coalesce(event.chain, 0) AS chain,
+       event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
+       event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
        chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {CHUNK_SIZE}) AS crowd
 FROM {_JOBS_OF_CHUNKS}
@@ -103,7 +104,8 @@ LEFT JOIN LATERAL (
 
 _SUPPOSED = """
 SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
-       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name, 0 AS chain,
+       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name,
+       NULL::text AS event_message, NULL::boolean AS event_verified, 0 AS chain,
        NULL::bigint AS serial, false AS crowd
 FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
 """

@@ -18,6 +18,8 @@ class Occurrence:
 
     name: str
     properties: Mapping[str, Any]
+    message: str | None = None
+    verified: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +36,13 @@ class EarlyEvent:
     from_bridge: bool
     chain: int
     serial: int
+    message: str | None = None
+    verified: bool | None = None
 
     def occurrence(self) -> Occurrence:
-        return Occurrence(name=self.name, properties=json.loads(self.properties))
+        return Occurrence(
+            name=self.name, properties=json.loads(self.properties), message=self.message, verified=self.verified
+        )
 
 
 @dataclass(kw_only=True)
@@ -66,6 +72,8 @@ class StepContext:
             payload=self.payload,
             event_name=self.event.name,
             event_properties=self.event.properties,
+            event_message=self.event.message,
+            event_verified=self.event.verified,
         )
 
     def rendering(self) -> Rendering:
@@ -77,11 +85,20 @@ class StepContext:
         return {
             "customer": _fields(self.customer),
             "api": {"properties": self.payload, "payload": self.payload},
-            "event": {} if event is None else {"name": event.name, "properties": event.properties},
+            "event": {} if event is None else _of_event(event),
             "journey": {"id": self.journey_id, "name": self.journey_name},
             "enrollment": {"id": self.enrollment_id},
             "now": iso_utc(self.now),
         }
+
+
+def _of_event(event: Occurrence) -> dict[str, object]:
+    return {
+        "name": event.name,
+        "properties": event.properties,
+        "messageId": event.message,
+        "verified": event.verified,
+    }
 
 
 def _fields(customer: CustomerFacts) -> dict[str, object]:

@@ -32,12 +32,27 @@ class EventPattern:
         """Whether the event has the name, and comes from where it counts."""
         return name == self.name and (self.from_bridge or not from_bridge)
 
-    def matches(self, *, name: str, properties: Mapping[str, Any], from_bridge: bool) -> bool:
-        """Whether the event matches; `from_bridge`: the bridge recorded it."""
+    def matches(
+        self,
+        *,
+        name: str,
+        properties: Mapping[str, Any],
+        from_bridge: bool,
+        message: str | None = None,
+        verified: bool | None = None,
+    ) -> bool:
+        """Whether the event matches; `from_bridge`: the bridge recorded it, from the in-app message `message`."""
         if not self.concerns(name=name, from_bridge=from_bridge):
             return False
         return self.where is None or evaluate(
-            self.where, Facts(customer=_NOBODY, event_name=name, event_properties=properties)
+            self.where,
+            Facts(
+                customer=_NOBODY,
+                event_name=name,
+                event_properties=properties,
+                event_message=message,
+                event_verified=verified,
+            ),
         )
 
 

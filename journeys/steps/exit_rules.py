@@ -37,9 +37,23 @@ class ExitRules:
         """The distinct names of the events that may end it, sorted."""
         return tuple(sorted({pattern.name for pattern in self.events}))
 
-    def matching(self, *, name: str, properties: Mapping[str, Any], from_bridge: bool) -> str | None:
+    def matching(
+        self,
+        *,
+        name: str,
+        properties: Mapping[str, Any],
+        from_bridge: bool,
+        message: str | None = None,
+        verified: bool | None = None,
+    ) -> str | None:
         """Why this event ends the enrollment; None if it does not."""
-        if any(pattern.matches(name=name, properties=properties, from_bridge=from_bridge) for pattern in self.events):
+        matching = (
+            pattern.matches(
+                name=name, properties=properties, from_bridge=from_bridge, message=message, verified=verified
+            )
+            for pattern in self.events
+        )
+        if any(matching):
             return ended_by(name)
         return None
 

@@ -139,7 +139,11 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) ->
 def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
     reason = inside.course.exit_rules.matching(
-        name=event.name, properties=event.properties, from_bridge=event.source.is_bridge
+        name=event.name,
+        properties=event.properties,
+        from_bridge=event.source.is_bridge,
+        message=event.message_id,
+        verified=event.verified,
     )
     if reason is not None:
         effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
@@ -150,7 +154,11 @@ def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> No
 def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
     step = inside.course.steps.get(inside.step_id)
     return isinstance(step, WaitForEvent) and step.pattern.matches(
-        name=event.name, properties=event.properties, from_bridge=event.source.is_bridge
+        name=event.name,
+        properties=event.properties,
+        from_bridge=event.source.is_bridge,
+        message=event.message_id,
+        verified=event.verified,
     )
 
 

@@ -89,4 +89,5 @@ def _outcome(event: ReportedEvent | Refusal, known: Mapping[Reference, str], wor
         properties=event.properties,
         source=Event.Source.API,
         occurred_at=event.occurred_at,
+        verified=True,
     )

@@ -107,7 +107,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
-       event.serial AS event_serial,
+       event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()::text AS now
 FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS claimed(id, attempts, place)
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
@@ -182,7 +182,12 @@ def _standing(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, que
 def _occurrence(row: dict[str, Any]) -> Occurrence | None:
     if row["event_name"] is None:
         return None
-    return Occurrence(name=row["event_name"], properties=json.loads(row["event_properties"]))
+    return Occurrence(
+        name=row["event_name"],
+        properties=json.loads(row["event_properties"]),
+        message=row["event_message"],
+        verified=row["event_verified"],
+    )
 
 
 def _answer(row: dict[str, Any]) -> Answered | None:

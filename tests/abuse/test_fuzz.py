@@ -33,8 +33,8 @@ _OPERATIONS = [call.operation for call in good_calls({})]
 
 _CONFIGURATION = {
     # JSON Schema cannot say all that the domain knows: which segments exist, whose identifiers are whose, which
-    # Idempotency-Key came before.
-    "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", "400", "404", "409", "422"]}},
+    # Idempotency-Key came before, which messages are registered.
+    "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", "400", "403", "404", "409", "422"]}},
     # The document says of all strings that they hold no NUL. Parameters that no call knows are ignored, as is usual:
     # they do not make a request a wrong one.
     "generation": {"allow-x00": False, "allow-extra-parameters": False},

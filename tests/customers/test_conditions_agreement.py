@@ -33,12 +33,17 @@ OPS = [
 FIELDS = [
     "customer.v", "customer.attributes.v", "customer.v.a", "customer.v.a.a", "customer.v.0", "customer.missing",
     "customer.email.a", "customer.attributes.email",
-    "api.payload.v", "api.properties.v", "api.payload.v.a", "event.name", "event.properties.v", "event.properties.v.a",
+    "api.payload.v", "api.properties.v", "api.payload.v.a", "event.name", "event.messageId", "event.verified",
+    "event.properties.v", "event.properties.v.a",
     *(f"customer.{name}" for name in IDENTIFIER_COLUMNS),
     *(f"customer.names.{name}" for name in NAMES),
 ]  # fmt: skip
 COLUMNS = Columns(
-    payload="event.properties -> 'payload'", event_name="event.name", event_properties="event.properties -> 'event'"
+    payload="event.properties -> 'payload'",
+    event_name="event.name",
+    event_properties="event.properties -> 'event'",
+    event_message="event.message_id",
+    event_verified="event.verified",
 )
 
 
@@ -64,6 +69,8 @@ def population(acme: Workspace) -> list[Facts]:
             customer=customer,
             name=draw.choice(TEXTS)[:255],
             properties={"payload": {"v": draw.choice(VALUES)}, "event": {"v": draw.choice(VALUES)}},
+            message_id=draw.choice([None, "sale", "spring", ""]),
+            verified=draw.choice([None, False, True]),
             source=Event.Source.API,
             occurred_at="2026-11-20T00:00Z",
         )
@@ -88,6 +95,8 @@ def facts_of(event: Event) -> Facts:
         payload=event.properties["payload"],
         event_name=event.name,
         event_properties=event.properties["event"],
+        event_message=event.message_id,
+        event_verified=event.verified,
     )
 
 

@@ -280,7 +280,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {"trigger_type": "event", "event_name": "renewed", "event_where": {"any": [PRICEY, CONDITIONS]}},
         "event_where",
-        "where.any[1].field is 'customer.plan', which is no field here; a field is event.name or ",
+        "where.any[1].field is 'customer.plan', which is no field here; a field is event.name, ",
     ),
 ]
 

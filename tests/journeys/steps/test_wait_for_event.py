@@ -154,7 +154,7 @@ def test_nothing_else_resumes_it() -> None:
         ({"onTimeout": "nowhere"}, "steps[0].onTimeout is 'nowhere', but no step has this id."),
         (
             {"where": {"all": [{"field": "customer.plan", "op": "exists"}]}},
-            "steps[0].where.all[0].field is 'customer.plan', which is no field here; a field is event.name or ",
+            "steps[0].where.all[0].field is 'customer.plan', which is no field here; a field is event.name, ",
         ),
         ({"where": {"field": "event.name", "op": "is"}}, "steps[0].where.op is 'is', which is none of eq, "),
     ],
