@@ -12,7 +12,7 @@ the meaning: `evaluate` for one customer in Python, `compile_condition` for sets
 """
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate
-from customers.conditions.explain import Findings, findings_of, values_that_decide, why_not
+from customers.conditions.explain import Findings, findings_of, in_words, values_that_decide, why_not
 from customers.conditions.fields import Root
 from customers.conditions.operands import Op
 from customers.conditions.sql import Columns, compile_condition
@@ -34,6 +34,7 @@ __all__ = [
     "compile_condition",
     "evaluate",
     "findings_of",
+    "in_words",
     "parse_condition",
     "values_that_decide",
     "why_not",

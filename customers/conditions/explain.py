@@ -79,6 +79,25 @@ def _deciding(condition: Condition, findings: Findings) -> list[FieldTest]:
     return [test for test, _ in _decide(condition, findings, wanted=True).by]
 
 
+def in_words(condition: Condition) -> str:
+    """What the condition asks for: `customer.plan is "pro" and api.payload.total is more than 5`."""
+    return _in_words(condition, wanted=True, inner=False)
+
+
+def _in_words(condition: Condition, *, wanted: bool, inner: bool) -> str:
+    match condition:
+        case AllOf(conditions) | AnyOf(conditions):
+            word = " and " if isinstance(condition, AllOf) is wanted else " or "
+            text = word.join(_in_words(one, wanted=wanted, inner=True) for one in conditions)
+            return f"({text})" if inner and len(conditions) > 1 else text
+        case Not(negated):
+            return _in_words(negated, wanted=not wanted, inner=inner)
+        case FieldTest(field=field, op=Op.EXISTS):
+            return f"{field.name} has {_wanted(condition, wanted=wanted)}"
+        case FieldTest(field=field):
+            return f"{field.name} is {_wanted(condition, wanted=wanted)}"
+
+
 def tests_of(condition: Condition) -> list[FieldTest]:
     """All tests of the condition."""
     match condition:

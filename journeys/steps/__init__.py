@@ -4,4 +4,5 @@
 2. course.py: walks an enrollment from one step to the next until it stops; rehearsal.py does so on a virtual clock.
 3. context.py: what steps read; results.py: what they come to, as values that the caller writes.
 4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match.
+5. graph.py: all of that as a graph in words, to be drawn and counted by.
 """
