@@ -4,6 +4,7 @@ They may hold a password, so no message repeats one.
 """
 
 import re
+import socket
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -20,6 +21,13 @@ from config.environment import FLAGS
 _DJANGO_SETTINGS = frozenset({"ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS"})
 # Options allowed after the ? of a database's URL, besides those that libpq knows.
 _DJANGO_OPTIONS = frozenset({"assume_role", "prepare_threshold", "server_side_binding"})
+# Of a socket: a peer that acknowledges nothing for three seconds is gone. That is sooner than with PostgreSQL: a worker
+# may wait for that as well, with what it was woken for. Where the system does not know them, Celery gives up later.
+LEAVES_SILENT_PEERS = {
+    getattr(socket, name): value
+    for name, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 2), ("TCP_USER_TIMEOUT", 3000))
+    if hasattr(socket, name)
+}
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 # Options allowed after the ? of a Redis URL: those that our client and the broker's have in common.
 _REDIS_OPTIONS = {

@@ -61,9 +61,9 @@ _DATABASE_OPTIONS = {
     # A connection whose packets get lost, as after an address has moved, ends after seconds instead of a quarter of an
     # hour, idle ones included.
     "tcp_user_timeout": 5000,
-    "keepalives_idle": 10,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
+    "keepalives_idle": 3,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
 }
 # Options in the URL take precedence.
 DATABASES["default"]["OPTIONS"] = _DATABASE_OPTIONS | DATABASES["default"].get("OPTIONS", {})
@@ -312,6 +312,9 @@ CELERY_BROKER_URL = server_urls.broker_url(REDIS_URL)
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": REDIS_TIMEOUT,
     "socket_connect_timeout": REDIS_TIMEOUT,
+    # As with PostgreSQL: a worker would wait for most of a minute on a connection whose packets get lost.
+    "socket_keepalive": True,
+    "socket_keepalive_options": server_urls.LEAVES_SILENT_PEERS,
     "max_retries": 0,  # of connecting before a message is sent; a worker reconnects again and again regardless
     # A worker does not record in Redis which messages it has taken. If writing or removing such a record failed, with
     # Redis frozen or full, the worker would end or take no more; and the sweeper makes up for lost messages.

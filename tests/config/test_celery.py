@@ -1,13 +1,18 @@
 """Celery's own commands on the service."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from config import ROOT
+from config.celery import app
+from config.server_urls import broker_url
+from tests.chaos.servers import own_redis
 from tests.config.environments import PRODUCTION
 
 
@@ -36,3 +41,18 @@ def test_the_report_to_pass_on_holds_no_password(url: str) -> None:
     assert "********@" in printed
     for secret in ("sesame", "hush", "a-token-of-metrics", PRODUCTION["SECRET_KEY"]):
         assert secret not in printed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Other systems have other limits")
+def test_a_redis_that_acknowledges_nothing_is_left_after_three_seconds(tmp_path: Path) -> None:
+    server, url = own_redis(tmp_path)
+    server.start()
+    try:
+        with app.connection_for_read(broker_url(url)) as connection:
+            channel: Any = connection.default_channel
+            connected = channel.client.connection_pool.get_connection()._sock
+            assert connected.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+            assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 3000
+    finally:
+        server.end()

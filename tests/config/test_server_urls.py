@@ -143,5 +143,5 @@ def test_what_the_database_url_says_counts() -> None:
     url = f"{PRODUCTION['DATABASE_URL']}?connect_timeout=9&sslmode=require"
     assert read({**PRODUCTION, "DATABASE_URL": url})["DATABASES"]["default"]["OPTIONS"] == {
         "server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 9, "sslmode": "require",
-        "tcp_user_timeout": 5000, "keepalives_idle": 10, "keepalives_interval": 2, "keepalives_count": 3,
+        "tcp_user_timeout": 5000, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2,
     }  # fmt: skip
