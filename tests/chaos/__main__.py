@@ -10,8 +10,12 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from tests import pooler
+from tests.chaos.machine import other_machine, what_is_missing
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.service import running_service
 from tests.chaos.surroundings import with_bad_receivers
@@ -22,14 +26,17 @@ def main() -> int:
     """The exit code: 1 where something did not hold."""
     arguments = _arguments()
     seed = arguments.seed or str(random.randrange(1_000_000))
-    names = arguments.scenario or list(SCENARIOS)
+    names, with_machine = _what_can_run(arguments.scenario or list(SCENARIOS))
     _say(f"SEED={seed}; {arguments.rounds} rounds of {', '.join(names)}")
     scratch = Path(tempfile.mkdtemp(prefix="engage-chaos-"))
     findings: list[Finding] = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended."))
     began = time.monotonic()
     try:
-        with with_bad_receivers() as beside, running_service(scratch, beside=beside) as service:
+        with ExitStack() as stack:
+            machine = stack.enter_context(other_machine()) if with_machine else None
+            beside = stack.enter_context(with_bad_receivers())
+            service = stack.enter_context(running_service(scratch, beside=beside, machine=machine))
             _say(f"started after {time.monotonic() - began:.0f} s; logs in {scratch / 'logs'}\n\n{_HEAD}")
             for number in range(1, arguments.rounds + 1):
                 for name in names:
@@ -47,6 +54,19 @@ def main() -> int:
     end = "BROKEN" if broken else "all hold"
     _say(f"\n{len(findings)} trials in {time.monotonic() - began:.0f} s, {end} (SEED={seed})")
     return int(broken)
+
+
+def _what_can_run(wanted: Sequence[str]) -> tuple[list[str], bool]:
+    """The names of those scenarios, and whether they need another machine; says which ones are left out, and why."""
+    names = list(wanted)
+    if unpooled := [name for name in names if SCENARIOS[name].unpooled and pooler.is_wanted()]:
+        _say(f"SKIPPED {', '.join(unpooled)}: a pooler stands between the service and PostgreSQL.")
+        names = [name for name in names if name not in unpooled]
+    elsewhere = [name for name in names if SCENARIOS[name].elsewhere]
+    if elsewhere and (missing := what_is_missing()):
+        _say(f"SKIPPED {', '.join(elsewhere)}: there can be no other machine here, because {missing}.")
+        return [name for name in names if name not in elsewhere], False
+    return names, bool(elsewhere)
 
 
 _HEAD = f"{'scenario':<22} {'#':>2} {'calls':>6} {'503':>5} {'lost':>5} {'slowest':>8} {'decided':>8} {'at rest':>8}"

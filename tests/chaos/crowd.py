@@ -43,7 +43,7 @@ def call_crowd(service: Service) -> None:
     ((segment,),) = service.ask(_SEGMENT, tenant.workspace)
     path = f"/api/v1/journeys/{tenant.workspace}/{tenant.journeys[CROWD.key]}/trigger"
     headers = {"Authorization": f"Bearer {tenant.key}", "Content-Type": "application/json"}
-    status, _ = exchange(service.load.ports[0], "POST", path, headers, json.dumps({"segment_ids": [segment]}).encode())
+    status, _ = exchange(service.load.webs[0], "POST", path, headers, json.dumps({"segment_ids": [segment]}).encode())
     if status != 202:
         service.complaints.append(f"the call for {_NUMBER} was answered {status}")
 

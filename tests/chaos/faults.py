@@ -5,8 +5,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 
@@ -147,6 +148,29 @@ def terminate_backends(service: Service) -> None:
             "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+def use_up_connections(seconds: float) -> Deed:
+    """Others have all connections that PostgreSQL takes, also those that the service had."""
+
+    def do(service: Service) -> None:
+        until = time.monotonic() + seconds
+        with service.away("postgresql"), ExitStack() as stack:
+            others: list[psycopg.Connection[Any]] = []
+            while time.monotonic() < until:
+                with suppress(psycopg.OperationalError):
+                    while True:
+                        others.append(stack.enter_context(psycopg.connect(service.database_url, autocommit=True)))
+                own = [other.info.backend_pid for other in others]
+                others[0].execute(_TERMINATE_ALL_BUT, [own])
+                time.sleep(0.02)
+
+    return do
+
+
+_TERMINATE_ALL_BUT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> ALL(%s)
+"""
 
 
 def freeze_postgresql(seconds: float) -> Deed:

@@ -2,11 +2,11 @@
 
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.request import urlopen
 
 from config.local import processes
 from tests.chaos.servers import children_of
@@ -16,6 +16,7 @@ from tests.waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 LANES = ("worker", "bulk", "walk", "webhooks")
 TWO_OF_EACH = dict.fromkeys(("web", *LANES, "scheduler"), 2)
+LOOPBACK = "127.0.0.1"
 _STOP_SECONDS = 15.0
 
 
@@ -28,7 +29,8 @@ class Member:
     environment: dict[str, str]
     log: Path
     running: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
-    odd: bool = False  # started with another command than the Procfile's
+    odd: bool = False  # started otherwise than the Procfile says
+    host: str = LOOPBACK  # where a web server listens
 
     @property
     def port(self) -> int:
@@ -38,13 +40,14 @@ class Member:
     def lives(self) -> bool:
         return self.running is not None and self.running.poll() is None
 
-    def start(self, command: str | None = None) -> None:
-        """With the Procfile's command, or with another this once."""
-        self.odd = command is not None
+    def start(self, command: str | None = None, **changes: str) -> None:
+        """As the Procfile says; or with another command, or these changes to its environment, this once."""
+        self.odd = command is not None or bool(changes)
+        self.host = changes.get("HOST", LOOPBACK)
         with self.log.open("ab") as output:
             self.running = subprocess.Popen(
                 [*processes.with_us(), "/bin/sh", "-c", f"exec {command or self.command}"],
-                cwd=ROOT, env=self.environment,
+                cwd=ROOT, env=self.environment | changes,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
 
@@ -62,8 +65,9 @@ class Member:
         return [] if self.running is None else [self.running.pid, *self.children()]
 
     def answers(self) -> bool:
+        """Whether it serves: its socket is there some seconds before."""
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+            with urlopen(f"http://{self.host}:{self.port}/livez", timeout=5):
                 return True
         except OSError:
             return False
@@ -95,8 +99,8 @@ class Fleet:
         return [member for member in self.members.values() if member.name.rpartition("-")[0] == kind]
 
     @property
-    def ports(self) -> list[int]:
-        return [member.port for member in self.members.values() if member.name.startswith("web-")]
+    def webs(self) -> list[Member]:
+        return [member for member in self.members.values() if member.name.startswith("web-")]
 
     def start(self) -> None:
         """Starts those that do not run as they should, and waits until the web servers answer."""
@@ -105,9 +109,13 @@ class Fleet:
                 member.kill()
             if not member.lives:
                 member.start()
+        for member in self.webs:
+            wait_until(member.answers, what=member.name)
+
+    def kill(self) -> None:
+        """`kill -9` of all."""
         for member in self.members.values():
-            if member.name.startswith("web-"):
-                wait_until(member.answers, what=member.name)
+            member.kill()
 
     def end(self) -> None:
         """Asks all to end, then kills what is left."""

@@ -117,7 +117,7 @@ def _others_are_sent(service: Service, trial: Trial) -> Iterator[str]:
 def _scenario(lane: str, *, rest_seconds: float = 10, findings: Sequence[Finding] = ()) -> Scenario:
     return Scenario(
         name=f"frozen-{lane}", load=4, journeys=PROMPT, faults=partial(_frozen, lane), beside=partial(_calls_of, lane),
-        rest_seconds=rest_seconds, afterwards=thaw, findings=findings,
+        unpooled=True, rest_seconds=rest_seconds, afterwards=thaw, findings=findings,
     )  # fmt: skip
 
 

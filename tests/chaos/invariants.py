@@ -16,6 +16,7 @@ Check = Callable[[Service], Iterator[str]]
 _SHOWN = 5
 # What a call needs that had begun when a server came back: the connection that it finds cut.
 _GRACE_SECONDS = 0.25
+_GRACE_OF_POOLER = 1.25  # it tries a server again after a second
 _EXPECTED = {
     "single": 202, "bulk": 202, "segment": 202, "track": 200, "profile": 200, "newcomer": 200, "events": 202,
     "trespass": 404,
@@ -47,9 +48,9 @@ def answers_are_expected(service: Service) -> Iterator[str]:
 
 
 def _was_away(service: Service, what: str, sending: Sending) -> bool:
+    grace = _GRACE_OF_POOLER if service.pooled and what == "postgresql" else _GRACE_SECONDS
     return any(
-        outage.what == what and outage.touches(sending.began, sending.ended, grace=_GRACE_SECONDS)
-        for outage in service.outages
+        outage.what == what and outage.touches(sending.began, sending.ended, grace=grace) for outage in service.outages
     )
 
 

@@ -9,6 +9,7 @@ from http.client import HTTPConnection, HTTPException
 from itertools import count
 from typing import Any
 
+from tests.chaos.fleet import Member
 from tests.chaos.plan import Planned
 from tests.chaos.tenants import Tenant
 
@@ -49,7 +50,7 @@ class Load:
     """Calls under way."""
 
     tenants: Mapping[str, Tenant]
-    ports: Sequence[int]
+    webs: Sequence[Member]
     sendings: list[Sending] = field(default_factory=list)
     _turn: "count[int]" = field(default_factory=count)
 
@@ -87,18 +88,18 @@ class Load:
         began = time.monotonic()
         turn = next(self._turn)
         status, answer = REFUSED, None
-        for place in range(len(self.ports)):
-            port = self.ports[(turn + place) % len(self.ports)]
-            status, said = exchange(port, "POST", path, headers, body)
+        for place in range(len(self.webs)):
+            web = self.webs[(turn + place) % len(self.webs)]
+            status, said = exchange(web, "POST", path, headers, body)
             if status != REFUSED:
                 status, answer = _read(status, said)
                 break
         return Sending(call=call, began=began, ended=time.monotonic(), status=status, body=answer)
 
 
-def exchange(port: int, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> tuple[int, bytes]:
+def exchange(web: Member, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> tuple[int, bytes]:
     """The status and the body of the answer; instead of the status LOST or REFUSED."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+    connection = HTTPConnection(web.host, web.port, timeout=_PATIENCE)
     try:
         connection.connect()
     except OSError:

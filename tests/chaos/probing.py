@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 
+from tests.chaos.fleet import Member
 from tests.chaos.load import exchange
 from tests.chaos.service import METRICS_TOKEN, Service
 
@@ -19,17 +20,17 @@ class Probe:
     """One answer to one question; `status` as of a `Sending`."""
 
     path: str
-    port: int
+    web: str  # its name
     began: float
     seconds: float
     status: int
 
 
 @contextmanager
-def probing(ports: Sequence[int]) -> Iterator[list[Probe]]:
+def probing(webs: Sequence[Member]) -> Iterator[list[Probe]]:
     """Asks every web server from a thread of its own until the end of the block; the list has all answers by then."""
     over, probes = Event(), list[Probe]()
-    threads = [Thread(target=_ask, args=[port, path, probes, over]) for port in ports for path in _PATHS]
+    threads = [Thread(target=_ask, args=[web, path, probes, over]) for web in webs for path in _PATHS]
     for thread in threads:
         thread.start()
     try:
@@ -40,15 +41,15 @@ def probing(ports: Sequence[int]) -> Iterator[list[Probe]]:
             thread.join()
 
 
-def _ask(port: int, path: str, probes: list[Probe], over: Event) -> None:
+def _ask(web: Member, path: str, probes: list[Probe], over: Event) -> None:
     while not over.wait(_SECONDS_BETWEEN):
         began = time.monotonic()
-        status, _ = exchange(port, "GET", path, _HEADERS)
-        probes.append(Probe(path=path, port=port, began=began, seconds=time.monotonic() - began, status=status))
+        status, _ = exchange(web, "GET", path, _HEADERS)
+        probes.append(Probe(path=path, web=web.name, began=began, seconds=time.monotonic() - began, status=status))
 
 
 def metric(service: Service, name: str) -> float:
     """The value of a metric that has no labels."""
-    _, said = exchange(service.load.ports[0], "GET", "/metrics", _HEADERS)
+    _, said = exchange(service.load.webs[0], "GET", "/metrics", _HEADERS)
     lines = [line for line in said.decode().splitlines() if line.startswith(f"{name}{{}} ")]
     return float(lines[0].split()[1])

@@ -45,8 +45,11 @@ class Scenario:
     journeys: Sequence[str] = TRIGGERED
     beside: Callable[[str, Chance], list[Planned]] = lambda seed, chance: []
     rests: Callable[[Service, str], bool] = lambda service, seed: True
+    start: Deed = lambda service: service.fleet.start()  # whom an earlier trial has killed
     before: Deed = lambda service: None
     decided_within: float = 30.0
     rest_seconds: float = 75.0
     afterwards: Deed = lambda service: None
+    elsewhere: bool = False  # needs another machine
+    unpooled: bool = False  # needs connections from the service to PostgreSQL, without a pooler between them
     findings: Sequence[Finding] = ()

@@ -6,7 +6,10 @@ from functools import partial
 
 from tests.chaos import faults
 from tests.chaos.crowd import CROWDED
+from tests.chaos.elsewhere import ELSEWHERE
+from tests.chaos.failover import FAILOVER
 from tests.chaos.faults import Fault, fault
+from tests.chaos.findings import each_answered_within, some_are_refused
 from tests.chaos.fleet import LANES
 from tests.chaos.frozen import FROZEN
 from tests.chaos.garbage import GARBAGE
@@ -113,6 +116,11 @@ def _postgresql_frozen(chance: Chance) -> list[Fault]:
     return [fault(chance.uniform(1, 2), "PostgreSQL frozen for 10 s", faults.freeze_postgresql(10))]
 
 
+def _used_up(chance: Chance) -> list[Fault]:
+    words = "every connection that PostgreSQL takes is in use by others for 4 s"
+    return [fault(chance.uniform(1, 2), words, faults.use_up_connections(4))]
+
+
 # What has to hold in addition -----------------------------------------------------------------------------------------
 
 
@@ -130,17 +138,6 @@ def _during(service: Service, what: str, trial: Trial) -> list[Sending]:
         for sending in trial.sendings
         if any(outage.began <= sending.began <= outage.ended for outage in outages)
     ]
-
-
-_FROZEN_SECONDS = 6.0
-
-
-def _nobody_waits_for_ever(service: Service, trial: Trial) -> Iterator[str]:
-    """While PostgreSQL does not answer, callers get to know within a few seconds."""
-    slow = [sending for sending in trial.sendings if sending.seconds > _FROZEN_SECONDS]
-    if slow:
-        longest = max(sending.seconds for sending in slow)
-        yield f"{len(slow)} calls waited for more than {_FROZEN_SECONDS:.0f} s, one for {longest:.1f} s"
 
 
 def _poison(service: Service, trial: Trial) -> Iterator[str]:
@@ -245,7 +242,10 @@ SCENARIOS = {
         Scenario(name="postgresql-fast", load=11, faults=partial(_postgresql_restarted, signal.SIGINT)),
         Scenario(name="postgresql-immediate", load=11, faults=partial(_postgresql_restarted, signal.SIGQUIT)),
         Scenario(name="postgresql-terminated", load=8, faults=_backends_terminated),
-        Scenario(name="postgresql-frozen", load=15, faults=_postgresql_frozen, findings=(_nobody_waits_for_ever,)),
+        Scenario(
+            name="postgresql-frozen", load=15, faults=_postgresql_frozen,
+            findings=(each_answered_within(6, with_pooler=16),),
+        ),
         Scenario(
             name="poison", load=10, beside=_poison_calls, rests=poison_rests, findings=(_poison,),
             faults=lambda chance: [fault(0, "poison in journeys", spoil)],
@@ -260,5 +260,8 @@ SCENARIOS = {
         GARBAGE,
         STALLED,
         CROWDED,
+        Scenario(name="connections-used-up", load=9, faults=_used_up, rest_seconds=10, findings=(some_are_refused,)),
+        FAILOVER,
+        *ELSEWHERE,
     )
 }  # fmt: skip

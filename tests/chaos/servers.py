@@ -1,6 +1,7 @@
 """A PostgreSQL and a Redis of the run's own, that can be stopped, killed and frozen.
 
-They are the programs that a checkout brings along, in a scratch folder and on ports of loopback.
+They are the programs that a checkout brings along, in a scratch folder and on ports of loopback; where there is another
+machine, they listen at its link as well.
 """
 
 import os
@@ -17,10 +18,12 @@ import redis
 
 from config.local import servers
 from config.local.servers import Server
+from tests.chaos.machine import Machine
 from tests.receiver import free_port
 from tests.waiting import wait_until
 
 PATIENCE_SECONDS = 60.0
+_CONNECTIONS = 70  # what the service has, and some: those that are to use up all need not be many
 
 
 class OwnServer:
@@ -32,6 +35,10 @@ class OwnServer:
         self._command = [*server.command, *options]
         self._answers = answers
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self._server.data
 
     def start(self) -> None:
         """Starts it, and waits until it answers."""
@@ -51,14 +58,18 @@ class OwnServer:
     def frozen(self) -> Iterator[None]:
         """All its processes stand still until the end of the block."""
         try:
-            stopped: list[int] = []
-            while fresh := [pid for pid in self._pids() if pid not in stopped]:
-                for pid in fresh:
-                    _signal(pid, signal.SIGSTOP)
-                stopped += fresh
+            self.freeze()
             yield
         finally:
             self.thaw()
+
+    def freeze(self) -> None:
+        """All its processes stand still."""
+        stopped: list[int] = []
+        while fresh := [pid for pid in self._pids() if pid not in stopped]:
+            for pid in fresh:
+                _signal(pid, signal.SIGSTOP)
+            stopped += fresh
 
     def thaw(self) -> None:
         for pid in self._pids():
@@ -67,33 +78,56 @@ class OwnServer:
     def wait_until_it_answers(self) -> None:
         wait_until(self._answers, what=self._server.name)
 
-    def end(self) -> None:
-        """However it stands."""
+    def kill(self) -> None:
+        """All its processes, frozen or not."""
         if self._process is not None and self._process.poll() is None:
-            self.thaw()
             for pid in reversed(self._pids()):
                 _signal(pid, signal.SIGKILL)
             self._process.wait(PATIENCE_SECONDS)
+
+    def end(self) -> None:
+        """However it stands."""
+        self.kill()
         shutil.rmtree(self._server.sockets, ignore_errors=True)
 
     def _pids(self) -> list[int]:
         return [] if self._process is None else [self._process.pid, *children_of(self._process.pid)]
 
 
-def own_postgresql(folder: Path) -> tuple[OwnServer, str]:
+def own_postgresql(folder: Path, *, machine: Machine | None = None) -> tuple[OwnServer, str]:
     """Not started yet; and its URL."""
     server, port = _in_folder(servers.postgresql, folder), free_port()
     url = f"postgres://{servers.DATABASE}@127.0.0.1:{port}/{servers.DATABASE}"
-    options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}"]
+    settings: dict[str, object] = {
+        "listen_addresses": ",".join(addresses_of(machine)), "port": port, "max_connections": _CONNECTIONS,
+    }  # fmt: skip
+    if machine:
+        settings["hba_file"] = _who_may_come(folder, machine)
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return OwnServer(server, port=port, options=options, answers=lambda: _postgresql_answers(url)), url
 
 
-def own_redis(folder: Path) -> tuple[OwnServer, str]:
+def own_redis(folder: Path, *, machine: Machine | None = None) -> tuple[OwnServer, str]:
     """Not started yet; and its URL."""
     server, port = _in_folder(servers.redis, folder), free_port()
     url = f"redis://127.0.0.1:{port}/0"
-    options = ["--bind", "127.0.0.1", "--port", str(port)]
+    options = ["--bind", *addresses_of(machine), "--port", str(port)]
+    if machine:
+        options += ["--protected-mode", "no"]  # it would serve loopback alone
     return OwnServer(server, port=port, options=options, answers=lambda: _redis_answers(url)), url
+
+
+def addresses_of(machine: Machine | None) -> list[str]:
+    """Where servers listen."""
+    return ["127.0.0.1", *([machine.here] if machine else [])]
+
+
+def _who_may_come(folder: Path, machine: Machine) -> Path:
+    """PostgreSQL's file of those who need no password."""
+    file = folder / "pg_hba.conf"
+    rows = ("all all 127.0.0.1/32", f"all all {machine.there}/32", "replication all 127.0.0.1/32")
+    file.write_text("".join(f"host {row} trust\n" for row in rows))
+    return file
 
 
 def _in_folder(make: Callable[[], Server], folder: Path) -> Server:

@@ -6,7 +6,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +17,14 @@ import psycopg
 from redis import Redis
 
 from config.local.processes import listening_workers
+from config.local.servers import DATABASE
+from tests import pooler
 from tests import receiver as receivers
-from tests.chaos.fleet import ROOT, TWO_OF_EACH, Fleet
+from tests.chaos.fleet import LANES, LOOPBACK, ROOT, TWO_OF_EACH, Fleet, Member
 from tests.chaos.load import Load
+from tests.chaos.machine import BLOCK, Machine
 from tests.chaos.plan import TENANTS
-from tests.chaos.servers import OwnServer, own_postgresql, own_redis
+from tests.chaos.servers import OwnServer, addresses_of, own_postgresql, own_redis
 from tests.chaos.tenants import MANY, Course, Tenant, seed
 from tests.receiver import Receiver
 from tests.waiting import wait_until
@@ -39,6 +42,15 @@ class Outage:
         return began <= self.ended + grace and ended >= self.began
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standby:
+    """A copy of the database that follows it; both URLs."""
+
+    server: OwnServer
+    url: str
+    follows: str
+
+
 @dataclass(kw_only=True)
 class Service:
     """A service that runs, and all that is known of it from outside."""
@@ -51,6 +63,9 @@ class Service:
     receiver: Receiver
     tenants: Mapping[str, Tenant]
     load: Load
+    machine: Machine | None = None
+    pooled: bool = False  # the service goes through a pooler; `database_url` does not
+    standby: Standby | None = None
     outages: list[Outage] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)  # what does not hold while a fault lasts
 
@@ -77,6 +92,19 @@ class Service:
         now = time.monotonic()
         self.outages.append(Outage(what=what, began=now, ended=now + seconds))
 
+    def start_alone(self, start: Callable[[Member], None]) -> None:
+        """Nothing runs but the second process of each kind, started so, until the next trial."""
+        for kind in TWO_OF_EACH:
+            for number in (1, 2):
+                self.fleet[f"{kind}-{number}"].kill()
+            start(self.fleet[f"{kind}-2"])
+        wait_until(self.fleet["web-2"].answers, what="web-2")
+        wait_until(lambda: self.listening() >= len(LANES), what="the workers")
+
+    def end_standby(self) -> None:
+        if self.standby is not None:
+            self.standby.server.end()
+
     def client(self) -> Redis:
         return Redis.from_url(self.redis_url, socket_timeout=5)
 
@@ -87,20 +115,27 @@ class Service:
 
 
 @contextmanager
-def running_service(scratch: Path, *, beside: Sequence[Course] = ()) -> Iterator[Service]:
+def running_service(
+    scratch: Path, *, beside: Sequence[Course] = (), machine: Machine | None = None
+) -> Iterator[Service]:
     """Starts everything, two of each process; ends everything, also what was killed, frozen or cut off."""
     with ExitStack() as stack:
+        pooled = pooler.is_wanted()
         data, logs = scratch / "data", scratch / "logs"
         for folder in (scratch, data, logs):
             folder.mkdir(mode=0o755, exist_ok=True)
             folder.chmod(0o755)  # PostgreSQL may run as another user
-        receiver = stack.enter_context(receivers.running())
-        postgresql, database_url = own_postgresql(data)
-        own, redis_url = own_redis(data)
+        receiver = stack.enter_context(receivers.running(machine.here if machine else LOOPBACK))
+        postgresql, database_url = own_postgresql(data, machine=machine)
+        own, redis_url = own_redis(data, machine=machine)
         for server in (postgresql, own):
             stack.callback(server.end)
             server.start()
         environment = environment_of(database_url, redis_url)
+        if pooled:
+            addresses = addresses_of(machine)
+            between = stack.enter_context(pooler.pgbouncer(database_url, scratch, addresses=addresses))
+            environment |= {"DATABASE_URL": between.url(DATABASE), "DATABASE_DIRECT_URL": database_url}
         tenants = _prepare(environment, receiver=receiver.url(""), beside=beside)
         fleet = Fleet(environment, logs=logs, numbers=TWO_OF_EACH)
         stack.callback(fleet.end)
@@ -113,8 +148,11 @@ def running_service(scratch: Path, *, beside: Sequence[Course] = ()) -> Iterator
             fleet=fleet,
             receiver=receiver,
             tenants=tenants,
-            load=Load(tenants=tenants, ports=fleet.ports),
+            load=Load(tenants=tenants, webs=fleet.webs),
+            machine=machine,
+            pooled=pooled,
         )
+        stack.callback(service.end_standby)
         wait_until(lambda: service.listening() >= fleet.workers, what="the workers")
         yield service
 
@@ -135,7 +173,7 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "REDIS_URL": redis_url,
         "METRICS_TOKEN": METRICS_TOKEN,
         **dict.fromkeys(_LIMITS, f"{MANY}/m"),
-        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEBHOOK_ALLOWED_NETWORKS": f"127.0.0.0/8,{BLOCK}",
         "WEBHOOK_ALLOW_HTTP": "true",
         "WEB_WORKERS": "1",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",

@@ -25,12 +25,12 @@ def stall(service: Service) -> None:
     half += f"X-App-Id: {tenant.app}\r\nContent-Length: 1000\r\n\r\n" + '{"external_id": '
     long = "GET /api/v1/schema HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with ExitStack() as stack:
-        for port in service.load.ports:
+        for web in service.load.webs:
             for said in [half] * _NUMBER + [long] * _NUMBER:
-                stack.enter_context(_caller(port, said))
+                stack.enter_context(_caller(web.port, said))
         time.sleep(_STALLED_SECONDS)
-        for port in service.load.ports:
-            if (unread := with_unread_answers(port)) < _NUMBER:
+        for web in service.load.webs:
+            if (unread := with_unread_answers(web.port)) < _NUMBER:
                 service.complaints.append(f"only {unread} of {_NUMBER} readers have stalled")
 
 

@@ -24,7 +24,7 @@ from tests.chaos.trial import hold_trial, plan_trial
 from tests.processes import environment
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.mostly_waits
+pytestmark = [pytest.mark.mostly_waits, pytest.mark.without_pooler]
 
 SHORT = Scenario(
     name="short",
@@ -73,7 +73,7 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
             fleet=fleet,
             receiver=receiver,
             tenants=tenants,
-            load=Load(tenants=tenants, ports=fleet.ports),
+            load=Load(tenants=tenants, webs=fleet.webs),
         )
         wait_until(lambda: running.listening() >= fleet.workers, what="the workers")
         yield running

@@ -60,10 +60,10 @@ def plan_trial(scenario: Scenario, *, seed: str, number: int) -> TrialPlan:
 
 def hold_trial(service: Service, scenario: Scenario, plan: TrialPlan) -> Finding:
     """Injects the faults under load, waits until everything rests, and looks at the whole system."""
-    service.fleet.start()  # whom an earlier trial has killed
+    scenario.start(service)
     scenario.before(service)
     before, began = len(service.load.sendings), time.monotonic()
-    with probing(service.load.ports) as probes:
+    with probing(service.load.webs) as probes:
         under_way = service.load.begin(plan.calls)
         for fault in plan.faults:
             time.sleep(max(0.0, began + fault.at - time.monotonic()))
