@@ -26,7 +26,7 @@ def main() -> int:
     """The exit code: 1 where something did not hold."""
     arguments = _arguments()
     seed = arguments.seed or str(random.randrange(1_000_000))
-    names, with_machine = _what_can_run(arguments.scenario or list(SCENARIOS))
+    names, with_machine = what_can_run(arguments.scenario or list(SCENARIOS))
     _say(f"SEED={seed}; {arguments.rounds} rounds of {', '.join(names)}")
     scratch = Path(tempfile.mkdtemp(prefix="engage-chaos-"))
     findings: list[Finding] = []
@@ -56,7 +56,7 @@ def main() -> int:
     return int(broken)
 
 
-def _what_can_run(wanted: Sequence[str]) -> tuple[list[str], bool]:
+def what_can_run(wanted: Sequence[str]) -> tuple[list[str], bool]:
     """The names of those scenarios, and whether they need another machine; says which ones are left out, and why."""
     names = list(wanted)
     if unpooled := [name for name in names if SCENARIOS[name].unpooled and pooler.is_wanted()]:
