@@ -1,8 +1,10 @@
-"""The identifiers' spellings, maximum lengths and descriptions by column, for calls, seed files and the admin.
+"""What identifiers are called, how long they may be and how they are spelled, for calls, seed files and the admin.
 
-Conditions take more spellings (conditions/fields.py).
+Conditions know them by more names (conditions/fields.py).
 """
 
+import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 # In the API and in files; in the order in which a server's call trusts them.
@@ -10,6 +12,49 @@ SPELLINGS: Final = {"external_id": "external_id", "email": "email", "phone": "ph
 LONGEST: Final = {"external_id": 255, "email": 254, "phone": 64, "user_id": 255}
 DESCRIPTIONS: Final = {
     "external_id": "The customer's id in your own system.",
-    "email": "The customer's e-mail address. Stored in lower case.",
+    "email": "The customer's e-mail address. Stored in lower case, and its domain in ASCII (`xn--…`).",
     "phone": "The customer's phone number. Stored as E.164 if it is an international number without an extension.",
 }
+
+_LONGEST = max(LONGEST.values())
+_LONGEST_LABEL = 63  # of a domain
+_INVISIBLE = "CZ"  # controls, formats, spaces
+
+
+def one_spelling(text: str) -> str:
+    """The text in Unicode's composed form (NFC), as identifiers are stored: an é may be typed as one letter or as two.
+
+    What is too long for an identifier is left as it is.
+    """
+    return text if text.isascii() or len(text) > _LONGEST else unicodedata.normalize("NFC", text)
+
+
+def one_spelling_of_each(texts: Sequence[str]) -> list[str]:
+    """The same of many, which hardly costs anything where all are ASCII."""
+    return list(texts) if "".join(texts).isascii() else [one_spelling(text) for text in texts]
+
+
+def comparable_email(text: str) -> str:
+    """Trimmed, lower-cased and with its domain in ASCII, as addresses are stored; not checked to be one.
+
+    A name before the @ with other letters than ASCII's is left as it is, as none that is stored: lower-cased, the
+    Kelvin sign would be a k, and the address somebody else's.
+    """
+    name, at, domain = text.strip().rpartition("@")
+    return f"{name.lower() if name.isascii() else name}{at}{ascii_domain(domain)}"
+
+
+def ascii_domain(domain: str) -> str:
+    """The domain in lower case and in ASCII, as DNS has it and as browsers send it: `münchen.example` with `xn--…`.
+
+    Not checked to be one; what cannot be one is left as it is.
+    """
+    if domain.isascii():
+        return domain.lower()
+    # Letter by letter: at a word's end, lower() makes another s of a Σ.
+    letters = "".join(map(str.lower, unicodedata.normalize("NFKC", domain)))
+    labels = unicodedata.normalize("NFC", letters).replace("\u3002", ".").split(".")
+    invisible = any(unicodedata.category(letter)[0] in _INVISIBLE for letter in letters)
+    if invisible or max(map(len, labels)) > _LONGEST_LABEL:
+        return domain
+    return ".".join(label if label.isascii() else f"xn--{label.encode('punycode').decode()}" for label in labels)

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import connection
 
-from customers.identifier_rules import LONGEST
+from customers.identifier_rules import LONGEST, comparable_email, one_spelling
 from customers.models import Customer
 from customers.tombstones import refuse_erased
 from engage.database.fragment import Fragment
@@ -57,33 +57,25 @@ def identifiers_of(values: Mapping[str, Any]) -> Identifiers:
     )
 
 
-def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str], str] = str) -> str | None:
+def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str], str] = one_spelling) -> str | None:
     if text is None or not text.strip():
         return None
-    stored = form(text)
-    length = max(len(text), len(stored))  # as sent, including spaces; lower-casing may turn one letter into two
+    stored = form(text) if len(text) <= longest else text
+    length = max(len(text), len(stored))  # as sent, including spaces; one spelling may be longer than another
     if length > longest:
         raise InvalidRequest(f"{called} must be at most {longest} characters long, not {length}.")
     return stored
-
-
-def comparable_email(text: str) -> str:
-    """Trimmed and lower-cased, as addresses are stored; not checked to be one.
-
-    A name before the @ with other letters than ASCII's is left as it is, as none that is stored: lower-cased, the
-    Kelvin sign would be a k, and the address somebody else's.
-    """
-    name, at, domain = text.strip().rpartition("@")
-    return f"{name.lower() if name.isascii() else name}{at}{domain.lower()}"
 
 
 def stored_email(email: str) -> str:
     """The address as it is stored. Raises InvalidRequest if it is malformed."""
     address = comparable_email(email)
     try:
-        validate_email(address)
-        if not address.rpartition("@")[0].isascii():  # Django's check takes the Kelvin sign for a k, too
-            raise ValidationError("The name has other letters than ASCII's.")
+        validate_email(email.strip())
+        if not email.isascii():
+            validate_email(address)
+        if not address.isascii():  # Django's check takes the Kelvin sign for a k, and leaves out what is invisible
+            raise ValidationError("The name has other letters than ASCII's, or the domain what no domain has.")
     except ValidationError:
         raise InvalidRequest("email must be an e-mail address.") from None
     return address
@@ -104,7 +96,7 @@ def stored_phone(phone: str) -> str:
     So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
     must be found by the number that is shown.
     """
-    text = phone.strip()
+    text = one_spelling(phone.strip())
     number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
     if not _INTERNATIONAL.fullmatch(number_alone):
         return text

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from customers.identifier_rules import DESCRIPTIONS, LONGEST
+from customers.identifier_rules import DESCRIPTIONS, LONGEST, one_spelling_of_each
 from customers.identity import identifiers_of
 from customers.lookup import NOBODY_NAMED, Reference
 from customers.roster import CustomerData
@@ -125,4 +125,4 @@ def read_members(body: Any) -> dict[str, list[str]]:
     values = MembersBody.read(body)
     if not values:
         raise MissingParameter(NO_MEMBERS)
-    return {"add": values.get("add", []), "remove": values.get("remove", [])}
+    return {name: one_spelling_of_each(values.get(name, [])) for name in ("add", "remove")}

@@ -165,6 +165,26 @@ def _dead_rows(cursor: Cursor) -> tuple[State, str]:
     return "warning", "Vacuuming does not keep up: " + ", ".join(f"{dead:,} in {name}" for name, dead in rows)
 
 
+# Nobody is found by these: a call's identifiers come in the one spelling in which they are stored since there is one.
+_OLD_SPELLING = """
+SELECT count(*), min(id) FROM customers_customer
+WHERE octet_length(email) > char_length(email)
+   OR octet_length(external_id) > char_length(external_id) AND external_id IS NOT NFC NORMALIZED
+   OR octet_length(phone) > char_length(phone) AND phone IS NOT NFC NORMALIZED
+   OR octet_length(user_id) > char_length(user_id) AND user_id IS NOT NFC NORMALIZED
+"""
+
+
+def _spellings(cursor: Cursor) -> tuple[State, str]:
+    number, first = cursor.execute(_OLD_SPELLING).fetchone() or (0, None)
+    if not number:
+        return "ok", "Every identifier has its one spelling."
+    return "warning", (
+        f"{number:,} customers have an identifier in another spelling, as somebody else has the right one or it is too "
+        f"long: {first} and on. Nobody is found by it: erase them, or send them another by customerId."
+    )
+
+
 # Without the first of these the service does not work.
 _ESSENTIAL: dict[str, Look] = {
     "postgresql": _version,
@@ -178,6 +198,7 @@ _BESIDES: dict[str, Look] = {
     "connections": _connections,
     "transactions": _transactions,
     "dead rows": _dead_rows,
+    "spellings": _spellings,
 }
 
 

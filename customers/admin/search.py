@@ -3,7 +3,8 @@
 from django.db.models import Q
 from django.http import HttpRequest
 
-from customers.identity import comparable_email, stored_phone
+from customers.identifier_rules import comparable_email, one_spelling
+from customers.identity import stored_phone
 from customers.models import Customer
 from engage.admin.columns import may_view
 from engage.models import Workspace
@@ -29,10 +30,10 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
     # The workspace leads the indexes of the identifiers; naming all of them lets each be probed.
     everywhere = Customer.objects.filter(workspace__in=Workspace.objects.order_by().values("pk"))
     ways = (
-        Q(external_id=text),
+        Q(external_id=one_spelling(text)),
         Q(email=comparable_email(text)),
         Q(phone=stored_phone(text)),
-        Q(user_id=text),
+        Q(user_id=one_spelling(text)),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
     return list(found[:_MOST_FOUND])

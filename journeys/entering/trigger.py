@@ -13,7 +13,7 @@ from typing import Any, Literal
 from django.db import connection, transaction
 
 from customers.audience import Audience, resolve_segments, select_audience
-from customers.identity import comparable_email
+from customers.identifier_rules import comparable_email, one_spelling
 from customers.lookup import CustomerNotFound
 from engage.database.object_ids import is_object_id
 from engage.database.statement_limit import longer_statements
@@ -61,7 +61,7 @@ class Recipient:
             case "customerId":
                 return "id", self.value
             case "external_id":
-                return "external_id", self.value
+                return "external_id", one_spelling(self.value)
             case "email":
                 return "email", comparable_email(self.value)
 

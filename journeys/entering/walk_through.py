@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from customers.audience import NamedCustomer
+from customers.identifier_rules import one_spelling
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.database.object_ids import is_object_id, row_with_id
@@ -103,7 +104,7 @@ def journey_known_as(*, name: str, workspace_key: str | None) -> Journey:
 def customer_known_as(*, workspace_id: str, name: str) -> Customer:
     """The workspace's customer with this id, else with this external id. Raises CustomerNotFound."""
     own = Customer.objects.filter(workspace_id=workspace_id)
-    found = row_with_id(own, name) or own.filter(external_id=name).first()
+    found = row_with_id(own, name) or own.filter(external_id=one_spelling(name)).first()
     if found is None:
         raise CustomerNotFound(named=f"customerId or external_id, {name[:255]!r}")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
-from customers.identifier_rules import SPELLINGS
+from customers.identifier_rules import SPELLINGS, one_spelling
 from customers.identity import identifiers
 from customers.lookup import having_any
 from customers.models import Customer
@@ -65,7 +65,7 @@ def _read(part: Part) -> SeedCustomer:
         raise InvalidSeed(f"{part.place}.{refusal.message}") from None
     return SeedCustomer(
         place=part.place,
-        name=str(written[column]),
+        name=one_spelling(str(written[column])),
         column=column,
         identifiers={column: getattr(stored, column) for column in written},
         attributes=_attributes(fields["attributes"]) if "attributes" in fields else {},

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from customers.conditions import InvalidCondition
+from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
 from customers.segments import check_segment_conditions
 from engage.json.compact import same_json
@@ -115,7 +116,7 @@ def seed_segments(
 
 def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], customers: Mapping[str, str]) -> None:
     known = _with_stored_customers(workspace, [part for parts in members.values() for part in parts], customers)
-    wanted = [(segment_id, known[part.text()]) for segment_id, parts in members.items() for part in parts]
+    wanted = [(segment_id, known[one_spelling(part.text())]) for segment_id, parts in members.items() for part in parts]
     values: dict[str, Any] = {
         "workspace": workspace.id,
         "named": list(members),
@@ -131,10 +132,10 @@ def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], c
 def _with_stored_customers(
     workspace: Workspace, parts: Iterable[Part], customers: Mapping[str, str]
 ) -> Mapping[str, str]:
-    others = [part for part in parts if part.text() not in customers]
-    rows = Customer.objects.raw(_BY_EXTERNAL_ID, [workspace.id, [part.text() for part in others]])
+    others = [part for part in parts if one_spelling(part.text()) not in customers]
+    rows = Customer.objects.raw(_BY_EXTERNAL_ID, [workspace.id, [one_spelling(part.text()) for part in others]])
     found = {str(row.external_id): row.id for row in rows}
     for part in others:
-        if part.text() not in found:
+        if one_spelling(part.text()) not in found:
             part.refuse("is no customer of the workspace.")
     return {**found, **customers}

@@ -20,7 +20,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRe
 from tests.admin.records import list_of, named
 from tests.admin.staff import staff_with
 from tests.clock import later
-from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
+from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
 from tests.one_of_everything import populate, queue_job
 
 
@@ -45,6 +45,15 @@ def shown(client: Client, model: type[Model], query: dict[str, str]) -> list[Any
 def found(client: Client, model: type[Model], text: str) -> list[Any]:
     """The records that the model's list shows for this search."""
     return shown(client, model, {"q": text})
+
+
+@pytest.mark.parametrize("text", ["Rene\u0301", "R@M\u00dcNCHEN.example", "u-Rene\u0301", "desk Rene\u0301"])
+def test_identifiers_are_searched_for_in_the_spelling_in_which_they_are_stored(
+    staff: Client, acme: Workspace, text: str
+) -> None:
+    known_by = {"external_id": "Ren\u00e9", "user_id": "u-Ren\u00e9", "phone": "desk Ren\u00e9"}
+    rene = CustomerFactory.create(workspace=acme, email="r@xn--mnchen-3ya.example", **known_by)
+    assert found(staff, Customer, text) == [rene]
 
 
 def test_what_belongs_to_a_customer_is_found_by_id_external_id_email_phone_and_user_id(

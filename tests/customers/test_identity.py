@@ -71,12 +71,13 @@ def test_identifiers_are_brought_into_their_stored_form(sent: dict[str, str], st
         ({"external_id": "x" * 256}, "external_id must be at most 255 characters long, not 256."),
         ({"phone": "1" * 65}, "phone must be at most 64 characters long, not 65."),
         ({"email": " " * 250 + "a@b.example"}, "email must be at most 254 characters long, not 261."),
-        # Lower-casing makes two characters of every İ.
-        ({"email": "a@" + ("İ" * 30 + ".") * 5 + "example"}, "email must be at most 254 characters long, not 314."),
+        # Some letters have no composed form.
+        ({"external_id": "\u0958" * 200}, "external_id must be at most 255 characters long, not 400."),
         ({"email": "ada"}, "email must be an e-mail address."),
         ({"email": "kelvin\u212a@example.com"}, "email must be an e-mail address."),
         ({"email": "\u017fam@example.com"}, "email must be an e-mail address."),
-        ({"email": "a" * 400 + "@example.com"}, "email must be an e-mail address."),
+        ({"email": "a" * 400 + "@example.com"}, "email must be at most 254 characters long, not 412."),
+        ({"email": "a@" + "\u00fc\u00e4.z" * 60 + ".example"}, "email must be an e-mail address."),
     ],
 )
 def test_an_identifier_that_cannot_be_stored_is_refused(sent: dict[str, str], message: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import QueryDict
 
 from customers.audience import Audience
+from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, ObjectField, TextArrayField, TextField
 from engage.http.paging import read_cursor, read_limit
@@ -78,7 +79,7 @@ class TriggerCall:
 def read_trigger_call(body: Any) -> TriggerCall:
     """The call that the body describes. Raises MissingParameter, ArraySizeExceeded, InvalidRequest."""
     values = TriggerBody.read(body)
-    excluded = values.get("exclude_external_ids", [])
+    excluded = one_spelling_of_each(values.get("exclude_external_ids", []))
     return TriggerCall(
         target=_target(values, excluded), exclude_external_ids=excluded, payload=values.get("payload", {})
     )
@@ -133,7 +134,7 @@ def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience
     if not any(values[name] for name in bulk):
         raise MissingParameter(NOBODY_NAMED)
     return Audience(
-        external_ids=tuple(values["external_ids"]) if "external_ids" in values else None,
+        external_ids=tuple(one_spelling_of_each(values["external_ids"])) if "external_ids" in values else None,
         segment_ids=tuple(values["segment_ids"]) if "segment_ids" in values else None,
         exclude_external_ids=tuple(excluded),
     )

@@ -28,7 +28,16 @@ def test_where_all_is_well_there_is_a_line_for_each_look_and_nothing_fails() -> 
     lines = said.getvalue().splitlines()
     assert {line.split()[0] for line in lines} <= {"ok", "warning"}
     wanted = ("versions", "postgresql", "migrations", "rights", "sessions", "pooler", "clock", "connections")
-    for check in (*wanted, "transactions", "dead rows", "redis", "redis policy", "static files", "sending"):
+    for check in (
+        *wanted,
+        "transactions",
+        "dead rows",
+        "spellings",
+        "redis",
+        "redis policy",
+        "static files",
+        "sending",
+    ):
         assert sum(f" {check}  " in f"{line[:24]}  " for line in lines) == 1, check
 
 
