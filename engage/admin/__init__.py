@@ -4,11 +4,13 @@ from django.contrib import admin
 
 from engage.admin import access, staff, workspaces
 from engage.admin.autocomplete import ChoicesView
+from engage.admin.known_devices import remembering
 from engage.admin.login import LoginForm
 
 __all__ = ["access", "staff", "workspaces"]
 
 # Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm
+admin.site.login = remembering(admin.site.login)  # type: ignore[method-assign]
 # Django has no setting for this one.
 admin.site.autocomplete_view = ChoicesView.as_view(admin_site=admin.site)  # type: ignore[assignment, method-assign]

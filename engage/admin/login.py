@@ -6,6 +6,9 @@ tried from elsewhere: an address that has not tried lately passes at once.
 
 Hashing a password takes a fifth of a second, so a process does it once at a time. Who comes meanwhile is told to try
 again, instead of occupying another of the threads that serve calls.
+
+Known devices (known_devices.py) have limits of their own instead, and a password checked beside that of a stranger. So
+staff get in while many addresses keep guessing.
 """
 
 from threading import Lock
@@ -17,6 +20,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from unfold.forms import AuthenticationForm
 
+from engage.admin.known_devices import is_known_device
 from engage.http.caps import CapReached, count_towards, count_within, counted_so_far
 from engage.http.client_address import client_address
 
@@ -24,7 +28,8 @@ LONGEST_WAIT = 32  # seconds
 _FAILURES = "failed_logins"
 _FREE_FAILURES = 5  # at an account in an hour, before attempts at it are slowed down
 _FAILURES_RATE = f"{_FREE_FAILURES}/h"
-_hashing = Lock()
+_DEVICE_WAITS = 2  # seconds, for another known device
+_hashing, _hashing_for_devices = Lock(), Lock()
 log = structlog.get_logger(__name__)
 
 
@@ -49,28 +54,34 @@ class LoginForm(AuthenticationForm):
     """Counts attempts, also successful ones, per address, so users at other addresses are never locked out."""
 
     def clean(self) -> dict[str, Any]:
-        if not _hashing.acquire(blocking=False):
+        account = self.cleaned_data.get("username", "")  # whether or not it exists: no answer tells
+        known = self.request is not None and is_known_device(self.request, account=account)
+        lock = _hashing_for_devices if known else _hashing
+        if not lock.acquire(timeout=_DEVICE_WAITS if known else 0):
             raise ValidationError("Somebody else is logging in at this moment. Try again.", code="login_busy")
         try:
-            return self._checked()
+            return self._checked(account, known_device=known)
         finally:
-            _hashing.release()
+            lock.release()
 
-    def _checked(self) -> dict[str, Any]:
+    def _checked(self, account: str, *, known_device: bool) -> dict[str, Any]:
         address = client_address(self.request) if self.request else ""
-        account = self.cleaned_data.get("username", "")  # whether or not it exists: no answer tells
-        try:
-            if wait := _wait(account):
-                count_towards(LoginTooSoon, address=address, app_id=account, rate=f"1/{wait}s")
-            count_towards(LoginLimitExceeded, address=address, rate=settings.ADMIN_LOGIN_LIMIT)
-        except LoginLimitExceeded as exceeded:
-            raise ValidationError(exceeded.message, code=exceeded.code) from None
+        if not known_device:
+            self._count(account, address)
         try:
             cleaned: dict[str, Any] = super().clean()
         except ValidationError:
             _note_failure(account, address)
             raise
         return cleaned
+
+    def _count(self, account: str, address: str) -> None:
+        try:
+            if wait := _wait(account):
+                count_towards(LoginTooSoon, address=address, app_id=account, rate=f"1/{wait}s")
+            count_towards(LoginLimitExceeded, address=address, rate=settings.ADMIN_LOGIN_LIMIT)
+        except LoginLimitExceeded as exceeded:
+            raise ValidationError(exceeded.message, code=exceeded.code) from None
 
 
 def _wait(account: str) -> int:

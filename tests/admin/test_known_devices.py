@@ -1,0 +1,125 @@
+"""A browser that has logged in before gets in while many addresses keep guessing; its cookie is no key."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http.cookies import Morsel
+
+import pytest
+import redis
+import time_machine
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from engage.admin.login import LONGEST_WAIT
+from tests.admin.test_login import BUSY, HeldHasher, tried
+
+NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
+OFFICE, HOME = "198.51.100.1", "198.51.100.2"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_tried(settings: Settings) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "3/h"
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.flushdb()
+
+
+@pytest.fixture
+def known(transactional_db: None) -> Client:
+    """Ada's browser, from which she has logged out."""
+    User.objects.create_superuser("ada", password="countess")
+    User.objects.create_superuser("bob", password="builder")
+    browser = Client()
+    with time_machine.travel(NOW, tick=False):
+        assert tried(browser, "ada", "countess", address=OFFICE) == ""
+        browser.post("/admin/logout/")
+    return browser
+
+
+def cookie(browser: Client) -> "Morsel[str]":
+    return browser.cookies["device"]
+
+
+def test_the_cookie_is_for_the_login_page_alone_and_names_nobody(known: Client) -> None:
+    morsel = cookie(known)
+    assert (morsel["httponly"], morsel["samesite"], morsel["path"]) == (True, "Lax", "/admin/login/")
+    assert (morsel["max-age"], morsel["secure"]) == (30 * 86_400, "")
+    assert "ada" not in morsel.value
+
+
+def test_in_production_it_is_sent_over_tls_alone(known: Client, settings: Settings) -> None:
+    settings.SESSION_COOKIE_SECURE = True
+    assert tried(known, "ada", "countess", address=OFFICE) == ""
+    assert cookie(known)["secure"] is True
+
+
+def test_who_fails_or_only_looks_gets_none(known: Client) -> None:
+    stranger = Client()
+    stranger.get("/admin/login/")
+    tried(stranger, "ada", "guess", address=HOME)
+    assert "device" not in stranger.cookies
+
+
+def test_it_passes_while_thirty_addresses_guess_and_its_own_has_used_up_its_attempts(known: Client) -> None:
+    with time_machine.travel(NOW, tick=False):
+        for number in range(30):
+            for _ in range(4):
+                tried(Client(), "ada", "guess", address=f"203.0.113.{number}")
+        for _ in range(4):
+            tried(Client(), "ada", "guess", address=OFFICE)
+        assert tried(Client(), "ada", "countess", address=OFFICE)
+        assert tried(known, "ada", "countess", address=OFFICE) == ""
+
+
+def test_it_is_checked_beside_a_stranger_s_password(known: Client, settings: Settings) -> None:
+    usual, settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS, ["tests.admin.test_login.HeldHasher"]
+    User.objects.create_superuser("eve", password="dropper")
+    HeldHasher.begun.clear()
+    HeldHasher.go_on.clear()
+
+    def guess() -> str:
+        try:
+            return tried(Client(), "eve", "guess", address="203.0.113.8")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(guess)
+        try:
+            assert HeldHasher.begun.wait(60)
+            settings.PASSWORD_HASHERS = usual
+            assert BUSY in tried(Client(), "ada", "countess", address=HOME)
+            assert tried(known, "ada", "countess", address=HOME) == ""
+        finally:
+            HeldHasher.go_on.set()
+        held.result()
+
+
+def test_it_needs_the_password_and_is_a_stranger_after_ten_tries(known: Client) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        said = [tried(known, "ada", "guess", address=f"203.0.113.{number}") for number in range(10)]
+        assert all("Please enter" in page for page in said)
+        assert "Please enter" in tried(known, "ada", "guess", address=HOME)  # as any address once
+        assert "Try again in" in tried(known, "ada", "countess", address=HOME)
+        clock.shift(LONGEST_WAIT)
+        assert tried(known, "ada", "countess", address=HOME) == ""
+
+
+@pytest.mark.parametrize("spoil", ["account", "signature", "age"])
+def test_it_vouches_for_its_account_alone_unspoilt_and_for_thirty_days(known: Client, spoil: str) -> None:
+    if spoil == "signature":
+        known.cookies["device"] = cookie(known).value.replace(":", "0:", 1)
+    with time_machine.travel(NOW + timedelta(days=31 if spoil == "age" else 29), tick=False):
+        who, password = ("bob", "builder") if spoil == "account" else ("ada", "countess")
+        for _ in range(4):
+            tried(Client(), "nobody", "guess", address=HOME)
+        assert "More than 3 attempts" in tried(known, who, password, address=HOME)
+
+
+def test_it_vouches_for_almost_thirty_days(known: Client) -> None:
+    with time_machine.travel(NOW + timedelta(days=29), tick=False):
+        for _ in range(4):
+            tried(Client(), "nobody", "guess", address=HOME)
+        assert tried(known, "ada", "countess", address=HOME) == ""
