@@ -33,6 +33,10 @@ _NO_ADDRESSES = {
     "a word": "ada",
     "a number": "7",
     "markup": "<script>@example.com",
+    "a Kelvin sign": "kelvin\u212a@example.com",
+    "a letter with an accent": "ren\u00e9@example.com",
+    "nothing to be seen in the domain": "ada@exam\u200bple.com",
+    "a domain that is too long in ASCII": "ada@" + "\u00fc" * 62 + ".com",
     "a domain of 300 letters": "ada@" + "x" * 300 + ".com",
 }
 
