@@ -69,6 +69,12 @@ class JourneyForm(forms.ModelForm[Journey]):
         steps = self.cleaned_data["steps"]
         return [] if steps is None else steps
 
+    def clean_event_from_bridge(self) -> bool:
+        """A journey by API takes no events: for it, the box says nothing."""
+        if self.cleaned_data.get("trigger_type") == Journey.TriggerType.API:
+            return True
+        return bool(self.cleaned_data["event_from_bridge"])
+
     def clean(self) -> None:
         super().clean()
         if "trigger_type" in self.errors:
@@ -104,6 +110,4 @@ def _in_the_form(refusal: InvalidJourney, *, trigger_type: str) -> str:
     """The refusal's message, unless it asks for null, which nobody can enter in a form."""
     if trigger_type == Journey.TriggerType.API and refusal.field in _OF_EVENTS:
         return "Leave this empty where the trigger type is API."
-    if refusal.field == "event_from_bridge":
-        return "Leave this checked where the trigger type is API."
     return refusal.message

@@ -93,7 +93,7 @@ def test_what_is_changed_together_with_revoking_is_noted_too(staff: Client, acme
 def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, journey: Journey, app: App) -> None:
     for enabled in ({}, {"enabled": "on"}):
         staff.post(page_url(app), {"name": app.name, "allowed_origins": "", **enabled})
-    said = {"name": "Renamed", "trigger_type": "api", "steps": "[]", "exit_on": "[]"}
+    said = {"name": "Renamed", "trigger_type": "api", "event_from_bridge": "on", "steps": "[]", "exit_on": "[]"}
     staff.post(page_url(journey), said)
     assert Journey.objects.get().active is False
     assert entries() == [
