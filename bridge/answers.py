@@ -1,10 +1,15 @@
 """The bridge's answers, in the shapes of the API."""
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
+
+from rest_framework.response import Response
 
 from bridge.interactions import RecordedInteraction
 from bridge.models import Interaction
 from engage.database.object_ids import ObjectId
+from engage.errors import FailureDetail
 
 CLOSED_MESSAGE = "Message closed."
 EVENT_MESSAGE = "Event tracked."
@@ -45,6 +50,33 @@ class FormCapturedData(TypedDict):
     attributesUpdated: Annotated[list[str], "The names of the profile attributes that were written."]
 
 
+class CallDone(TypedDict):
+    """A call of a batch that was done, with the answer that it would get alone."""
+
+    status: Annotated[int, "The status that it would have alone."]
+    success: Literal[True]
+    message: str
+    data: "ActionData | FormCapturedData"
+
+
+class CallRefused(TypedDict):
+    """A call of a batch that was refused, with the failure that it would get alone."""
+
+    status: Annotated[int, "The status that it would have alone."]
+    success: Literal[False]
+    error: str
+    message: str
+    code: str
+    requestId: str
+    details: NotRequired[list[FailureDetail]]
+
+
+class BatchDone(TypedDict):
+    """The results of a batch."""
+
+    results: Annotated[list[CallDone | CallRefused], "One result per call, in the order sent."]
+
+
 ActionData = MessageClosedData | EventTrackedData | ProfileUpdatedData | LinkOpenedData
 
 
@@ -66,3 +98,10 @@ def captured_data(recorded: RecordedInteraction) -> FormCapturedData:
     if recorded.event_id is not None:
         data["eventId"] = recorded.event_id
     return data
+
+
+def batch_answer(answers: Sequence[Response]) -> tuple[str, BatchDone]:
+    """The message and the data that answer a batch."""
+    done = sum(one.status_code < HTTPStatus.BAD_REQUEST for one in answers)
+    results = [cast("CallDone | CallRefused", {"status": one.status_code, **one.data}) for one in answers]
+    return f"{done} of {len(answers)} calls done.", BatchDone(results=results)

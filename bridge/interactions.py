@@ -44,6 +44,7 @@ class BridgeCall:
     """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
 
     `action_id` names a button or a form of the message's definition.
+    `occurred_at` is None if the call was sent when it happened. `identity_token` says who the person is, signed.
     """
 
     message_id: str
@@ -52,6 +53,8 @@ class BridgeCall:
     address: str
     action_id: str = ""
     marks: Marks = _NO_MARKS
+    occurred_at: datetime | None = None
+    identity_token: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,14 +179,16 @@ def _record_at_once(
 # executing it.
 _INSERT = """
 INSERT INTO bridge_interaction
-    (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer)
-SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s FROM customer
+    (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer,
+     created_at)
+SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, coalesce(%s::timestamptz, statement_timestamp()) FROM customer
 """
 _INSERT_MARKED = """
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer,
-     action_id, message_problems, verified, identity_problem, origin)
-SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s FROM customer
+     created_at, action_id, message_problems, verified, identity_problem, origin)
+SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, coalesce(%s::timestamptz, statement_timestamp()),
+    %s, %s, %s, %s, %s FROM customer
 """
 
 
@@ -197,6 +202,7 @@ def _insert(
     values: list[Any] = [
         interaction.id, app.workspace_id, app.id, interaction.event_id, call.message_id, interaction.kind,
         Jsonb(call.form_data), Jsonb(interaction.attributes_written), interaction.created_customer,
+        call.occurred_at,
     ]  # fmt: skip
     statement, marks = _INSERT, call.marks
     if marks is not _NO_MARKS:

@@ -8,10 +8,13 @@ from bridge.capture import InvalidSubmitAction
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
 from bridge.models import Interaction
 from bridge.requests import SubmitType
-from bridge.serializers import NO_IDENTIFIER, ActionBody, CaptureBody, SubmitActionPart
+from bridge.serializers import MAX_CALLS, NO_IDENTIFIER, ActionBody, CallsBody, CaptureBody, SubmitActionPart
+from customers.conditions.instants import GRAMMAR_WITH_OFFSET
+from customers.event_times import IN_THE_FUTURE
 from customers.identifier_rules import LONGEST
 from customers.tombstones import CustomerErased
-from engage.errors import MissingParameter
+from engage.errors import InvalidRequest, MissingParameter
+from engage.http.fields import ArraySizeExceeded
 from engage.json.keywords import STRICT
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
 from engage.schema.calls import SdkCall
@@ -28,6 +31,10 @@ identifiers of an existing customer are not changed, and two customers are never
 server.
 """
 
+_FIELDS: dict[str, Schema] = {
+    "idempotencyKey": {"pattern": "^[!-~]+$"},
+    "occurredAt": {"format": "date-time", STRICT: {"pattern": GRAMMAR_WITH_OFFSET}},
+}
 _IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},
@@ -55,6 +62,7 @@ _ACTION_BODY = Body(
     ActionBody,
     properties={
         **_IDENTIFIERS,
+        **_FIELDS,
         "actionType": {
             "type": "string",
             "enum": [*map(str, ACTION_TYPES)],
@@ -76,7 +84,7 @@ _ACTION_BODY = Body(
 )
 _CAPTURE_BODY = Body(
     CaptureBody,
-    properties=_IDENTIFIERS,
+    properties={**_IDENTIFIERS, **_FIELDS},
     rules=_identified(CaptureBody),
     parts=(
         Body(
@@ -164,6 +172,7 @@ describe_action = SdkCall(
     refusals=[
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
+        InvalidRequest(IN_THE_FUTURE),
         _TOO_MANY_NEW,
         *_OF_MESSAGES,
         CustomerErased(),
@@ -214,8 +223,76 @@ describe_capture = SdkCall(
     refusals=[
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
+        InvalidRequest(IN_THE_FUTURE),
         _TOO_MANY_NEW,
         *_OF_MESSAGES,
         CustomerErased(),
+    ],
+)
+
+describe_batch = SdkCall(
+    operation_id="recordCalls",
+    tag=_TAG,
+    summary="Record many calls",
+    description=f"""
+Does up to {MAX_CALLS} calls that waited, in their order. Each item has `call`, which is `action` or `capture`, and the
+fields of that call's body. Each is done, counted and answered as if it had come alone, and has its own
+`idempotencyKey`, which is the same as that of the call alone. The answer is 200 whatever became of each call.
+
+If a call is refused because of a limit (429), because the database is unavailable (503), or because the same call is in
+progress (409, `request_in_progress`), those after it are not tried and have the same result, so that they stay in order
+when they are sent again.
+""",
+    body=Body(
+        CallsBody,
+        properties={"calls": {"items": {"type": "object", "additionalProperties": True}, STRICT: {"items": {}}}},
+    ),
+    requests={
+        "A click and a form": {
+            "calls": [
+                {
+                    "call": "action",
+                    "messageId": _MESSAGE,
+                    "userId": "u-1",
+                    "actionType": "link",
+                    "idempotencyKey": "k-1",
+                },
+                {"call": "capture", "messageId": _MESSAGE, "userId": "u-1", "formData": {"": "Ulm"}},
+            ]
+        }
+    },
+    answers=[
+        Answer(
+            name="CallsAnswer",
+            data=answers.BatchDone,
+            description="Returns one result per call, even if all of them failed.",
+            examples={
+                "One done, one refused": (
+                    "1 of 2 calls done.",
+                    answers.BatchDone(
+                        results=[
+                            answers.CallDone(
+                                status=200,
+                                success=True,
+                                message=answers.LINK_MESSAGE,
+                                data=LinkOpenedData(opened=True),
+                            ),
+                            answers.CallRefused(
+                                status=400,
+                                success=False,
+                                error=InvalidRequest.error,
+                                message="formData has a name with no characters.",
+                                code=InvalidRequest.code,
+                                requestId="5c1f0d7e9b2a4c3d",
+                            ),
+                        ]
+                    ),
+                )
+            },
+        )
+    ],
+    refusals=[
+        MissingParameter("calls is required."),
+        ArraySizeExceeded(f"calls holds 51 items; its maximum is {MAX_CALLS}."),
     ],
 )

@@ -1,6 +1,9 @@
 """The bodies of the two bridge calls, read into the domain's types."""
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Never
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -11,11 +14,28 @@ from bridge.interactions import BridgeCall
 from bridge.models import MAX_ID_LENGTH, Interaction
 from bridge.requests import Action, SubmitAction, SubmitType
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
+from customers.event_times import event_time
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
-from engage.http.fields import BodySerializer, ObjectField, TextField
+from engage.errors import InvalidRequest, MissingParameter
+from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextField
+from engage.json.storable import describe
+from engage.models import App
 
 NO_IDENTIFIER = "At least one of userId, external_id, email, phone must be present."
+# What a call says about being sent. It may differ when the call is sent again.
+ABOUT_SENDING = frozenset({"idempotencyKey", "identityToken", "occurredAt"})
+MAX_CALLS = 50
+_OLDEST = timedelta(hours=24)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Whom a call came from; `identity_token` is for calls that have none in their bodies."""
+
+    app: App
+    address: str
+    identity_token: str | None = None
 
 
 def _identifier(help_text: str) -> TextField:
@@ -49,6 +69,23 @@ class _CallBody(BodySerializer):
         blank_is_absent=True,
         max_length=MAX_ID_LENGTH,
         help_text="The id of the button, or of the form, in the message's definition, which then says what is done.",
+    )
+    idempotencyKey = TextField(
+        required=False,
+        max_length=255,
+        help_text="The same as the header `Idempotency-Key`, for callers that send no headers.",
+    )
+    identityToken = TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=None,
+        help_text="The same as the header `X-Identity-Token`: a token from your server that says who the person is.",
+    )
+    occurredAt = TextField(
+        required=False,
+        max_length=64,
+        help_text="When it happened, if the call was held up. Must be ISO 8601 with an offset, within the last 24 "
+        "hours and at most 5 minutes ahead of the service's clock. Defaults to now.",
     )
 
 
@@ -145,6 +182,36 @@ class CaptureBody(_CallBody):
         return attrs
 
 
+class CallsBody(BodySerializer):
+    """Calls that waited, each read and done on its own."""
+
+    calls = ArrayField(max_items=MAX_CALLS, help_text="The calls, in the order in which they are to be done.")
+    identityToken = TextField(
+        required=False, blank_is_absent=True, max_length=None, help_text="For those calls that have none of their own."
+    )
+
+
+def read_batch(body: Any, *, sender: Sender) -> tuple[list[Any], Sender]:
+    """The calls, as they came, and the sender with the batch's own identity token.
+
+    Raises MissingParameter, ArraySizeExceeded or InvalidRequest.
+    """
+    values = CallsBody.read(body)
+    return values["calls"], replace(sender, identity_token=values.get("identityToken") or sender.identity_token)
+
+
+def call_of(item: Any, *, known: Iterable[str]) -> tuple[str, dict[str, Any]]:
+    """Which call an item of a batch is, and its body. Raises MissingParameter or InvalidRequest."""
+    if not isinstance(item, dict):
+        raise InvalidRequest(f"A call must be an object, but {describe(item)} came.")
+    called = item.get("call")
+    if called is None:
+        raise MissingParameter("call is required.")
+    if called not in tuple(known):
+        raise InvalidRequest(f"call must be one of {', '.join(known)}.")
+    return called, {name: value for name, value in item.items() if name != "call"}
+
+
 def _require(field: str, *, of: str | None = None) -> Never:
     missing = {field: [ErrorDetail("is required.", code="required")]}
     raise ValidationError({of: missing} if of else missing)
@@ -156,11 +223,28 @@ def identifiers_as_sent(body: Any) -> str:
     return json.dumps([sent.get(name) for name in _CallBody.one_of])
 
 
-def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:
-    """The call from this address, and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
+def idempotency_key(body: Any, *, header: str | None) -> str | None:
+    """The call's key, from the header or from the body; None if it has none. Raises InvalidRequest if they differ."""
+    key = body.get("idempotencyKey")
+    if key is None:
+        return header
+    if not isinstance(key, str):
+        raise InvalidRequest(f"idempotencyKey must be a string, but {describe(key)} came.")
+    if header not in {None, key}:
+        raise InvalidRequest("The header Idempotency-Key and idempotencyKey are one field, but their values differ.")
+    return key
+
+
+def without_sending(body: Any) -> Mapping[str, Any]:
+    """The body without what it says about being sent."""
+    return body if ABOUT_SENDING.isdisjoint(body) else {k: v for k, v in body.items() if k not in ABOUT_SENDING}
+
+
+def read_action(body: Any, *, sender: Sender, now: datetime) -> tuple[BridgeCall, Action]:
+    """The sender's call, and its action. Raises MissingParameter, InvalidActionType or InvalidRequest."""
     values = ActionBody.read(body)
     data = values["actionData"]
-    return _call(values, address), Action(
+    return _call(values, sender, now), Action(
         type=values.get("actionType"),
         event_name=data.get("eventName", ""),
         event_properties=data.get("eventProperties", {}),
@@ -168,16 +252,16 @@ def read_action(body: Any, *, address: str) -> tuple[BridgeCall, Action]:
     )
 
 
-def read_capture(body: Any, *, address: str) -> tuple[BridgeCall, SubmitAction | None]:
-    """The call from this address, and its submit action, or None if that has no type.
+def read_capture(body: Any, *, sender: Sender, now: datetime) -> tuple[BridgeCall, SubmitAction | None]:
+    """The sender's call, and its submit action, or None if that has no type.
 
     Raises MissingParameter, InvalidSubmitAction or InvalidRequest.
     """
     values = CaptureBody.read(body)
     submit = values["submitAction"]
     if "type" not in submit:
-        return _call(values, address), None
-    return _call(values, address), SubmitAction(
+        return _call(values, sender, now), None
+    return _call(values, sender, now), SubmitAction(
         type=submit["type"],
         event_name=submit.get("eventName", ""),
         event_properties=submit.get("eventProperties"),
@@ -185,11 +269,16 @@ def read_capture(body: Any, *, address: str) -> tuple[BridgeCall, SubmitAction |
     )
 
 
-def _call(values: dict[str, Any], address: str) -> BridgeCall:
+def _call(values: dict[str, Any], sender: Sender, now: datetime) -> BridgeCall:
+    said, occurred_at = values.get("occurredAt"), None
+    if said is not None:
+        occurred_at = event_time(said, now=now, oldest=_OLDEST, oldest_in_words="24 hours")
     return BridgeCall(
         message_id=values["messageId"],
         known_by=identifiers_of(values),
         form_data=values.get("formData", {}),
         action_id=values.get("actionId", ""),
-        address=address,
+        address=sender.address,
+        occurred_at=occurred_at,
+        identity_token=values.get("identityToken") or sender.identity_token,
     )

@@ -248,6 +248,7 @@ CORS_ALLOW_HEADERS = [
     "content-type",
     "idempotency-key",
     "x-app-id",
+    "x-identity-token",
     "x-request-id",
     # Added by libraries for tracing and for HTTP requests.
     "baggage",

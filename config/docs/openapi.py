@@ -7,6 +7,9 @@ in-app messages.
 **Authentication.** Servers send `Authorization: Bearer <API_KEY>`. SDKs send `X-App-Id: <APP_ID>` and no secret. A key
 or an app belongs to one workspace and has no access to any other.
 
+A page that wants to do without a preflight sends its JSON to the bridge as `text/plain`, its app's id as
+`?app=<APP_ID>`, and `idempotencyKey` and `identityToken` in the body in place of the headers.
+
 **Bodies** are JSON objects in UTF-8, sent as `application/json`, of at most 1 MiB from servers and 64 KiB from SDKs.
 They may be compressed with `Content-Encoding: gzip`, and have the same limit when they are decompressed; only lists of
 customers and of events may then have 5 MiB. A body may hold 100,000 values, counting the items of arrays and the
@@ -52,6 +55,7 @@ SETTINGS = {
         {"name": "In-app messages", "description": "For an app's SDK: clicks and forms in in-app messages."},
     ],
     "CAMELIZE_NAMES": True,  # the ids in the paths: workspaceId
+    "PARSER_WHITELIST": ["engage.http.parsing.StrictJsonParser"],  # the bridge's text/plain holds the same
     "POSTPROCESSING_HOOKS": ["engage.schema.finishing.finish"],
     "SORT_OPERATIONS": "config.docs.openapi.reading_last",
     "SORT_OPERATION_PARAMETERS": False,

@@ -14,6 +14,7 @@ from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.errors import InvalidRequest, Refusal
 from engage.http.credential_memory import CredentialMemory
+from engage.http.query_strings import single_value
 from engage.models import ApiKey, App
 from engage.origins import tidy_origin
 
@@ -61,7 +62,7 @@ class InvalidAppId(Refusal):
     code = "invalid_app_id"
 
     def __init__(self) -> None:
-        super().__init__("The header X-App-Id must hold the id of an enabled app.")
+        super().__init__("The header X-App-Id, or app in the query string, must hold the id of an enabled app.")
 
 
 class OriginNotAllowed(Refusal):
@@ -120,18 +121,19 @@ def _ids_of_key(secret: str) -> dict[str, str]:
 
 
 class AppAuthentication(BaseAuthentication):
-    """Authenticates `X-App-Id: <APP_ID>`; `request.auth` is the App.
+    """Authenticates `X-App-Id: <APP_ID>`, or else `?app=<APP_ID>`; `request.auth` is the App.
 
     Raises InvalidAppId, or InvalidRequest if an API key was sent.
     """
 
     def authenticate(self, request: Request) -> tuple[None, App]:
-        for header in ("Authorization", "X-App-Id"):
-            _, prefix, rest = request.headers.get(header, "").partition(KEY_PREFIX)
+        sent = request.headers.get("X-App-Id") or single_value(request._request.GET, "app") or ""
+        for text in (request.headers.get("Authorization", ""), sent):
+            _, prefix, rest = text.partition(KEY_PREFIX)
             if prefix:
                 log.warning("api_key_in_browser", path=request.path, **_ids_of_key(prefix + rest.strip()))
                 raise InvalidRequest(KEY_LEAKED)
-        app = app_of(request.headers.get("X-App-Id", ""))
+        app = app_of(sent)
         structlog.contextvars.bind_contextvars(workspace_id=app.workspace_id, app_id=app.id)
         return None, app
 

@@ -106,10 +106,10 @@ class KeptAnswer:
     facts: Mapping[str, Any] | None = None
 
 
-def require_idempotency_key(text: str) -> None:
+def require_idempotency_key(text: str, *, called: str = "The header Idempotency-Key") -> None:
     """Raises InvalidRequest unless the text is a valid key: 1 to 255 visible ASCII characters."""
     if not _KEY.fullmatch(text):
-        raise InvalidRequest("The header Idempotency-Key must be 1 to 255 visible ASCII characters.")
+        raise InvalidRequest(f"{called} must be 1 to 255 visible ASCII characters.")
 
 
 def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:

@@ -13,13 +13,11 @@ from engage.json.storable import parse_object
 from engage.sizes import KIB, MAX_BODY_BYTES, MAX_BODY_VALUES
 
 
-class StrictJsonParser(BaseParser):
+class _JsonObjectParser(BaseParser):
     """Reads at most `view.max_body_bytes`, and `view.max_inflated_bytes` after decompression with gzip.
 
     Refuses anything that is not a JSON object or could not be stored.
     """
-
-    media_type = "application/json"
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -37,6 +35,18 @@ class StrictJsonParser(BaseParser):
         if count := getattr(context.get("view"), "count_body", None):
             count(len(raw))
         return parse_object(raw, most_values=MAX_BODY_VALUES)
+
+
+class StrictJsonParser(_JsonObjectParser):
+    """JSON as it is usually called."""
+
+    media_type = "application/json"
+
+
+class PlainTextJsonParser(_JsonObjectParser):
+    """The same, called text/plain: browsers send that without asking first (a preflight)."""
+
+    media_type = "text/plain"
 
 
 def body_too_large(limit: int) -> BodyTooLarge:

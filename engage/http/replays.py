@@ -24,6 +24,14 @@ class ReplayingView(Protocol):
     @property
     def caller(self) -> Caller: ...
 
+    def key_of(self, request: Request) -> str | None:
+        """The call's key, as it was sent; None if it has none."""
+        ...
+
+    def compared_body(self, request: Request) -> Any:
+        """What of the body must be the same when the call is sent again."""
+        ...
+
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         """The body of one of this view's earlier long answers, from its facts; for views that give such answers."""
         ...
@@ -44,24 +52,37 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
     def decorate(method: Method) -> Method:
         @wraps(method)
         def answer(view: ReplayingView, request: Request, **ids: str) -> HttpResponseBase:
-            key = request.headers.get("Idempotency-Key")
+            key = view.key_of(request)
             if key is None or unless(request):
                 return method(view, request, **ids)
             require_idempotency_key(key)
-            call = KeyedCall(caller=view.caller, path=request.path, key=key, body=request.data)
-            with transaction.atomic():
-                kept = begin_once(call, now=timezone.now())
-                if kept is not None:
-                    return _replayed(view, kept)
-                first = method(view, request, **ids)
-                if first.status_code < HTTPStatus.BAD_REQUEST:
-                    keep_answer(call, _kept(first))
-            return first
+            call = KeyedCall(caller=view.caller, path=request.path, key=key, body=view.compared_body(request))
+            return answer_once(call, lambda: method(view, request, **ids), replay=view.replay)
 
         vars(answer)["is_once_per_key"] = True  # for the OpenAPI document
         return answer
 
     return decorate
+
+
+def answer_once(
+    call: KeyedCall,
+    work: Callable[[], HttpResponseBase],
+    *,
+    replay: Callable[[Mapping[str, Any]], Iterator[str]] | None = None,
+) -> HttpResponseBase:
+    """The answer of `work`, or the earlier one to this call. Raises RequestInProgress and IdempotencyKeyReused.
+
+    `replay` makes the body of an earlier long answer from its facts.
+    """
+    with transaction.atomic():
+        kept = begin_once(call, now=timezone.now())
+        if kept is not None:
+            return _replayed(kept, replay)
+        first = work()
+        if first.status_code < HTTPStatus.BAD_REQUEST:
+            keep_answer(call, _kept(first))
+    return first
 
 
 def _kept(answer: HttpResponseBase) -> KeptAnswer:
@@ -72,10 +93,10 @@ def _kept(answer: HttpResponseBase) -> KeptAnswer:
     return KeptAnswer(status=answer.status_code, headers=headers, body=body)
 
 
-def _replayed(view: ReplayingView, kept: KeptAnswer) -> HttpResponseBase:
+def _replayed(kept: KeptAnswer, replay: Callable[[Mapping[str, Any]], Iterator[str]] | None) -> HttpResponseBase:
     answer: HttpResponseBase
-    if kept.facts is not None:
-        answer = long_answer(view.replay(kept.facts), facts=kept.facts, status=kept.status)
+    if kept.facts is not None and replay is not None:
+        answer = long_answer(replay(kept.facts), facts=kept.facts, status=kept.status)
     else:
         answer = Response(json.loads(kept.body or "null"), status=kept.status)
     for name, value in kept.headers.items():

@@ -1,5 +1,6 @@
 """The base of all API views: authentication of the caller, rate limits and their headers."""
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Never, cast
 
@@ -18,6 +19,7 @@ from engage.http.authentication import ApiKeyAuthentication, AppAuthentication, 
 from engage.http.caps import SITE_FACTOR
 from engage.http.client_address import client_address, site_of
 from engage.http.idempotency import Caller
+from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.models import ApiKey, App
 from engage.rates import parse_rate
@@ -75,6 +77,18 @@ class _LimitedView(ApiView):
 
     @property
     def caller(self) -> Caller:
+        raise NotImplementedError
+
+    def key_of(self, request: Request) -> str | None:
+        """The Idempotency-Key, or None."""
+        return request.headers.get("Idempotency-Key")
+
+    def compared_body(self, request: Request) -> Any:
+        """What of the body must be the same when the call is sent again with its key."""
+        return request.data
+
+    def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """The body of an earlier long answer, from its facts; for views that give such answers."""
         raise NotImplementedError
 
     def count(self, request: Request) -> Usage:
@@ -150,10 +164,12 @@ class WorkspaceView(ServerView):
 class SdkView(_LimitedView):
     """A call from an app's SDK with its app id. The rate limit is per app and address.
 
-    The body is limited to what browsers still send when a page is left.
+    The body is limited to what browsers still send when a page is left. As text/plain, and with the app's id in the
+    query string, browsers send it without a preflight.
     """
 
     authentication_classes = (AppAuthentication,)
+    parser_classes = (StrictJsonParser, PlainTextJsonParser)
     max_body_bytes = max_inflated_bytes = MAX_SDK_BODY_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

@@ -67,7 +67,7 @@ FRAMING = cases(
         "100,000 objects": body_is(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
         "100,000 arrays that stay open": body_is(b'{"a": ' + b"[" * 100_000),
         "no content type": _sent_as(""),
-        "text/plain": _sent_as("text/plain"),
+        "text/html": _sent_as("text/html"),
         "text/json": _sent_as("text/json"),
         "a form's content type": _sent_as("application/x-www-form-urlencoded"),
         "a form with files": _sent_as("multipart/form-data; boundary=x"),

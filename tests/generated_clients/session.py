@@ -20,7 +20,7 @@ from engage_client.api.customers import (
     put_customers,
     report_events,
 )
-from engage_client.api.in_app_messages import capture_form, record_action
+from engage_client.api.in_app_messages import capture_form, record_action, record_calls
 from engage_client.api.journeys import (
     cancel_job,
     exit_enrollment,
@@ -37,6 +37,8 @@ from engage_client.models import (
     ActionRequestActionType,
     BatchRequest,
     BatchResultAnswer,
+    CallsAnswer,
+    CallsRequest,
     CaptureRequest,
     CustomerAnswer,
     CustomerErasedAnswer,
@@ -232,6 +234,16 @@ form = CaptureRequest(
 captured = done(capture_form.sync_detailed(client=app, body=form), FormCapturedAnswer).data
 assert captured.attributes_updated == ["city"]
 assert captured.event_id
+calls = CallsRequest.from_dict(
+    {
+        "calls": [
+            {"call": "action", "messageId": "sale", "userId": "u-1", "actionType": "link"},
+            {"call": "neither"},
+        ]
+    }
+)
+sent = done(record_calls.sync_detailed(client=app, body=calls), CallsAnswer).data
+assert [result.status for result in sent.results] == [200, 400]
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 

@@ -170,6 +170,12 @@ const captured = await done(
   200,
 );
 check(captured.data.attributesUpdated[0] === "city" && captured.data.eventId !== undefined, JSON.stringify(captured));
+const calls = [
+  { call: "action", messageId: "sale", userId: "u-1", actionType: "link" },
+  { call: "neither" },
+];
+const sent = await done(app.POST("/api/v1/sdk/bridge/batch", { body: { calls } }), 200);
+check(sent.data.results[0]?.status === 200 && sent.data.results[1]?.status === 400, JSON.stringify(sent));
 
 // Refusals ------------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ def test_a_missing_or_unknown_app_id_is_refused(sdk: SdkClient, path: str, app_i
     assert answer.json() == {
         "success": False,
         "error": "Invalid app id",
-        "message": "The header X-App-Id must hold the id of an enabled app.",
+        "message": "The header X-App-Id, or app in the query string, must hold the id of an enabled app.",
         "code": "invalid_app_id",
         "requestId": answer["X-Request-Id"],
     }

@@ -36,10 +36,9 @@ def test_a_larger_body_is_refused(sdk: SdkClient, path: str) -> None:
 @both_calls
 @pytest.mark.parametrize(
     "content_type",
-    ["text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"],
+    ["text/html", "text/*", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"],
 )
 def test_only_json_is_taken(sdk: SdkClient, path: str, content_type: str) -> None:
-    """Also not from `navigator.sendBeacon`, which says text/plain: it cannot send an app id either."""
     answer = sdk.post(path, LEAST[path], content_type=content_type)
     message = refused_without_a_trace(answer, status=415, error="Unsupported media type")
     assert message == "The body must be sent as application/json."

@@ -43,7 +43,7 @@ def test_a_page_may_pack_its_bodies_and_name_its_requests(sdk: SdkClient, path: 
     of_every_call = {"accept", "content-type", "x-app-id", "authorization"}
     of_tracing = {"traceparent", "tracestate", "baggage", "sentry-trace"}
     of_libraries = {"x-requested-with", "cache-control"}
-    ours = {"content-encoding", "x-request-id", "idempotency-key"}
+    ours = {"content-encoding", "x-request-id", "idempotency-key", "x-identity-token"}
     assert set(allowed) == of_every_call | ours | of_tracing | of_libraries
 
 
@@ -88,7 +88,7 @@ def test_refusals_may_be_read_too(sdk: SdkClient, path: str, acme: Workspace, se
         404: sdk.post(path + "/more", {}, headers=ORIGIN),
         405: sdk.get(path, headers=ORIGIN),
         413: call(sdk, path, {"padding": "x" * 70_000}, headers=ORIGIN),
-        415: sdk.post(path, b"{}", headers=ORIGIN, content_type="text/plain"),
+        415: sdk.post(path, b"{}", headers=ORIGIN, content_type="text/html"),
     }
     settings.BRIDGE_RATE_LIMIT = "1/d"
     fresh = SdkClient(AppFactory.create(workspace=acme))

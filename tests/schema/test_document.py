@@ -36,11 +36,13 @@ CALLS = {
     ("POST", "/api/v1/customers/{workspaceId}/segments/{segmentId}/members"),
     ("POST", "/api/v1/sdk/bridge/action"),
     ("POST", "/api/v1/sdk/bridge/capture"),
+    ("POST", "/api/v1/sdk/bridge/batch"),
 }
 BODIES = {
     "ActionData",
     "ActionRequest",
     "BatchRequest",
+    "CallsRequest",
     "CaptureRequest",
     "CustomerRequest",
     "Event",

@@ -1,6 +1,7 @@
 """The report of events in the OpenAPI document."""
 
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
+from customers.event_times import IN_THE_FUTURE
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded, BodySerializer
@@ -11,7 +12,7 @@ from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
 from journeys.api.events import answers, examples
-from journeys.api.events.serializers import IN_THE_FUTURE, EventPart, EventsBody
+from journeys.api.events.serializers import EventPart, EventsBody
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}

@@ -1,11 +1,10 @@
 """The body of a report: one event, or many, each read on its own."""
 
-import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from customers.conditions.instants import GRAMMAR_WITH_OFFSET, parse_instant
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
+from customers.event_times import event_time
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
 from engage.http.fields import ArrayField, ObjectField, TextField
@@ -13,11 +12,7 @@ from engage.json.storable import describe
 from journeys.walking.recording import ReportedEvent
 
 MAX_EVENTS = 1000
-IN_THE_FUTURE = "occurredAt is more than 5 minutes in the future."
-# How far the clocks of two machines may differ.
-_CLOCK_DIFFERENCE = timedelta(minutes=5)
 _OLDEST = timedelta(days=3653)
-_WITH_OFFSET = re.compile(GRAMMAR_WITH_OFFSET)
 
 
 def _event_name(*, required: bool) -> TextField:
@@ -88,16 +83,9 @@ def _read_event(body: Any, *, now: datetime) -> ReportedEvent:
         customer=read_reference(values),
         name=values["eventName"],
         properties=values.get("eventProperties", {}),
-        occurred_at=_moment(values["occurredAt"], now) if "occurredAt" in values else None,
+        occurred_at=_moment(values.get("occurredAt"), now),
     )
 
 
-def _moment(text: str, now: datetime) -> datetime:
-    moment = parse_instant(text) if _WITH_OFFSET.fullmatch(text) else None
-    if moment is None:
-        raise InvalidRequest("occurredAt must be an instant in ISO 8601 with an offset, like 2026-11-20T19:08:00Z.")
-    if moment > now + _CLOCK_DIFFERENCE:
-        raise InvalidRequest(IN_THE_FUTURE)
-    if moment < now - _OLDEST:
-        raise InvalidRequest("occurredAt is more than ten years ago.")
-    return moment
+def _moment(text: str | None, now: datetime) -> datetime | None:
+    return None if text is None else event_time(text, now=now, oldest=_OLDEST, oldest_in_words="ten years")
