@@ -16,6 +16,7 @@ urlpatterns = [
     path("api/v1/journeys/", include("journeys.api.urls")),
     path("api/v1/customers/", include("journeys.api.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
+    path("api/v1/messages/", include("bridge.messages.urls")),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),

@@ -20,6 +20,10 @@ KEY_RIGHTS = (
     "journeys.view_enrollment",
     "journeys.change_enrollment",
     "journeys.view_webhookdelivery",
+    "bridge.view_message",
+    "bridge.add_message",
+    "bridge.change_message",
+    "bridge.delete_message",
 )
 
 

@@ -7,7 +7,7 @@ from journeys.models import Enrollment
 from tests.abuse.calls import Call, good_calls
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
 
 
 class Service:
@@ -20,6 +20,7 @@ class Service:
         journey = JourneyFactory.create(workspace=workspace, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
         data(trigger(server, journey, {"external_id": "ada"}))
         let_workers_decide()
+        MessageFactory.create(workspace=workspace, key="sale")
         queued = data(trigger(server, journey, {"external_id": "ada"}))
         self._server = server
         self._sdk = SdkClient(AppFactory.create(workspace=workspace, allowed_origins=["https://shop.example"]))
@@ -31,6 +32,7 @@ class Service:
             "triggerId": queued["triggerId"],
             "jobId": queued["jobId"],
             "enrollmentId": Enrollment.objects.get().id,
+            "key": "sale",
         }
         self.calls: Mapping[str, Call] = {call.operation: call for call in good_calls(self.ids)}
 

@@ -14,7 +14,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.calls import data, let_workers_decide, trigger
 from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
 from tests.tables import taken_back
 
 
@@ -56,6 +56,7 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     let_workers_decide()
     enrollment = Enrollment.objects.get(workspace=workspace)
     queued = data(trigger(server, journey, {"external_id": "ada"}))
+    MessageFactory.create(workspace=workspace, key="sale")
     return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id)
 
 
@@ -86,12 +87,16 @@ CALLS: dict[tuple[str, str], Any] = {
     ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
     ("GET", "customers/{workspace_id}/{customer_id}/journeys"): None,
     ("POST", "customers/{workspace_id}/segments/{segment_id}/members"): {"remove": ["ada"]},
+    ("GET", "messages/{workspace_id}"): None,
+    ("PUT", "messages/{workspace_id}/{key}"): {"status": "active"},
+    ("GET", "messages/{workspace_id}/{key}"): None,
+    ("DELETE", "messages/{workspace_id}/{key}"): None,
 }
 
 
 def address(method: str, path: str, ids: dict[str, str]) -> str:
     query = "?external_id=ada" if (method, path) == ("GET", "customers/{workspace_id}") else ""
-    return f"/api/v1/{path.format(**ids)}{query}"
+    return f"/api/v1/{path.format(key='sale', **ids)}{query}"
 
 
 def everything_of(workspace: Workspace) -> dict[str, Any]:

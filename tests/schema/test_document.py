@@ -34,6 +34,10 @@ CALLS = {
     ("DELETE", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}/journeys"),
     ("POST", "/api/v1/customers/{workspaceId}/segments/{segmentId}/members"),
+    ("GET", "/api/v1/messages/{workspaceId}"),
+    ("PUT", "/api/v1/messages/{workspaceId}/{key}"),
+    ("GET", "/api/v1/messages/{workspaceId}/{key}"),
+    ("DELETE", "/api/v1/messages/{workspaceId}/{key}"),
     ("POST", "/api/v1/sdk/bridge/action"),
     ("POST", "/api/v1/sdk/bridge/capture"),
     ("POST", "/api/v1/sdk/bridge/batch"),
@@ -49,6 +53,7 @@ BODIES = {
     "EventsRequest",
     "ExitRequest",
     "MembersRequest",
+    "MessageRequest",
     "SubmitAction",
     "TriggerRequest",
 }

@@ -1,0 +1,94 @@
+"""Saving a message, whoever does it: the API, a seed file, or staff."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict, Unpack
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from bridge.messages.definition import InvalidMessage, parse_definition
+from bridge.models import Message
+from customers.event_rules import MAX_MESSAGE_ID_LENGTH
+from engage.errors import Refusal
+from engage.json.storable import unstorable
+
+
+class MessageNotFound(Refusal):
+    """The workspace has no message with this key."""
+
+    status = 404
+    error = "Message not found"
+    code = "message_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("The workspace has no message with this key.")
+
+
+class MessageChanges(TypedDict):
+    """What to change; what is absent stays, or is empty in a new message."""
+
+    status: NotRequired[str]
+    actions: NotRequired[Any]
+    forms: NotRequired[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedMessage:
+    """The message as it is stored now, and whether it is new."""
+
+    message: Message
+    created: bool
+
+
+def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChanges]) -> SavedMessage:
+    """Creates or changes the message. Other actions or forms are a new revision. Raises InvalidMessage."""
+    check_key(key)
+    with transaction.atomic():
+        locked = Message.objects.select_for_update(no_key=True)
+        message, created = locked.get_or_create(workspace_id=workspace_id, key=key)
+        before = (message.actions, message.forms)
+        for name, value in changes.items():
+            setattr(message, name, value)
+        check_message(message)
+        if not created and (message.actions, message.forms) != before:
+            message.revision += 1
+        message.updated_at = Now()
+        message.save()
+    message.refresh_from_db()
+    return SavedMessage(message=message, created=created)
+
+
+def check_key(key: str) -> None:
+    """Raises InvalidMessage for a key that no messageId can be."""
+    if not key.strip():
+        raise InvalidMessage("key must not be blank.")
+    if problem := unstorable(key):
+        raise InvalidMessage(f"key holds {problem}, which cannot be stored.")
+    if len(key) > MAX_MESSAGE_ID_LENGTH:
+        raise InvalidMessage(f"key must be at most {MAX_MESSAGE_ID_LENGTH} characters long, not {len(key)}.")
+
+
+def check_message(message: Message) -> None:
+    """Raises InvalidMessage, which names the place."""
+    if message.status not in Message.Status.values:
+        raise InvalidMessage(f"status must be one of {', '.join(Message.Status.values)}.")
+    parse_definition(actions=message.actions, forms=message.forms)
+
+
+def message_with_key(*, workspace_id: str, key: str) -> Message:
+    """Raises MessageNotFound."""
+    found = None if unstorable(key) else Message.objects.filter(workspace_id=workspace_id, key=key).first()
+    if found is None:
+        raise MessageNotFound
+    return found
+
+
+def delete_message(*, workspace_id: str, key: str) -> None:
+    """What was recorded of it stays. Raises MessageNotFound."""
+    message_with_key(workspace_id=workspace_id, key=key).delete()
+
+
+def messages_after(*, workspace_id: str, key: str, limit: int) -> Sequence[Message]:
+    """The workspace's messages in the order of their keys, from the one after `key` on."""
+    return list(Message.objects.filter(workspace_id=workspace_id, key__gt=key).order_by("key")[:limit])

@@ -1,0 +1,110 @@
+"""The calls about messages in the OpenAPI document."""
+
+from bridge.messages import answers, examples
+from bridge.messages.authoring import MessageNotFound
+from bridge.messages.definition import InvalidMessage
+from bridge.messages.serializers import MESSAGES, MOST_MESSAGES, NOTHING, MessageBody
+from bridge.models import Message
+from engage.errors import MissingParameter
+from engage.http.fields import ArraySizeExceeded
+from engage.http.views import WorkspaceNotFound
+from engage.schema.bodies import Body
+from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
+from engage.schema.responses import Answer
+
+_TAG = "Messages"
+_KEY = path_id("key", "The message's key: the `messageId` in the page's calls.")
+
+describe_list = ServerCall(
+    operation_id="listMessages",
+    tag=_TAG,
+    summary="List the messages",
+    description=f"Lists the workspace's messages in the order of their keys, {MESSAGES} at a time, or up to "
+    f"{MOST_MESSAGES} (`limit`).",
+    parameters=[WORKSPACE_ID, *page_parameters(default=MESSAGES, at_most=MOST_MESSAGES)],
+    answers=[
+        Answer(
+            data=answers.MessagesPage,
+            description="A page of messages.",
+            examples={"One": (answers.LISTED_MESSAGE, examples.PAGE)},
+        )
+    ],
+    refusals=[*bad_page(at_most=MOST_MESSAGES), WorkspaceNotFound()],
+)
+describe_put = ServerCall(
+    operation_id="putMessage",
+    tag=_TAG,
+    summary="Create or change a message",
+    description="""
+Says what the buttons and forms of a message may write. Apps whose message policy is `report` count what else their
+pages ask for, and those with `enforce` refuse it.
+
+A rule is an object with a `type` (`string`, `number`, `boolean` or `date`), and optionally `required`, `max` (of a
+number, or of a string's length), `values` (one of these), `pattern` (of the whole string, in RE2's syntax) and `many`
+(a list, each of whose items follows the rule). Send at least one of the fields; what is absent stays as it is.
+""",
+    parameters=[WORKSPACE_ID, _KEY],
+    body=Body(
+        MessageBody,
+        properties={
+            "status": {"enum": [*Message.Status.values]},
+            "actions": {"items": {"type": "object", "additionalProperties": True}},
+            "forms": {"items": {"type": "object", "additionalProperties": True}},
+        },
+        rules={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in MessageBody.one_of
+            ]
+        },
+    ),
+    requests=examples.BODIES,
+    answers=[
+        Answer(
+            data=answers.MessageRecord,
+            description="The message already existed, and is now as the call says.",
+            examples={"Updated": (answers.UPDATED_MESSAGE, examples.RECORD)},
+        ),
+        Answer(
+            status=201,
+            data=answers.MessageRecord,
+            description="The message was created.",
+            examples={"Created": (answers.CREATED_MESSAGE, examples.RECORD)},
+        ),
+    ],
+    refusals=[
+        MissingParameter(NOTHING),
+        InvalidMessage("actions[0].properties.n.max must be a number, but a string came."),
+        ArraySizeExceeded("actions holds 51 items; its maximum is 50."),
+        WorkspaceNotFound(),
+    ],
+)
+describe_read = ServerCall(
+    operation_id="getMessage",
+    tag=_TAG,
+    summary="Read a message",
+    description="Returns the message with its definition.",
+    parameters=[WORKSPACE_ID, _KEY],
+    answers=[
+        Answer(
+            data=answers.MessageRecord,
+            description="The message.",
+            examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
+        )
+    ],
+    refusals=[WorkspaceNotFound(), MessageNotFound()],
+)
+describe_delete = ServerCall(
+    operation_id="deleteMessage",
+    tag=_TAG,
+    summary="Delete a message",
+    description="Deletes the message's definition. What was recorded of it stays.",
+    parameters=[WORKSPACE_ID, _KEY],
+    answers=[
+        Answer(
+            data=answers.MessageDeleted,
+            description="The message was deleted.",
+            examples={"Deleted": (answers.DELETED_MESSAGE, examples.DELETED)},
+        )
+    ],
+    refusals=[WorkspaceNotFound(), MessageNotFound()],
+)
