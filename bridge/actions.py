@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from bridge.form_values import with_form
-from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.interactions import MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.messages.policy import asked_action
 from bridge.models import Interaction
-from bridge.requests import Action
+from bridge.requests import Action, BridgeCall
 from customers.models import Event
 from engage.errors import MissingParameter, Refusal
 from engage.models import App

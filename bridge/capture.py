@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from bridge.form_values import mapped
-from bridge.interactions import BridgeCall, MessageEvent, NewAttributes, RecordedInteraction, record_interaction
+from bridge.interactions import MessageEvent, NewAttributes, RecordedInteraction, record_interaction
 from bridge.messages.policy import asked_form
 from bridge.models import Interaction
-from bridge.requests import SubmitAction, SubmitType
+from bridge.requests import BridgeCall, SubmitAction, SubmitType
 from customers.models import Event
 from engage.errors import Refusal
 from engage.models import App

@@ -9,9 +9,12 @@ from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
 from bridge.caps import count_customer_created, count_journeys_started
+from bridge.identity.problems import IdentityTokenMissing
+from bridge.identity.proof import proven, unproven
 from bridge.models import Interaction
+from bridge.requests import NO_MARKS, BridgeCall
 from customers.events import NewEvent, insert_of_event
-from customers.identity import Identifiers, best_match_query, find_or_create_customer
+from customers.identity import best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
 from engage.database.fragment import Fragment, compose
@@ -19,42 +22,6 @@ from engage.database.object_ids import new_object_id
 from engage.models import App
 from journeys import wakeups
 from journeys.walking.reactions import record_and_react, unnoticed
-
-
-@dataclass(frozen=True, kw_only=True)
-class Marks:
-    """What the checks of the app found about a call that they let through; stored with its interaction.
-
-    `verified` is None where nobody asks for a token. `identity_problem` and `message_problems` are what would have been
-    refused; `origin` is the page of such a call.
-    """
-
-    action_id: str = ""
-    message_problems: list[dict[str, str]] | None = None
-    verified: bool | None = None
-    identity_problem: str = ""
-    origin: str = ""
-
-
-_NO_MARKS = Marks()
-
-
-@dataclass(frozen=True, kw_only=True)
-class BridgeCall:
-    """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
-
-    `action_id` names a button or a form of the message's definition.
-    `occurred_at` is None if the call was sent when it happened. `identity_token` says who the person is, signed.
-    """
-
-    message_id: str
-    known_by: Identifiers
-    form_data: Mapping[str, Any]
-    address: str
-    action_id: str = ""
-    marks: Marks = _NO_MARKS
-    occurred_at: datetime | None = None
-    identity_token: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +72,16 @@ def record_interaction(
     Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
     written, and no customer is created.
     """
+    call = proven(app=app, call=call, attributes=attributes.values if attributes else None)
     if attributes:
         check_claim(attributes.values, field=attributes.field)
     if event and event.holds_form:
         call = replace(call, form_data={})
-    at_once = None if attributes else _record_at_once(app, call, kind, event, now=now)
+    at_once = (
+        None
+        if attributes or (call.must_be_anonymous and event is None)
+        else _record_at_once(app, call, kind, event, now=now)
+    )
     return at_once or _record_step_by_step(app, call, kind, event, attributes, now=now)
 
 
@@ -125,6 +97,8 @@ def _record_step_by_step(
     with transaction.atomic():
         found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
         customer, written = found.customer, []
+        if call.must_be_anonymous and (customer.external_id or customer.email or customer.phone):
+            call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
         if attributes:
             written = claim_attributes(customer=customer, attributes=attributes.values)
         if found.created:  # counted only now: attributes that cannot be written leave no customer behind
@@ -137,6 +111,9 @@ def _record_step_by_step(
         )
         _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
     return interaction
+
+
+_ANONYMOUS = "WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL"
 
 
 def _record_at_once(
@@ -156,9 +133,10 @@ def _record_at_once(
     # the check for what the event leads to.
     known = compose(
         "WITH held AS MATERIALIZED (SELECT known.id, known.workspace_id FROM ({}) AS best "
-        "JOIN customers_customer known ON known.id = best.id FOR NO KEY UPDATE OF known SKIP LOCKED) "
+        "JOIN customers_customer known ON known.id = best.id {} FOR NO KEY UPDATE OF known SKIP LOCKED) "
         "SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {}",
         match,
+        Fragment(_ANONYMOUS if call.must_be_anonymous else "", []),
         unnoticed(event.name),
     )
     event_id = new_object_id()
@@ -205,7 +183,7 @@ def _insert(
         call.occurred_at,
     ]  # fmt: skip
     statement, marks = _INSERT, call.marks
-    if marks is not _NO_MARKS:
+    if marks is not NO_MARKS:
         problems = None if marks.message_problems is None else Jsonb(marks.message_problems)
         values += [marks.action_id, problems, marks.verified, marks.identity_problem, marks.origin]
         statement = _INSERT_MARKED

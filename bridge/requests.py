@@ -1,11 +1,13 @@
-"""What pages ask for: what a button does, and what is to become of a form."""
+"""What pages ask for: the call, what a button does, and what is to become of a form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from bridge.models import Interaction
+from customers.identity import Identifiers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,3 +45,42 @@ class SubmitAction:
     event_name: str = ""
     event_properties: Mapping[str, Any] | None = None
     profile_attributes: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """What the checks of the app found about a call that they let through; stored with its interaction.
+
+    `verified` is None where nobody asks for a token. `identity_problem` and `message_problems` are what would have been
+    refused; `origin` is the page of such a call.
+    """
+
+    action_id: str = ""
+    message_problems: list[dict[str, str]] | None = None
+    verified: bool | None = None
+    identity_problem: str = ""
+    origin: str = ""
+
+
+NO_MARKS = Marks()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BridgeCall:
+    """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
+
+    `action_id` names a button or a form of the message's definition. `identity_token` says who the person is, signed;
+    `origin` is the calling page's, "" outside browsers. With `must_be_anonymous` it leads to nobody who has other
+    identifiers than a userId: no token proves that it is them. `occurred_at` is None if it was sent when it happened.
+    """
+
+    message_id: str
+    known_by: Identifiers
+    form_data: Mapping[str, Any]
+    address: str
+    action_id: str = ""
+    occurred_at: datetime | None = None
+    identity_token: str | None = None
+    origin: str = ""
+    marks: Marks = NO_MARKS
+    must_be_anonymous: bool = False

@@ -5,6 +5,12 @@ from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import EventTrackedData, LinkOpenedData, MessageClosedData, ProfileUpdatedData
 from bridge.caps import CustomersCreatedLimitExceeded
 from bridge.capture import InvalidSubmitAction
+from bridge.identity.problems import (
+    IdentityTokenExpired,
+    IdentityTokenInvalid,
+    IdentityTokenMismatch,
+    IdentityTokenMissing,
+)
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
 from bridge.models import Interaction
 from bridge.requests import SubmitType
@@ -122,7 +128,11 @@ _CAPTURE_BODY = Body(
         ),
     ),
 )
-_OF_MESSAGES = [
+_OF_CHECKS = [
+    IdentityTokenMissing(),
+    IdentityTokenExpired(),
+    IdentityTokenInvalid("its kid names none of the app's keys."),
+    IdentityTokenMismatch("email"),
     MessageNotRegistered(),
     NotInMessage(
         [Problem(reason=Reason.VALUE, field="actionData.eventProperties.discount", why="must be at most 10.")]
@@ -174,7 +184,7 @@ describe_action = SdkCall(
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         InvalidRequest(IN_THE_FUTURE),
         _TOO_MANY_NEW,
-        *_OF_MESSAGES,
+        *_OF_CHECKS,
         CustomerErased(),
     ],
 )
@@ -225,7 +235,7 @@ describe_capture = SdkCall(
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         InvalidRequest(IN_THE_FUTURE),
         _TOO_MANY_NEW,
-        *_OF_MESSAGES,
+        *_OF_CHECKS,
         CustomerErased(),
     ],
 )

@@ -10,9 +10,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from bridge.actions import action_type
 from bridge.capture import submit_type
-from bridge.interactions import BridgeCall
 from bridge.models import MAX_ID_LENGTH, Interaction
-from bridge.requests import Action, SubmitAction, SubmitType
+from bridge.requests import Action, BridgeCall, SubmitAction, SubmitType
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.event_times import event_time
 from customers.identifier_rules import DESCRIPTIONS
@@ -31,11 +30,15 @@ _OLDEST = timedelta(hours=24)
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Whom a call came from; `identity_token` is for calls that have none in their bodies."""
+    """Whom a call came from; `identity_token` is for calls that have none in their bodies.
+
+    `origin` is the page's, "" outside browsers.
+    """
 
     app: App
     address: str
     identity_token: str | None = None
+    origin: str = ""
 
 
 def _identifier(help_text: str) -> TextField:
@@ -281,4 +284,5 @@ def _call(values: dict[str, Any], sender: Sender, now: datetime) -> BridgeCall:
         address=sender.address,
         occurred_at=occurred_at,
         identity_token=values.get("identityToken") or sender.identity_token,
+        origin=sender.origin,
     )

@@ -28,7 +28,8 @@ class _BridgeView(SdkView):
     @property
     def sender(self) -> Sender:
         token = self.request._request.META.get("HTTP_X_IDENTITY_TOKEN")
-        return Sender(app=self.app, address=self.address, identity_token=token)
+        origin = self.request._request.META.get("HTTP_ORIGIN", "")
+        return Sender(app=self.app, address=self.address, identity_token=token or None, origin=origin)
 
 
 class _MessageView(_BridgeView):

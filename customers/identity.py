@@ -144,7 +144,8 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
             return Resolution(customer=found, created=found.id == fresh.id)
 
 
-_READ = ("id", "workspace_id", "user_id", "external_id", "email", "phone")
+# In the order of the model's fields, which `from_db` expects.
+_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id")
 
 
 def _lock_best_match(*, workspace_id: str, known_by: Identifiers) -> Customer | None:

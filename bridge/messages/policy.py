@@ -9,12 +9,11 @@ from typing import TypeVar
 
 from django.utils import timezone
 
-from bridge.interactions import BridgeCall
 from bridge.messages.definition import Definition
 from bridge.messages.known import KnownMessage, active_message
 from bridge.messages.matching import Match, match_action, match_form
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
-from bridge.requests import Action, SubmitAction
+from bridge.requests import Action, BridgeCall, SubmitAction
 from engage.models import App
 from engage.redis.metric_counters import MESSAGE_POLICY, MESSAGE_REFUSALS, metric_counters
 

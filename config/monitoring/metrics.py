@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, connection
 from django.http import Http404, HttpRequest, HttpResponse
 
+from bridge.identity.problems import Reason as IdentityReason
 from bridge.messages.problems import Reason
 from config import ROOT
 from config.monitoring.exposition import CONTENT_TYPE, Metric, Sample, exposition, histogram
@@ -28,6 +29,7 @@ from engage.redis.metric_counters import (
     BUCKETS,
     DECISIONS,
     GIVEN_UP,
+    IDENTITY,
     JOURNEYS_NOT_STARTED,
     LIMITS_ALONE,
     MESSAGE_POLICY,
@@ -162,6 +164,9 @@ def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:
     kinds = [{"policy": policy, "reason": str(reason)} for policy in ("report", "enforce") for reason in Reason]
     meaning = "Bridge calls that ask for more than their message lists: let through (report), or refused (enforce)."
     yield _counter("engage_message_problems_total", meaning, MESSAGE_POLICY, kinds, counts)
+    kinds = [{"identity": mode, "reason": str(reason)} for mode in ("report", "enforce") for reason in IdentityReason]
+    meaning = "Bridge calls whose person no token proves: let through (report), or refused (enforce)."
+    yield _counter("engage_identity_problems_total", meaning, IDENTITY, kinds, counts)
     meaning = "Messages in Redis that no worker could read."
     yield _counter("engage_messages_skipped_total", meaning, SKIPPED, [{}], counts)
     yield Metric(

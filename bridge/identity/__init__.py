@@ -1,0 +1,10 @@
+"""Whether people are who the page says: signed tokens from the app's own server.
+
+1. An app has up to three keys, each with its `kid`, one algorithm and an end (keyring.py). They are read once for as
+   long as the app is remembered.
+2. A token is verified by PyJWT with the algorithm of its key alone (tokens.py), and remembered, since a page sends the
+   same one again and again.
+3. proof.py is what a bridge call asks. With an app whose identity is `off`, that is one comparison. Every identifier of
+   the call must be covered by the token. A person who has only a `userId` needs none, if the app allows it; then the
+   call must not lead to somebody who has other identifiers, which interactions.py checks.
+"""

@@ -1,0 +1,43 @@
+"""The keys that verify identity tokens: shared secrets, and public keys in PEM."""
+
+from typing import Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+MAX_KEYS = 3
+LEAST_SECRET_BYTES = 32
+_LEAST_RSA_BITS = 2048
+_NAMED = {"RS256": "an RSA key of at least 2048 bits", "ES256": "a P-256 key", "EdDSA": "an Ed25519 key"}
+
+
+class InvalidIdentityKey(ValueError):
+    """The text is no key for this algorithm; the message says what it must be."""
+
+
+def verifying_key(alg: str, text: str) -> Any:
+    """What verifies signatures of this algorithm. Raises InvalidIdentityKey."""
+    if alg == "HS256":
+        if len(text.encode()) < LEAST_SECRET_BYTES:
+            raise InvalidIdentityKey(f"must be a secret of at least {LEAST_SECRET_BYTES} bytes.")
+        return text.encode()
+    try:
+        key = load_pem_public_key(text.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        raise InvalidIdentityKey(f"must be the public key of {_NAMED[alg]}, in PEM.") from None
+    if not _suits(alg, key):
+        raise InvalidIdentityKey(f"must be the public key of {_NAMED[alg]}.")
+    return key
+
+
+def _suits(alg: str, key: Any) -> bool:
+    match alg:
+        case "RS256":
+            return isinstance(key, RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS
+        case "ES256":
+            return isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1)
+        case _:
+            return isinstance(key, Ed25519PublicKey)
