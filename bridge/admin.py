@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from bridge.models import Interaction
-from customers.admin.search import by_customer, of_customers_known_as
+from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.panels import Panel, show_on
@@ -21,14 +21,12 @@ class InteractionAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("kind", ChoicesDropdownFilter),
     )
+    search_help_text = f"Interaction id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("kind", "message_id"), "created_at")}),
         (None, {"fields": ("customer", "created_customer", "app", "workspace")}),
         (None, {"fields": ("event", "attributes_written", "form_data")}),
     )
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return f"Interaction id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return of_customers_known_as(text, request)

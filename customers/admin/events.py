@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from customers.admin.search import by_customer, of_customers_known_as
+from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.panels import Panel, show_on
@@ -24,6 +24,7 @@ class EventAdmin(ReadOnlyAdmin):
         ("name", ExactFilter),
         ("source", ChoicesDropdownFilter),
     )
+    search_help_text = f"Event id, or the name of one of the latest {SEARCHED_BY_NAME:,} events, or {BY_CUSTOMER}"
     fields = (
         "id",
         "name",
@@ -32,9 +33,6 @@ class EventAdmin(ReadOnlyAdmin):
         ("occurred_at", "created_at"),
         "properties",
     )
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return f"Event id, or the name of one of the latest {SEARCHED_BY_NAME:,} events, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return of_customers_known_as(text, request)

@@ -9,14 +9,8 @@ from customers.models import Customer
 from engage.admin.columns import may_view
 from engage.models import Workspace
 
+BY_CUSTOMER = "a customer's id, external id, e-mail, phone or user id"
 _MOST_FOUND = 500  # the same external id may exist in every workspace
-
-
-def by_customer(request: HttpRequest) -> str:
-    """What customers_known_as() searches by for this member of staff, in words."""
-    if may_view(Customer, request=request):
-        return "a customer's id, external id, e-mail, phone or user id"
-    return "a customer's id"
 
 
 def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from unfold.decorators import display
 
 from customers.admin.condition_help import CONDITION_HELP
-from customers.admin.search import by_customer, of_customers_known_as
+from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
 from customers.segments import ErrorResolvingSegments, check_segment_conditions, try_conditions
@@ -91,9 +91,7 @@ class SegmentMembershipAdmin(ReadOnlyAdmin):
     list_display = ("id", "segment", "customer", "added_at")
     list_filter = (("segment", SelectFilter), ("customer", ExactFilter))
     fields = ("workspace", "segment", "customer", "added_at")
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return by_customer(request).capitalize()
+    search_help_text = BY_CUSTOMER.capitalize()
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return of_customers_known_as(text, request)

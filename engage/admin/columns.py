@@ -16,7 +16,6 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from engage.database.object_ids import ObjectIdField
 from engage.models import Workspace
 
 Colours = Mapping[str, Mapping[str, str]]
@@ -51,11 +50,8 @@ def may_view(model: type[Model], *, request: HttpRequest) -> bool:
 
 def choice_label(record: Any, *, request: HttpRequest) -> str:
     """The record among choices from all workspaces, where several may have its name."""
-    if not hasattr(type(record), "workspace"):
-        return str(record)
-    if may_view(Workspace, request=request):
-        return f"{record} · {record.workspace}"
-    return f"{record} · {getattr(record, 'key', record.pk)}"
+    told = hasattr(type(record), "workspace") and may_view(Workspace, request=request)
+    return f"{record} · {record.workspace}" if told else str(record)
 
 
 def badge(text: str, colour: str) -> SafeString:
@@ -129,36 +125,14 @@ class Linked(_Column):
         return link(linked) if linked else gone(key)
 
 
-class BareId(_Column):
-    """The id of the record that the field refers to, for staff who may not view that record."""
-
-    def __call__(self, record: Model) -> Any:
-        return getattr(record, f"{self.field}_id")
-
-
-class Unlinked(_Column):
-    """The text of the record that the field refers to, such as a job id, if its primary key is an internal number."""
-
-    def __call__(self, record: Model) -> Any:
-        key = getattr(record, f"{self.field}_id")
-        try:
-            return key if key is None else str(getattr(record, self.field))
-        except ObjectDoesNotExist:
-            return key
-
-
-@dataclass(frozen=True)
 class LinkedBack(_Column):
-    """A link to the one record that refers to this one, or its bare id for staff who may not view it."""
+    """A link to the one record that refers to this one."""
 
-    opens: bool
-
-    def __call__(self, record: Model) -> Any:
+    def __call__(self, record: Model) -> SafeString | None:
         try:
-            referring = getattr(record, self.field)
+            return link(getattr(record, self.field))
         except ObjectDoesNotExist:
             return None
-        return link(referring) if self.opens else referring.pk
 
 
 @dataclass(frozen=True)
@@ -195,7 +169,10 @@ class Id(_Column):
 
 
 def column_of(model: type[Model], name: str, *, request: HttpRequest, colours: Colours | None = None) -> Any:
-    """The admin column for the field: a `_Column` if its kind has one, else its name."""
+    """The admin column for the field: a `_Column` if its kind has one, else its name.
+
+    None if it refers to records that this member of staff may not view.
+    """
     if colours and name in colours:
         return Badge(name, tuple(colours[name].items()))
     try:
@@ -204,16 +181,14 @@ def column_of(model: type[Model], name: str, *, request: HttpRequest, colours: C
         return name
     match field:
         case ForeignKey():
-            if may_view(field.related_model, request=request):
-                return Linked(name)
-            return BareId(name) if isinstance(field.target_field, ObjectIdField) else Unlinked(name)
+            return Linked(name) if may_view(field.related_model, request=request) else None
         case OneToOneRel():
-            return LinkedBack(name, opens=may_view(field.related_model, request=request))
+            return LinkedBack(name) if may_view(field.related_model, request=request) else None
         case JSONField():
             return Json(name)
     return name
 
 
 def linked_fields(columns: Iterable[Any]) -> list[str]:
-    """The fields that the columns link to or name, to prefetch for all rows at once."""
-    return [column.field for column in columns if isinstance(column, Linked | Unlinked)]
+    """The fields that the columns link to, to prefetch for all rows at once."""
+    return [column.field for column in columns if isinstance(column, Linked)]

@@ -1,36 +1,30 @@
-"""Saves only the fields that were edited, not everything that the page showed.
+"""Refuses an edit of a record that somebody else has changed meanwhile.
 
-Another user may change the record while a page is open. So the page sends what it showed in hidden inputs, one per
-field: a value that differs from these was edited. A comparison with the stored record would also find what others have
-written since.
-
-A record is locked from its check until it is saved. One that does not exist yet cannot be: if another user makes it
-first, the form is checked again.
+1. The page sends a digest of what it showed along with its form.
+2. The record is locked from its check until it is saved. If its digest is another by then, the form is refused, and
+   says at each field that differs what is stored now. Saved once more, it counts: its user has seen both.
+3. A record that does not exist yet cannot be locked: if somebody else makes it first, the form is checked again.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, ClassVar
+import hashlib
+from typing import Any
 
 from django.contrib import admin
 from django.db import IntegrityError, connection
-from django.forms import BooleanField, Field, HiddenInput, ModelMultipleChoiceField, SplitDateTimeField, Widget
+from django.forms import BooleanField, ModelMultipleChoiceField
 from django.http import HttpRequest
-from django.utils.dateparse import parse_datetime
 from psycopg.errors import UniqueViolation
+from unfold.utils import display_for_value
 
 
 class TakenMeanwhile(Exception):
     """Another user has saved a record that goes by the same name, after the form was checked."""
 
 
-class EditedFields(admin.ModelAdmin[Any]):
-    """Must be the last base class of an admin: Unfold's methods call it first, and then run a button's action.
+class CheckedEdits(admin.ModelAdmin[Any]):
+    """Must be the last base class of an admin: Unfold's methods call it first, and then run a button's action."""
 
-    `stamps` are the fields that every edit writes.
-    """
-
-    stamps: ClassVar[tuple[str, ...]] = ()
+    change_form_template = "engage/admin/change_form.html"  # has the input `shown`
 
     def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
         """Begins anew if another user was first: the form then finds that record, and refuses its own."""
@@ -58,10 +52,14 @@ class EditedFields(admin.ModelAdmin[Any]):
         class EditForm(form):  # type: ignore[misc] # created for each request
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
-                for name, field in self.fields.items():
-                    field.hidden_widget = _hidden_widget(field)
-                    shown = not self.is_bound or self.add_initial_prefix(name) in self.data
-                    field.show_hidden_initial = shown and not field.disabled
+                self.shown = _digest(self)
+
+            def full_clean(self) -> None:
+                super().full_clean()
+                if self.data.get("shown", self.shown) != self.shown and self.changed_data:
+                    self.add_error(None, "Somebody has changed this meanwhile. Save again to keep what you see here.")
+                    for name in self.changed_data:
+                        self.add_error(name, f"Stored now: {_stored(self, name)}")
 
         return EditForm
 
@@ -72,18 +70,6 @@ class EditedFields(admin.ModelAdmin[Any]):
             context["original"] = stored = self.model.objects.filter(pk=record.pk).first() or record
             context["subtitle"] = str(stored)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        if not change:
-            super().save_model(request, obj, form, change)
-        elif edited := [name for name in form.changed_data if not obj._meta.get_field(name).many_to_many]:
-            obj.save(update_fields=[*edited, *self.stamps])
-
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """Limits the form's cleaned data to the edited fields, from which the form writes many-to-many fields."""
-        if change:
-            form.cleaned_data = {name: _edited(form, name) for name in form.changed_data}
-        super().save_related(request, form, formsets, change)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
         """Adds to each changed switch whether it is now on or off."""
@@ -99,50 +85,26 @@ class EditedFields(admin.ModelAdmin[Any]):
         return super().log_change(request, obj, message) if message else None
 
 
-class _ShownMoment(HiddenInput):
-    """A point in time in one input, although its field has two."""
-
-    def format_value(self, value: Any) -> Any:
-        return value.isoformat() if isinstance(value, datetime) else value
-
-    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> datetime | None:
-        try:
-            return parse_datetime(data.get(name, ""))
-        except ValueError:
-            return None
+def _digest(form: Any) -> str:
+    """The digest of the stored values of the form's fields."""
+    stored: dict[str, Any] = {}
+    for name, field in form.fields.items():
+        if not field.disabled:
+            value = form.get_initial_for_field(field, name)
+            is_many = isinstance(field, ModelMultipleChoiceField)
+            stored[name] = sorted(one.pk for one in value) if is_many else value
+    return hashlib.sha256(repr(stored).encode()).hexdigest()
 
 
-class _ShownChoices(HiddenInput):
-    """Several choices in one input, which is present even if there are none."""
-
-    def format_value(self, value: Any) -> str:
-        return ",".join(str(choice) for choice in value or ())
-
-    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> list[str]:
-        return [choice for choice in data.get(name, "").split(",") if choice]
-
-
-def _hidden_widget(field: Field) -> type[Widget]:
-    match field:
-        case SplitDateTimeField():
-            return _ShownMoment
-        case ModelMultipleChoiceField():
-            return _ShownChoices
-    return field.hidden_widget
-
-
-def _edited(form: Any, name: str) -> Any:
-    """The field's value. For a multiple choice, the stored keys without those removed, and with those added.
-
-    Removed and added mean by comparison with what the page showed.
-    """
-    value, field, shown_as = form.cleaned_data[name], form.fields.get(name), form[name].html_initial_name
-    if not isinstance(field, ModelMultipleChoiceField) or shown_as not in form.data:
-        return value
-    shown = set(_ShownChoices().value_from_datadict(form.data, form.files, shown_as))
-    sent = {str(chosen.pk) for chosen in value}
-    there = {str(pk) for pk in getattr(form.instance, name).values_list("pk", flat=True)}
-    return [*(there - (shown - sent)) | (sent - shown)]
+def _stored(form: Any, name: str) -> str:
+    """The stored value as the page's user would write it."""
+    field = form.fields[name]
+    value = form.get_initial_for_field(field, name)
+    if isinstance(field, BooleanField):
+        return "on" if value else "off"
+    if isinstance(field, ModelMultipleChoiceField):
+        return ", ".join(map(str, value)) or "nothing"
+    return str(display_for_value(field.prepare_value(value) or None, "nothing"))
 
 
 def _switched(form: Any, name: str) -> str:

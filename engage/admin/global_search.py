@@ -29,13 +29,13 @@ def _found(model_admin: RecordAdmin, request: HttpRequest, text: str) -> list[Se
     meta = model_admin.model._meta
     everything = model_admin.get_queryset(request).prefetch_related(None).order_by("-pk")
     records, _ = model_admin.get_search_results(request, everything, text)
-    whose = "workspace" if may_view(Workspace, request=request) else "workspace_id"
-    if whose == "workspace" and hasattr(model_admin.model, whose):
-        records = records.prefetch_related(whose)
+    tells_whose = hasattr(model_admin.model, "workspace") and may_view(Workspace, request=request)
+    if tells_whose:
+        records = records.prefetch_related("workspace")
     return [
         SearchResult(
             title=str(record),
-            description=f"{meta.verbose_name} of {getattr(record, whose, 'Engage')}",
+            description=f"{meta.verbose_name} of {record.workspace}" if tells_whose else str(meta.verbose_name),
             link=page_url(record),
             icon="data_object",
         )

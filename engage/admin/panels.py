@@ -62,7 +62,8 @@ def tables_for(record: Model, *, request: HttpRequest) -> list[Table]:
 
 def _table(panel: Panel, record: Any, *, request: HttpRequest) -> Table:
     model_admin: Any = admin.site.get_model_admin(panel.model)
-    columns = [column_of(panel.model, name, request=request, colours=model_admin.colours) for name in panel.columns]
+    named = (column_of(panel.model, name, request=request, colours=model_admin.colours) for name in panel.columns)
+    columns = [column for column in named if column is not None]
     belonging = model_admin.model.objects.filter(**{panel.by: record.pk})
     if panel.by != "workspace":  # the first column of some indexes
         belonging = belonging.filter(workspace=record.workspace_id)

@@ -2,7 +2,8 @@
 
 1. No list counts its table: "next" goes on until a page is empty.
 2. Lists are ordered newest first along an index, and cannot be sorted by another column.
-3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view one see its id.
+3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view them see no such
+   column, row or filter, and cannot choose among them.
 4. A search takes a whole value, such as an id, and finds it through an index. Only the small tables that staff write
    are also searched for parts of names.
 
@@ -13,43 +14,28 @@ the page that creates a record has only the inputs.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib.admin import FieldListFilter, ShowFacets
+from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
-from django.forms import Field, ModelChoiceField
+from django.forms import Field
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.columns import Colours, Id, column_of, linked_fields, may_view
-from engage.admin.edits import EditedFields
-from engage.admin.filters import AutocompleteSelectFilter, ExactFilter
+from engage.admin.edits import CheckedEdits
 from engage.admin.panels import tables_for
 from engage.database.object_ids import ObjectIdField, is_object_id
 
 
-class _IdOfField(ModelChoiceField[Model]):
-    """An input for the id of a record."""
-
-    def __init__(self, queryset: QuerySet[Model], **kwargs: Any) -> None:
-        kind = queryset.model._meta.verbose_name
-        super().__init__(queryset, **{**kwargs, "label": f"{kind} id".capitalize()})
-        self.error_messages["invalid_choice"] = f"There is no {kind} with this id."
-
-    def to_python(self, value: Any) -> Model | None:
-        return super().to_python(value.strip() if isinstance(value, str) else value)
-
-
-class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
+class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
     """The admin of a model whose records staff may create and edit.
 
-    `written_once` names the fields that cannot change after creation, `stamps` those that every edit writes, and
-    `colours` those that are shown as labels. `never_added` and `never_deleted` say why nobody may do that by hand, if
-    so: no permission allows it.
+    `written_once` names the fields that cannot change after creation, and `colours` those that are shown as labels.
+    `never_added` and `never_deleted` say why nobody may do that by hand, if so: no permission allows it.
     """
 
     paginator = InfinitePaginator
@@ -62,7 +48,6 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     list_filter_submit = True
     warn_unsaved_form = True
     change_list_template = "engage/admin/change_list.html"
-    change_form_template = "engage/admin/change_form.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
     colours: ClassVar[Colours] = {}
@@ -70,11 +55,14 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     never_deleted: ClassVar[str] = ""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return not self.never_added and super().has_add_permission(request)
+        may_add = not self.never_added and super().has_add_permission(request)
+        return may_add and not self._hidden_choices(request)
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if self.never_added:
             raise PermissionDenied(self.never_added)
+        if super().has_add_permission(request) and (hidden := self._hidden_choices(request)):
+            raise PermissionDenied(f"To add one, your account also needs the permission to view {', '.join(hidden)}.")
         return super().add_view(request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -83,18 +71,12 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         return super().delete_view(request, *args, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return [self.shown_as(name, request) for name in super().get_list_display(request)]
+        columns = [self.shown_as(name, request) for name in super().get_list_display(request)]
+        return [column for column in columns if column is not None]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Staff who may not view a filter's choices enter an id instead, because the choices would reveal names."""
-
-        def offered(name: str, kind: type[FieldListFilter]) -> type[FieldListFilter]:
-            chosen: Any = self.opts.get_field(name).related_model
-            is_choice = issubclass(kind, AutocompleteSelectFilter)
-            return ExactFilter if is_choice and not may_view(chosen, request=request) else kind
-
         filters: Any = super().get_list_filter(request)
-        return [(name, offered(name, kind)) for name, kind in filters]
+        return [(name, kind) for name, kind in filters if self._may_view_field(name, request)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).prefetch_related(*linked_fields(self.get_list_display(request)))
@@ -149,15 +131,10 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
         initial = super().get_changeform_initial_data(request)
         return {name: value for name, value in initial.items() if name in fields and _takes(fields[name], value)}
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Staff who may not view the choices enter an id, and are sent no choices."""
-        if not may_view(db_field.related_model, request=request):
-            kwargs |= {"form_class": _IdOfField, "widget": UnfoldAdminTextInputWidget}
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         names = flatten_fieldsets(super().get_fieldsets(request, obj))
-        return [self._on_page(name, request) for name in names if not self._has_input(name, obj, request)]
+        shown = [self._on_page(name, request) for name in names if not self._has_input(name, obj, request)]
+        return [field for field in shown if field is not None]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff who may not view a record may not delete it either: the page that asks them names it."""
@@ -187,8 +164,16 @@ class RecordAdmin(ModelAdmin, EditedFields):  # type: ignore[misc] # two of Unfo
     def _on_page(self, name: str, request: HttpRequest) -> Any:
         return Id(name) if name == "id" else self.shown_as(name, request)
 
+    def _hidden_choices(self, request: HttpRequest) -> list[str]:
+        """What a new record refers to, of the kinds that this member of staff may not view."""
+        return [name for name in self.autocomplete_fields if not self._may_view_field(name, request)]
+
+    def _may_view_field(self, name: str, request: HttpRequest) -> bool:
+        field: Any = self.opts.get_field(name)
+        return not field.is_relation or may_view(field.related_model, request=request)
+
     def shown_as(self, name: str, request: HttpRequest) -> Any:
-        """The column or the read-only field for this name, as this member of staff may see it."""
+        """The column or the read-only field for this name; None if this member of staff may not see it."""
         return column_of(self.model, name, request=request, colours=self.colours)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
@@ -208,15 +193,6 @@ class ReadOnlyAdmin(RecordAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
-
-    def search_hint(self, request: HttpRequest) -> str:
-        """The hint beside the search box: what this member of staff may search for."""
-        return str(self.search_help_text or "")
-
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        found: Any = super().get_changelist_instance(request)
-        found.search_help_text = self.search_hint(request)
-        return found
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         """The condition for records that match the text (stripped, not empty), if it is not the id of one."""

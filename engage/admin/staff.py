@@ -6,13 +6,13 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import DateTimeField, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from engage.admin.edits import EditedFields
+from engage.admin.edits import CheckedEdits
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -62,20 +62,16 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 
 @admin.register(User)
-class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
     warn_unsaved_form = True
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if isinstance(db_field, DateTimeField):
-            kwargs["help_text"] = "In UTC."
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+    readonly_fields = ("last_login", "date_joined")
 
 
 @admin.register(Group)
-class StaffGroupAdmin(SuperusersChange, OfferedPermissions, GroupAdmin, ModelAdmin, EditedFields):  # type: ignore[misc] # unfold narrows what Django declares
+class StaffGroupAdmin(SuperusersChange, OfferedPermissions, GroupAdmin, ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""
 
     warn_unsaved_form = True

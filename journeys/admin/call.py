@@ -23,12 +23,20 @@ def table_of_call(trigger: Trigger, *, request: HttpRequest) -> dict[str, Any] |
     key, call = key_that_sent(trigger), call_of(trigger)
     if key is None:
         return None
-    rows = [["API key", "", link(key) if may_view(ApiKey, request=request) else key.pk]]
-    return {"headers": _HEADERS, "rows": rows + (_rows(call, request=request) if call else [])}
+    rows = [["API key", "", link(key)]] if may_view(ApiKey, request=request) else []
+    if call:
+        rows.append(["external ids named", f"{call.named:,}", ""])
+    if call and may_view(Segment, request=request):
+        segments = _links(Segment.objects.all(), call.segment_ids)
+        rows.append(
+            ["segments named", f"{len(call.segment_ids):,}", _listed([segments[pk] for pk in call.segment_ids])]
+        )
+    if call and may_view(Customer, request=request):
+        rows += _left_out(call)
+    return {"headers": _HEADERS, "rows": rows} if rows else None
 
 
-def _rows(call: CallForMany, *, request: HttpRequest) -> list[list[Any]]:
-    """External ids are shown to those who may view customers, as everywhere in the admin."""
+def _left_out(call: CallForMany) -> list[list[Any]]:
     left_out = call.left_out
     customers = [
         ("excluded", call.exempt),
@@ -40,21 +48,15 @@ def _rows(call: CallForMany, *, request: HttpRequest) -> list[list[Any]]:
         ("excluded, but unknown", len(call.unknown_exclusions), call.unknown_exclusions),
     ]
     seen = {named.customer_id for _, many in customers for named in many[:_MOST_SHOWN]}
-    links = _links(Customer.objects.all(), seen, request=request)
-    segments = _links(Segment.objects.all(), call.segment_ids, request=request)
-    sees_ids = may_view(Customer, request=request)
+    links = _links(Customer.objects.all(), seen)
     return [
-        ["external ids named", f"{call.named:,}", ""],
-        ["segments named", f"{len(call.segment_ids):,}", _listed([segments[pk] for pk in call.segment_ids])],
-        *([what, f"{number:,}", _listed(ids) if sees_ids else ""] for what, number, ids in unknown),
+        *([what, f"{number:,}", _listed(ids)] for what, number, ids in unknown),
         *([what, f"{len(many):,}", _listed([links.get(one.customer_id) for one in many])] for what, many in customers),
     ]
 
 
-def _links(records: QuerySet[Any], ids: Iterable[str], *, request: HttpRequest) -> dict[str, Any]:
-    """For each id a link to the record, or the bare id for those who may not view it, or if it is gone."""
-    if not may_view(records.model, request=request):
-        return {pk: pk for pk in ids}
+def _links(records: QuerySet[Any], ids: Iterable[str]) -> dict[str, Any]:
+    """For each id a link to the record, or the bare id if it is gone."""
     found = {record.pk: link(record) for record in records.filter(pk__in=set(ids))}
     return {pk: found.get(pk) or gone(pk) for pk in ids}
 

@@ -84,9 +84,15 @@ def latest_triggers(request: HttpRequest) -> dict[str, Any]:
     journey = column_of(Trigger, "journey", request=request)
     triggers = Trigger.objects.order_by("-pk").prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
     return {
-        "headers": ["Trigger", "Journey", "Form", "Customers", "Queued at"],
+        "headers": ["Trigger", *(["Journey"] if journey else []), "Form", "Customers", "Queued at"],
         "rows": [
-            [link(trigger), journey(trigger), trigger.get_form_display(), trigger.customers, trigger.queued_at]
+            [
+                link(trigger),
+                *([journey(trigger)] if journey else []),
+                trigger.get_form_display(),
+                trigger.customers,
+                trigger.queued_at,
+            ]
             for trigger in triggers
         ],
     }

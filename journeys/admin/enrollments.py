@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
 
-from customers.admin.search import by_customer, customers_known_as
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.columns import page_url
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
@@ -37,6 +37,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("state", ChoicesDropdownFilter),
     )
+    search_help_text = f"Enrollment id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", "state", "exit_reason")}),
         (
@@ -49,9 +50,6 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ),
     )
     change_form_outer_after_template: Any = "journeys/admin/timeline.html"
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return f"Enrollment id, job id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

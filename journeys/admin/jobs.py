@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.utils import display_for_value
 
-from customers.admin.search import by_customer, customers_known_as
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from customers.models import Customer
 from engage.admin.columns import Lines, may_view
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
@@ -41,24 +41,18 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         ("status", ChoicesDropdownFilter),
         ("result", ChoicesDropdownFilter),
     )
+    search_help_text = f"Job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("job_id", ("status", "result"), "reason", "details", ("queued_at", "decided_at"))}),
         (None, {"fields": ("journey", "customer", "trigger", "enrollment")}),
         (None, {"fields": ("workspace", ("ordinal", "queued_ms"))}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Details quote the customer's values, and are shown to those who may view customers."""
-        fieldsets = super().get_fieldsets(request, obj)
-        if may_view(Customer, request=request):
-            return fieldsets
-        return [
-            (title, {**options, "fields": [row for row in options["fields"] if not isinstance(row, Lines)]})
-            for title, options in fieldsets
-        ]
-
-    def _on_page(self, name: str, request: HttpRequest) -> Any:
-        return Lines(name) if name == "details" else super()._on_page(name, request)
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        """Details quote the customer's values."""
+        if name == "details":
+            return Lines(name) if may_view(Customer, request=request) else None
+        return super().shown_as(name, request)
 
     @display(description="job id")
     def shortened_id(self, job: EnrollmentJob) -> SafeString:
@@ -74,9 +68,6 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         """One trigger's jobs are read in the order of their own index, however many there are."""
         of_one = request.GET.get("trigger__id__exact", "").strip()  # the filter form also sends empty fields
         return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return f"Job id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

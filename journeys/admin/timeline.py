@@ -39,7 +39,7 @@ class Timeline:
 class _Staff:
     """What the viewing member of staff may see and do."""
 
-    event: Any  # the column for the event that a step recorded or waited for
+    event: Any  # the column for the event that a step recorded or waited for; None: not shown
     sees_values: bool
     sees_requests: bool
     sees_headers: bool
@@ -119,7 +119,8 @@ def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
     delivery = step.delivery
     if delivery is None:
         because = step.run.because if staff.sees_values else None
-        return _rendered("came_to", run=step.run, because=because, event=staff.event(step.run))
+        event = staff.event(step.run) if staff.event else None
+        return _rendered("came_to", run=step.run, because=because, event=event)
     shown = without_secrets if staff.sees_headers else without_values
     return _rendered(
         "came_to",

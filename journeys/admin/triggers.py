@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from customers.admin.search import by_customer, customers_known_as
+from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
@@ -28,6 +28,7 @@ class TriggerAdmin(ReadOnlyAdmin):
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
     )
+    search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
     fieldsets = (
         (None, {"fields": ("id", ("journey", "workspace"))}),
         (None, {"fields": (("form", "customers"), "queued_at", "results")}),
@@ -38,9 +39,6 @@ class TriggerAdmin(ReadOnlyAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context["call"] = table_of_call(context["original"], request=request)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def search_hint(self, request: HttpRequest) -> str:
-        return f"Trigger id, job id, or {by_customer(request)}"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

@@ -26,4 +26,5 @@ def codenames(rights: Iterable[str]) -> list[str]:
 
 def needed_to_add(model: str) -> list[str]:
     """The permissions that adding a record of the model takes."""
-    return [f"add_{model}", *(codenames(KEY_RIGHTS) if model == "apikey" else ())]
+    of_key = codenames(KEY_RIGHTS) if model == "apikey" else ()
+    return [f"add_{model}", *of_key, *(() if model == "workspace" else ["view_workspace"])]

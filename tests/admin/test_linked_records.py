@@ -1,4 +1,4 @@
-"""Who may not view a record sees its bare id where another one refers to it: no link, and not what it is known as."""
+"""Who may not view a kind of record sees nothing of it where others refer to it."""
 
 import re
 from typing import Any
@@ -8,7 +8,6 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils.html import strip_tags
 
 from bridge.models import Interaction
 from customers.models import Customer, Event, Segment, SegmentMembership
@@ -61,13 +60,12 @@ def test_lists_and_pages_show_nothing_of_what_their_user_may_not_view(subtests: 
                     assert f'FROM "{other._meta.db_table}"' not in statements
 
 
-def test_a_list_shows_the_ids_of_what_its_user_may_not_view(customer: Customer) -> None:
-    page, _ = seen(staff_with("view_enrollment"), list_of(Enrollment))
-    for column in ("workspace", "journey", "customer"):
-        assert cells(page, column) == [getattr(Enrollment.objects.get(), f"{column}_id")]
-    page, _ = seen(staff_with("view_enrollment", "view_customer"), list_of(Enrollment))
-    assert cells(page, "customer") == ["hush-Customer"]
-    assert page_url(customer) in page
+def test_a_list_has_the_columns_and_filters_that_its_user_may_view(customer: Customer) -> None:
+    for permissions, shown in ((["view_enrollment"], []), (["view_enrollment", "view_customer"], ["customer"])):
+        page, _ = seen(staff_with(*permissions), list_of(Enrollment))
+        assert [column for column in ("workspace", "journey", "customer") if cells(page, column)] == shown
+        assert re.findall(r'name="(\w+)__id__exact"', page) == shown
+        assert (page_url(customer) in page) == bool(shown)
 
 
 @pytest.mark.usefixtures("customer")
@@ -76,70 +74,36 @@ def test_who_may_change_records_may_view_them_where_others_refer_to_them() -> No
     assert page_url(Journey.objects.get()) in page
 
 
-def test_panels_show_the_ids_of_what_their_user_may_not_view(customer: Customer) -> None:
-    job, membership = EnrollmentJob.objects.get(), SegmentMembership.objects.get()
-    for client, record in (
-        (staff_with("view_trigger", "view_enrollmentjob"), job.trigger),
-        (staff_with("view_segment", "view_segmentmembership"), membership.segment),
+@pytest.mark.usefixtures("customer")
+def test_panels_and_pages_leave_out_what_their_user_may_not_view() -> None:
+    job = EnrollmentJob.objects.get()
+    for client, record, other in (
+        (staff_with("view_trigger", "view_enrollmentjob"), job.trigger, job.customer),
+        (staff_with("view_enrollmentjob"), job, job.enrollment),
     ):
         page, _ = seen(client, page_url(record))
-        assert customer.pk in page
-        assert page_url(customer) not in page
-        assert "hush-Customer" not in page
-
-
-@pytest.mark.usefixtures("customer")
-def test_the_page_of_a_job_shows_the_id_of_its_enrollment() -> None:
-    job = EnrollmentJob.objects.get()
-    page, _ = seen(staff_with("view_enrollmentjob"), page_url(job))
-    assert job.enrollment.pk in page
-    assert page_url(job.enrollment) not in page
+        assert page_url(other) not in page
+        assert f">{other.pk}<" not in page
     page, _ = seen(staff_with("view_enrollmentjob", "view_enrollment"), page_url(job))
     assert page_url(job.enrollment) in page
 
 
 @pytest.mark.usefixtures("customer")
-def test_the_page_of_an_enrollment_shows_the_ids_by_which_the_job_and_the_revision_are_known() -> None:
-    enrollment, job = Enrollment.objects.get(), EnrollmentJob.objects.get()
-    page, _ = seen(staff_with("view_enrollment"), page_url(enrollment))
-    for text in (job.job_id, f"revision 1 of {enrollment.journey_id}"):
-        assert re.search(rf">\s*{text}\s*<", page)
-    assert page_url(job) not in page
-    Enrollment.objects.update(job=None)
-    page, _ = seen(staff_with("view_enrollment", "view_journey"), page_url(enrollment))
-    assert "None" not in strip_tags(page)
-
-
-@pytest.mark.usefixtures("customer")
-def test_the_latest_triggers_show_the_ids_of_their_journeys() -> None:
+def test_the_latest_triggers_tell_their_journeys_to_who_may_view_them() -> None:
     journey = Journey.objects.get()
     page, statements = seen(staff_with("view_trigger"), "/admin/")
-    assert journey.pk in page
-    assert page_url(journey) not in page
-    assert journey.name not in page
+    assert journey.pk not in page
     assert 'FROM "journeys_journey"' not in statements
+    assert page_url(journey) in seen(staff_with("view_trigger", "view_journey"), "/admin/")[0]
 
 
 @pytest.mark.usefixtures("customer")
-def test_the_one_box_tells_the_id_of_a_workspace_that_its_user_may_not_view(acme: Workspace) -> None:
+def test_the_one_box_tells_the_workspace_to_who_may_view_it() -> None:
     job = EnrollmentJob.objects.get()
-    for permissions, whose in (((), acme.id), (("view_workspace",), "hush-Workspace")):
+    for permissions, told in (((), "job"), (("view_workspace",), "job of hush-Workspace")):
         client = staff_with("view_enrollmentjob", *permissions)
         results = client.get("/admin/search/", {"extended": "1", "s": job.job_id}).context["results"]
-        assert [result.description for result in results] == [f"job of {whose}"]
-
-
-@pytest.mark.usefixtures("customer")
-def test_a_filter_by_what_its_user_may_not_view_takes_an_id(rival: Workspace) -> None:
-    client, trigger = staff_with("view_trigger"), Trigger.objects.get()
-    for field in ("workspace", "journey"):
-        pk = getattr(trigger, f"{field}_id")
-        page, _ = seen(client, f"{list_of(Trigger)}?{field}__id__exact={pk}")
-        assert f'<input type="text" name="{field}__id__exact" value="{pk}"' in page
-        assert "hush-" not in page
-        assert page_url(trigger) in page
-    page, _ = seen(client, f"{list_of(Trigger)}?workspace__id__exact={rival.id}")
-    assert page_url(trigger) not in page
+        assert [result.description for result in results] == [told]
 
 
 def offered(client: Client, model: type[Model], field: str) -> tuple[dict[str, str], int]:
@@ -172,62 +136,29 @@ def test_choices_of_one_name_are_told_apart_by_their_workspaces(
         assert re.search(rf'<option value="{pk}" selected[^>]*>{text}</option>', page)
 
 
-@pytest.mark.parametrize(("model", "field"), FILTERS)
-def test_choices_do_not_name_a_workspace_that_their_user_may_not_view(
-    customer: Customer, model: type[Model], field: str
-) -> None:
-    client = staff_with(f"view_{model._meta.model_name}", f"view_{field}")
-    kind: Any = model._meta.get_field(field).related_model
-    expected = {one.pk: f"{one.name} · {getattr(one, 'key', one.pk)}" for one in kind.objects.all()}
-    assert offered(client, model, field)[0] == expected
-    (pk, text), *_ = expected.items()
-    page, statements = seen(client, f"{list_of(model)}?{field}__id__exact={pk}")
-    assert f">{text}</option>" in page
-    assert 'FROM "engage_workspace"' not in statements
-
-
 def test_a_choice_of_workspaces_names_them_alone(staff: Client, acme: Workspace) -> None:
     assert offered(staff, Trigger, "workspace")[0] == {acme.pk: "Acme"}
 
 
-@pytest.mark.usefixtures("customer")
-@pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey"])
-def test_a_form_that_is_refused_names_what_was_chosen_by_its_id(acme: Workspace, model: str) -> None:
-    (kind,) = [one for one in MODELS if one._meta.model_name == model]
-    for permissions, shown in (((), f' value="{acme.id}"'), (("view_workspace",), "hush-Workspace</option>")):
-        client = staff_with(*needed_to_add(model), f"view_{model}", *permissions)
-        answer = client.post(list_of(kind) + "add/", {"workspace": acme.id, "name": ""})
-        page = answer.content.decode()
-        assert answer.status_code == 200
-        assert shown in page
-        assert permissions or "hush-Workspace" not in page
-
-
 @pytest.mark.parametrize("model", ["segment", "app", "apikey", "journey", "webhooksecret"])
-def test_who_may_not_view_workspaces_writes_the_id_of_one(acme: Workspace, model: str) -> None:
+def test_who_may_not_view_workspaces_adds_nothing_to_one(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
-    client, add = staff_with(*needed_to_add(model), f"view_{model}"), list_of(kind) + "add/"
-    page, _ = seen(client, add)
-    assert re.search(r'<input type="text" name="workspace"', page)
-    assert "/admin/autocomplete/" not in page
-    assert "Workspace id" in page
-    chooser = staff_with(*needed_to_add(model), f"view_{model}", "view_workspace")
-    assert "/admin/autocomplete/" in seen(chooser, add)[0]
-    known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api"}
-    for wrong in ("nothing", "0" * 24):
-        assert "There is no workspace with this id." in client.post(add, {**known, "workspace": wrong}).content.decode()
+    client, add = staff_with(*{*needed_to_add(model)} - {"view_workspace"}, f"view_{model}"), list_of(kind) + "add/"
+    known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api", "workspace": acme.id}
+    for answer in (client.get(add), client.post(add, known)):
+        assert answer.status_code == 403
+        assert "permission to view workspace" in answer.content.decode()
+    assert add not in seen(client, list_of(kind))[0]
     assert not kind._default_manager.exists()
-    client.post(add, {**known, "workspace": f" {acme.id} "})
+    assert staff_with(*needed_to_add(model), f"view_{model}").post(add, known).status_code != 403
     assert kind._default_manager.filter(workspace=acme).count() == 1
 
 
 @pytest.mark.usefixtures("customer")
 def test_secrets_are_not_found_by_the_key_of_a_workspace_that_their_user_may_not_view(acme: Workspace) -> None:
     client, secrets = staff_with("view_webhooksecret"), list_of(WebhookSecret)
-    listed = cells(seen(client, secrets)[0], "workspace")
-    assert listed == [acme.id] * WebhookSecret.objects.count()
     for text in (acme.key, "other"):
-        assert cells(seen(client, f"{secrets}?q={text}")[0], "workspace") == []
+        assert cells(seen(client, f"{secrets}?q={text}")[0], "validity") == []
         results = client.get("/admin/search/", {"extended": "1", "s": text}).context["results"]
         assert list(results) == []
-    assert cells(seen(client, f"{secrets}?q=+")[0], "workspace") == listed
+    assert len(cells(seen(client, f"{secrets}?q=+")[0], "validity")) == WebhookSecret.objects.count()

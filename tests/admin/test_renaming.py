@@ -55,7 +55,7 @@ def test_a_name_that_was_refused_does_not_stand_above_the_form(staff: Client, ac
         (segment, {"name": "renamed", "key": ""}),
         (journey, {"name": "renamed", "steps": "[1]"}),
         (group, {"name": "renamed" * 50}),
-        (user, {"username": "renamed "}),
+        (user, {"username": "renamed?"}),
     ):
         answer = staff.post(page_url(record), said)
         page = answer.content.decode()

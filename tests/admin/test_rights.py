@@ -15,7 +15,7 @@ from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.operations.redaction import steps_without_credentials
 from journeys.webhooks.signing_secrets import current_secrets
-from tests.admin.staff import codenames, staff_with
+from tests.admin.staff import codenames, needed_to_add, staff_with
 from tests.admin.test_access import KEYS, make_key, secret_on, works
 from tests.admin.test_journeys import ADD, CONDITION, EXITS, PRICEY, STEPS, said
 from tests.factories import JourneyFactory
@@ -55,14 +55,14 @@ def test_a_key_is_made_only_by_those_who_may_do_what_it_gives(acme: Workspace, s
     fields = {"workspace": acme.id, "name": "shop", "rate_limit": "100/m"}
     for missing in KEY_RIGHTS:
         with subtests.test(missing=missing):
-            client = staff_with("add_apikey", "view_apikey", *codenames(set(KEY_RIGHTS) - {missing}))
+            client = staff_with("add_apikey", "view_apikey", "view_workspace", *codenames({*KEY_RIGHTS} - {missing}))
             for answer in (client.get(f"{KEYS}add/"), client.post(f"{KEYS}add/", fields)):
                 assert answer.status_code == 403
                 name = Permission.objects.get(codename=missing.partition(".")[2]).name.removeprefix("Can ")
                 assert f"your account also needs: {name}." in answer.content.decode()
             assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
             assert not ApiKey.objects.exists()
-    maker = staff_with("add_apikey", "view_apikey", *codenames(KEY_RIGHTS))
+    maker = staff_with("view_apikey", *needed_to_add("apikey"))
     assert works(secret_on(make_key(maker, acme)), acme)
 
 
@@ -79,14 +79,14 @@ def test_what_reads_customers_is_written_by_those_alone_who_may_view_customers(
     acme: Workspace, calling: Journey, content_field: JourneyChanges
 ) -> None:
     before = content()
-    client = staff_with("add_journey", "change_journey")
+    client = staff_with("add_journey", "change_journey", "view_workspace")
     fields = said(trigger_type="event", event_name="paid", **content_field)
     for url, body in ((page_url(calling), fields), (ADD, {**fields, "workspace": acme.id, "key": "other"})):
         refused = client.post(url, body)
         assert refused.status_code == 403
         assert NOT_THEIRS in refused.content.decode()
     assert content() == before
-    trusted = staff_with("add_journey", "change_journey", "view_customer")
+    trusted = staff_with("change_journey", "view_customer")
     assert trusted.post(page_url(calling), fields).status_code == 302
     assert content() != before
 
@@ -118,7 +118,7 @@ def test_who_may_not_view_customers_still_renames_a_journey_and_switches_it(acme
 
 
 def test_who_may_not_view_customers_makes_a_journey_without_steps(acme: Workspace) -> None:
-    client = staff_with("add_journey")
+    client = staff_with(*needed_to_add("journey"))
     fields = {"workspace": acme.id, "key": "welcome", "name": "Welcome", "trigger_type": "api", "active": "on"}
     assert client.post(ADD, fields).status_code == 302
     journey, revision = Journey.objects.get(), JourneyRevision.objects.get()
