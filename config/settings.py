@@ -259,6 +259,7 @@ CORS_ALLOW_HEADERS = [
     "x-requested-with",
 ]
 CORS_EXPOSE_HEADERS = [
+    "Date",
     "Idempotency-Replayed",
     "RateLimit",
     "RateLimit-Policy",

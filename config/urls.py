@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from bridge.browser.views import sdk_file
 from config.docs.documentation import DocumentationView, SchemaView
 from config.docs.landing import ElsewhereView, LandingView
 from config.monitoring.health import livez, readyz
@@ -13,6 +14,7 @@ admin.autodiscover()
 urlpatterns = [
     # The most frequently called are matched first.
     path("api/v1/sdk/bridge/", include("bridge.urls")),
+    path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/journeys/", include("journeys.api.urls")),
     path("api/v1/customers/", include("journeys.api.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
