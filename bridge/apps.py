@@ -4,3 +4,9 @@ from django.apps import AppConfig
 class BridgeConfig(AppConfig):
     name = "bridge"
     verbose_name = "In-app message bridge"
+
+    def ready(self) -> None:
+        from bridge.messages.seeding import SECTION  # noqa: PLC0415 (models are loaded by now, not before)
+        from journeys.seeding.sections import SECTIONS  # noqa: PLC0415
+
+        SECTIONS["messages"] = SECTION

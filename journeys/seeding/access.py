@@ -2,13 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from customers.conditions.instants import parse_instant
+from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
-from engage.models import ApiKey, App, Workspace
+from engage.models import ApiKey, App, IdentityKey, Workspace
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from journeys.seeding.reading import refuse_twins, text_for
 
 _LONGEST_ORIGIN = 255
+_CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous"}
+_CHOICES = {
+    "message_policy": App.MessagePolicy.values,
+    "identity": App.Identity.values,
+    "anonymous": App.Anonymous.values,
+}
 _LIMITS = {
     "rateLimit": "rate_limit",
     "customersRateLimit": "customers_rate_limit",
@@ -25,11 +34,24 @@ class SeedApiKey:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeedIdentityKey:
+    kid: str
+    alg: str
+    secret: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SeedApp:
-    """`allowed_origins` None keeps the stored ones; a new app allows every origin."""
+    """`allowed_origins` None keeps the stored ones; a new app allows every origin. `checks` are by the model's field.
+
+    `keys` are all that the app is to have, None keeps the stored ones.
+    """
 
     name: str
     allowed_origins: list[str] | None
+    checks: Mapping[str, str] = field(default_factory=dict)
+    keys: Sequence[SeedIdentityKey] | None = None
 
 
 def read_api_keys(part: Part) -> list[SeedApiKey]:
@@ -51,16 +73,51 @@ def _limit(part: Part, column: str) -> str | None:
 
 
 def read_apps(part: Part) -> list[SeedApp]:
-    """`[{"name": "web", "allowedOrigins": []}]`. Raises InvalidSeed."""
-    apps = [item.fields(required=["name"], optional=["allowedOrigins"]) for item in part.items()]
+    """`[{"name": "web", "allowedOrigins": [], "messagePolicy": "open", …}]`. Raises InvalidSeed."""
+    optional = ["allowedOrigins", *_CHECKS, "identityKeys"]
+    apps = [item.fields(required=["name"], optional=optional) for item in part.items()]
     refuse_twins(fields["name"] for fields in apps)
     return [
         SeedApp(
             name=text_for(fields["name"], App, "name"),
             allowed_origins=_origins(fields["allowedOrigins"]) if "allowedOrigins" in fields else None,
+            checks={_CHECKS[name]: _check(part, _CHECKS[name]) for name, part in fields.items() if name in _CHECKS},
+            keys=_identity_keys(fields["identityKeys"]) if "identityKeys" in fields else None,
         )
         for fields in apps
     ]
+
+
+def _check(part: Part, column: str) -> str:
+    text = part.text()
+    choices = _CHOICES[column]
+    if text not in choices:
+        part.refuse(f"is {text[:40]!r}, which is none of {', '.join(choices)}.")
+    return text
+
+
+def _identity_keys(part: Part) -> list[SeedIdentityKey]:
+    """`[{"kid": "k1", "alg": "HS256", "secret": "…", "expiresAt": null}]`; `secret` may also be a public key in PEM."""
+    items = part.items(at_most=MAX_KEYS)
+    keys = [item.fields(required=["kid", "alg", "secret"], optional=["expiresAt"]) for item in items]
+    refuse_twins(fields["kid"] for fields in keys)
+    return [_identity_key(fields) for fields in keys]
+
+
+def _identity_key(fields: Mapping[str, Part]) -> SeedIdentityKey:
+    alg, secret, end = fields["alg"].text(), fields["secret"], fields.get("expiresAt")
+    if alg not in IdentityKey.Algorithm.values:
+        fields["alg"].refuse(f"is {alg[:40]!r}, which is none of {', '.join(IdentityKey.Algorithm.values)}.")
+    try:
+        verifying_key(alg, secret.text())
+    except InvalidIdentityKey as invalid:
+        secret.refuse(str(invalid))
+    expires_at = None
+    if end is not None and not end.is_null and (expires_at := parse_instant(end.text())) is None:
+        end.refuse("must be a time in ISO 8601.")
+    return SeedIdentityKey(
+        kid=text_for(fields["kid"], IdentityKey, "kid"), alg=alg, secret=secret.text(), expires_at=expires_at
+    )
 
 
 def _origins(part: Part) -> list[str]:
@@ -113,10 +170,30 @@ def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str
     for app in apps:
         row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))
         row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins
+        for column, value in app.checks.items():
+            setattr(row, column, value)
     App.objects.bulk_create(
         [stored[app.name] for app in apps],
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=["allowed_origins"],
+        update_fields=["allowed_origins", *_CHECKS.values()],
     )
+    for app in apps:
+        if app.keys is not None:
+            _seed_identity_keys(stored[app.name], app.keys)
     return {app.name: stored[app.name].id for app in apps}
+
+
+def _seed_identity_keys(app: App, keys: Sequence[SeedIdentityKey]) -> None:
+    IdentityKey.objects.filter(app=app).exclude(kid__in=[key.kid for key in keys]).delete()
+    for key in keys:
+        IdentityKey.objects.update_or_create(
+            app=app,
+            kid=key.kid,
+            defaults={
+                "workspace_id": app.workspace_id,
+                "alg": key.alg,
+                "secret": key.secret,
+                "expires_at": key.expires_at,
+            },
+        )

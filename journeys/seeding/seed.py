@@ -10,6 +10,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, UniqueViolation
@@ -22,6 +23,7 @@ from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
 from journeys.seeding.journeys import SeedJourney, read_journeys, seed_journeys
 from journeys.seeding.reading import InvalidSeed, text_for
+from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
 
 
@@ -44,6 +46,7 @@ class Seed:
     customers: Sequence[SeedCustomer]
     segments: Sequence[SeedSegment]
     journeys: Sequence[SeedJourney]
+    others: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,7 @@ class SeededWorkspace:
     customers: Mapping[str, str]
     segments: Mapping[str, str]
     journeys: Mapping[str, str]
+    others: Mapping[str, Mapping[str, str]]
     crowd_made: int
 
 
@@ -66,7 +70,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
             'is not known here. A journey stands in journeys: {"workspace": {"key": "acme"}, "journeys": [{…}]}.'
         )
     whole = Part(document, "", InvalidSeed).fields(
-        required=["workspace"], optional=["apiKeys", "apps", "customers", "segments", "journeys"]
+        required=["workspace"], optional=["apiKeys", "apps", "customers", "segments", "journeys", *SECTIONS]
     )
     workspace = whole["workspace"].fields(required=["key"], optional=["name"])
 
@@ -81,6 +85,7 @@ def read_seed(document: Mapping[str, object]) -> Seed:
         customers=read_customers(part("customers")),
         segments=read_segments(part("segments")),
         journeys=read_journeys(part("journeys")),
+        others={name: section.read(part(name)) for name, section in SECTIONS.items()},
     )
 
 
@@ -121,6 +126,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
         customers=customers,
         segments=segments,
         journeys=seed_journeys(workspace=workspace, journeys=seed.journeys, now=now),
+        others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),
         crowd_made=crowd_made,

@@ -4,13 +4,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from engage.models import IdentityKey
 from journeys.models import JourneyRevision, WebhookDelivery, WebhookSecret
 
 _PAGE = 500
-_Encrypted = WebhookSecret | JourneyRevision | WebhookDelivery
+_Encrypted = IdentityKey | WebhookSecret | JourneyRevision | WebhookDelivery
 # What is encrypted never changes once it is written, so nobody's change can be lost.
 _ENCRYPTED: tuple[tuple[type[_Encrypted], str], ...] = (
     (WebhookSecret, "secret"),
+    (IdentityKey, "secret"),
     (JourneyRevision, "steps"),
     (WebhookDelivery, "headers"),
 )

@@ -27,7 +27,9 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
   {
     "workspace": {"key": "acme", "name": "Acme"},
     "apiKeys":   [{"name": "server", "rateLimit": "100/m", "customersRateLimit": null, "eventsRateLimit": null}],
-    "apps":      [{"name": "web", "allowedOrigins": []}],
+    "apps":      [{"name": "web", "allowedOrigins": [], "messagePolicy": "open", "identity": "off",
+                   "anonymous": "allow", "identityKeys": [{"kid": "k1", "alg": "HS256", "expiresAt": null,
+                                                           "secret": "at-least-32-bytes-that-nobody-knows"}]}],
     "customers": [{"external_id": "ada", "email": "ada@example.com", "phone": "+14155550101", "userId": null,
                    "attributes": {"plan": "pro"}}],
     "segments":  [{"key": "vip", "name": "VIP", "members": ["ada"]},
@@ -40,7 +42,11 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
                    "where": {"field": "event.properties.price", "op": "gt", "value": 10},
                    "steps": [{"id": "wait", "type": "delay", "for": "P1D"}],
                    "exitOn": [{"event": "returned"},
-                              {"if": {"field": "customer.plan", "op": "eq", "value": "free"}}]}]
+                              {"if": {"field": "customer.plan", "op": "eq", "value": "free"}}]}],
+    "messages":  [{"key": "sale", "status": "active",
+                   "actions": [{"id": "cta", "type": "track_event", "eventName": "clicked",
+                                "properties": {"n": {"type": "number", "max": 10}}}],
+                   "forms": [{"id": "city", "fields": {"city": {"type": "string"}}}]}]
   }
 
 Everything is optional but the workspace's key, the keys and names that identify a thing, and an identifier for each
@@ -90,6 +96,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "customers": seeded.customers,
             "segments": seeded.segments,
             "journeys": seeded.journeys,
+            **seeded.others,
         }
     )
 
@@ -107,6 +114,8 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
     else:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
     lines += _ids("Segment", seeded.segments) + _ids("Journey", seeded.journeys)
+    for name, ids in seeded.others.items():
+        lines += _ids(name.removesuffix("s").capitalize(), ids)
     if crowd_size:
         lines.append(f"{crowd_size:,} customers from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now")
     return lines

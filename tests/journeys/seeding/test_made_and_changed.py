@@ -32,6 +32,7 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
         },
         "segments": {key: Segment.objects.get(key=key).id for key in ("vip", "pro")},
         "journeys": {key: Journey.objects.get(key=key).id for key in ("welcome", "won-back")},
+        "messages": {},
     }
     assert customer(external_id="ada") == {
         "external_id": "ada",
@@ -83,6 +84,7 @@ def test_only_the_workspace_is_required(seed: Seed) -> None:
         "customers": {},
         "segments": {},
         "journeys": {},
+        "messages": {},
     }
 
 

@@ -31,7 +31,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     (
         described(journey=[]),
-        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, journeys.",
+        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, journeys, messages.",
     ),
     (
         {"key": "welcome", "name": "Welcome", "steps": []},

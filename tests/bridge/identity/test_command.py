@@ -1,0 +1,33 @@
+"""`manage.py identity_token`."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from engage.models import IdentityKey, Workspace
+from tests.bridge.identity.tokens import SECRET
+from tests.bridge_calls import ACTION, call
+from tests.clients import SdkClient
+from tests.factories import AppFactory
+
+
+def test_it_prints_a_token_that_the_app_takes(acme: Workspace) -> None:
+    app = AppFactory.create(workspace=acme, identity="enforce")
+    IdentityKey.objects.create(workspace=acme, app=app, kid="k1", alg="HS256", secret=SECRET)
+    printed = StringIO()
+
+    call_command("identity_token", app.id, "ada", "--email", "ada@example.com", stdout=printed)
+
+    about = {
+        "userId": None,
+        "external_id": "ada",
+        "email": "ada@example.com",
+        "identityToken": printed.getvalue().strip(),
+    }
+    assert call(SdkClient(app), ACTION, about).status_code == 200
+
+
+def test_it_says_if_no_key_can_sign(acme: Workspace) -> None:
+    with pytest.raises(CommandError, match="no such key"):
+        call_command("identity_token", AppFactory.create(workspace=acme).id, "ada")
