@@ -26,6 +26,7 @@ class InteractionAdmin(ReadOnlyAdmin):
         (None, {"fields": ("id", ("kind", "message_id"), "created_at")}),
         (None, {"fields": ("customer", "created_customer", "app", "workspace")}),
         (None, {"fields": ("event", "attributes_written", "form_data")}),
+        (None, {"fields": (("action_id", "message_problems"), ("verified", "identity_problem"), "origin")}),
     )
 
     def matching(self, text: str, request: HttpRequest) -> Q:

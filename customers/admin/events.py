@@ -30,6 +30,7 @@ class EventAdmin(ReadOnlyAdmin):
         "name",
         ("workspace", "customer"),
         "source",
+        ("message_id", "verified"),
         ("occurred_at", "created_at"),
         "properties",
     )

@@ -112,7 +112,17 @@ class AppAdmin(RecordAdmin):
     search_fields = ("name", "=id")
     search_help_text = "Name or app id"
     autocomplete_fields = ("workspace",)
-    fields = ("workspace", "name", "enabled", "allowed_origins", "id", "created_at", "today")
+    fields = (
+        "workspace",
+        "name",
+        "enabled",
+        "allowed_origins",
+        "message_policy",
+        ("identity", "anonymous"),
+        "id",
+        "created_at",
+        "today",
+    )
     written_once = ("workspace",)
     never_deleted = "An app is not deleted, because interactions refer to it. Switch it off instead."
 

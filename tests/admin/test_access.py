@@ -172,17 +172,22 @@ def test_times_have_their_zone(staff: Client, acme: Workspace) -> None:
     assert f"{key.created_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 
+NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}
+
+
 def save_app(staff: Client, app: App, **fields: Any) -> str:
     """Saves the app's page; what it shows afterwards."""
     answer = staff.post(
-        page_url(app), {"name": app.name, "enabled": "on", "allowed_origins": "", **fields}, follow=True
+        page_url(app), {"name": app.name, "enabled": "on", "allowed_origins": "", **NO_CHECKS, **fields}, follow=True
     )
     return answer.content.decode()
 
 
 def test_an_app_is_made_with_origins_one_per_line(staff: Client, acme: Workspace) -> None:
     origins = " https://Shop.example/ \n\nhttp://localhost:3000\nhttps://shop.example:443\nchrome-extension://abc"
-    staff.post(f"{APPS}add/", {"workspace": acme.id, "name": "web", "enabled": "on", "allowed_origins": origins})
+    staff.post(
+        f"{APPS}add/", {"workspace": acme.id, "name": "web", "enabled": "on", "allowed_origins": origins, **NO_CHECKS}
+    )
     app = App.objects.get()
     assert app.allowed_origins == ["https://shop.example", "http://localhost:3000", "chrome-extension://abc"]
     page = staff.get(page_url(app)).content.decode()
@@ -213,6 +218,13 @@ def test_a_host_beyond_ascii_is_refused_with_how_to_write_it(staff: Client, acme
     save_app(staff, app, allowed_origins="https://xn--bcher-kva.example")
     app.refresh_from_db()
     assert app.allowed_origins == ["https://xn--bcher-kva.example"]
+
+
+def test_what_an_app_checks_is_chosen_on_its_page(staff: Client, acme: Workspace) -> None:
+    app = AppFactory.create(workspace=acme)
+    save_app(staff, app, message_policy="enforce", identity="report", anonymous="deny")
+    app.refresh_from_db()
+    assert (app.message_policy, app.identity, app.anonymous) == ("enforce", "report", "deny")
 
 
 def test_an_app_that_is_switched_off_is_refused(staff: Client, acme: Workspace, sdk: SdkClient) -> None:

@@ -31,7 +31,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     (
         described(journey=[]),
-        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, journeys, messages.",
+        "journey is not known; what may stand here is workspace, apiKeys, apps, customers, segments, journeys, m",
     ),
     (
         {"key": "welcome", "name": "Welcome", "steps": []},
