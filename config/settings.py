@@ -350,10 +350,16 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_DB_REUSE_MAX = 1000  # tasks per database connection; without it every task opens a new one
 CELERY_TIMEZONE = "UTC"
-CELERY_TASK_ROUTES = {"walk": {"queue": "walk"}, "sweep": {"queue": "sweep"}, "send": {"queue": "webhooks"}}
+CELERY_TASK_ROUTES = {
+    "walk": {"queue": "walk"},
+    "sweep": {"queue": "sweep"},
+    "fold": {"queue": "sweep"},
+    "send": {"queue": "webhooks"},
+}
 CELERY_BEAT_SCHEDULER = "config.process.ticks:TickScheduler"
 CELERY_BEAT_SCHEDULE = {
     "walk": {"task": "walk", "schedule": 1.0},
     "send": {"task": "send", "schedule": 1.0},
     "sweep": {"task": "sweep", "schedule": 2.0},
+    "fold": {"task": "fold", "schedule": 15.0},
 }

@@ -9,6 +9,7 @@ from celery.worker import state
 from django.conf import settings
 
 from journeys import wakeups
+from journeys.counts.folding import fold as fold_counts
 from journeys.entering.lanes import Served, serve_lane
 from journeys.entering.turns import due_chunks
 from journeys.models import Chunk
@@ -117,3 +118,9 @@ def sweep() -> None:
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
+
+
+@shared_task(name=wakeups.FOLD)
+def fold() -> None:
+    """Sums up what was counted since. The sums are right without it; they would take ever longer to read."""
+    fold_counts()

@@ -28,6 +28,7 @@ ENROLL = "enroll"
 WALK = "walk"
 SEND = "send"
 SWEEP = "sweep"
+FOLD = "fold"
 # Set while a worker serves the single lane or is about to: a job queued meanwhile needs no message. It expires by
 # itself, so that no job relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
@@ -162,6 +163,11 @@ def wake_sender() -> None:
 def wake_sweeper() -> None:
     """Wakes a sweeper, which looks for jobs that have waited too long."""
     _wake_one(SWEEP, queue="sweep")
+
+
+def wake_folder() -> None:
+    """Wakes a worker that folds the counts; the next tick does, if a message of the sweeper waits."""
+    _wake_one(FOLD, queue="sweep")
 
 
 def _wake_one(task: str, *, queue: str) -> None:

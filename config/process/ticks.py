@@ -11,6 +11,7 @@ _TICKS: Mapping[str | None, Callable[[], None]] = {
     wakeups.WALK: wakeups.wake_walker,
     wakeups.SEND: wakeups.wake_sender,
     wakeups.SWEEP: wakeups.wake_sweeper,
+    wakeups.FOLD: wakeups.wake_folder,
 }
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from journeys.counts.counting import COUNT_EXITS
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnrollmentExit:
@@ -16,7 +18,7 @@ class EnrollmentExit:
 
 # Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end. Each row is
 # looked up by its key, in laterals with a limit, as in entering/waiting_jobs.py.
-_EXIT = """
+_EXIT = f"""
 WITH asked AS MATERIALIZED (
     SELECT inside.id, inside.steps_begun, asked.reason
     FROM unnest(%s::text[], %s::text[]) AS asked(id, reason)
@@ -44,9 +46,9 @@ WITH asked AS MATERIALIZED (
             WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
         ) AS delivery WHERE delivery.state = 'waiting' AND NOT delivery.again
     ))
-)
+), counted AS ({COUNT_EXITS})
 SELECT id FROM ended
-"""
+"""  # noqa: S608
 
 
 def exit_enrollments(exits: Sequence[EnrollmentExit]) -> set[str]:

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from engage.database.named_rows import named_rows
 from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.counts.counting import count_entries
 from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after, why_given_up
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.models import Chunk, EnrollmentJob
@@ -133,6 +134,12 @@ def give_up(chunk: ClaimedChunk) -> None:
         failed = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
         )
+        if failed:
+            count_entries(
+                workspace_id=waiting.workspace_id,
+                journey_id=waiting.trigger.journey_id,
+                result=EnrollmentJob.Result.FAILED.value,
+            )
         forget_payloads_of_erased([chunk.trigger_id])
         waiting.delete()
     if failed:  # and not cancelled meanwhile

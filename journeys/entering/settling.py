@@ -16,6 +16,7 @@ import structlog
 from django.db import connection, transaction
 
 from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.enrollments.exits import exit_enrollments
 from journeys.entering.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
@@ -23,6 +24,7 @@ from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_cust
 from journeys.entry_rules import Decision, Verdict
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.models import Enrollment
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 
 log = structlog.get_logger(__name__)
 _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
@@ -49,6 +51,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         exit_enrollments(outcome.exits)
         _write_entries(outcome.entries)
         _write_decisions(outcome.decisions)
+        write_counts(_counts(outcome))
         gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
         if gone:
             forget_payloads_of_erased(gone)
@@ -125,6 +128,21 @@ def _write_entries(entries: Sequence[Entry]) -> None:
                 [entry.job.crowd for entry in entries],
             ],
         )
+
+
+def _counts(outcome: DecidedJobs) -> Counter[Key]:
+    """The decisions by their results, and the enrollments that ended as they began."""
+    numbers: Counter[Key] = Counter()
+    for job, decision in outcome.decisions:
+        if not decision.enrolls:
+            numbers[job.workspace_id, job.journey_id, NO_REVISION, "entry", decision.verdict.value, ""] += 1
+    for entry in outcome.entries:
+        whose = entry.job.workspace_id, entry.journey.id, entry.journey.revision_id
+        numbers[*whose, "entry", Verdict.ENROLLED.value, ""] += 1
+        if entry.state is not Enrollment.State.ACTIVE:
+            end = COMPLETED if entry.state is Enrollment.State.COMPLETED else EXITED
+            numbers[*whose, "edge", ENTRY, end] += 1
+    return numbers
 
 
 # A job is looked up and updated by its key, as in waiting_jobs.py; the lock reads its status again.

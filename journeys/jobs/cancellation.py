@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from customers.models import Customer
 from engage.errors import Refusal
 from engage.redis.metric_counters import DECISIONS, metric_counters
+from journeys.counts.counting import count_entries
 from journeys.job_ids import parse_job_id
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.jobs.states import JobNotFound, JobState, job_state
@@ -46,6 +47,9 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
             decided_at=Now(),
         )
         if cancelled:
+            count_entries(
+                workspace_id=workspace_id, journey_id=parts.journey_id, result=EnrollmentJob.Result.CANCELLED.value
+            )
             forget_payloads_of_erased(jobs.values_list("trigger_id", flat=True))
         job = job_state(workspace_id=workspace_id, job_id=job_id)
     if cancelled:

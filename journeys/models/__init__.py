@@ -1,5 +1,6 @@
 """Journeys, the triggers that name customers for them, the resulting jobs and enrollments, and their webhooks."""
 
+from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.walking import Enrollment, StepRun
@@ -8,6 +9,9 @@ from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHos
 __all__ = [
     "CHUNK_SIZE",
     "Chunk",
+    "Count",
+    "CountDelta",
+    "CountKind",
     "Enrollment",
     "EnrollmentJob",
     "Journey",

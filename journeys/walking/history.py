@@ -11,6 +11,7 @@ from django.db import connection
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
+from journeys.counts.counting import write_counts
 from journeys.due import Reaction
 from journeys.models import Enrollment
 from journeys.models.credentials import stored_headers
@@ -23,20 +24,12 @@ from journeys.steps.results import (
     StepRecord,
     Stop,
     Wait,
-    Walk,
     WebhookRequest,
 )
 from journeys.steps.wait_for_event import WaitForEvent
+from journeys.walking.counts import counts_of
 from journeys.walking.reactions import record_and_react
-from journeys.walking.standings import Standing
-
-
-@dataclass(frozen=True, kw_only=True)
-class Walked:
-    """How far one enrollment got."""
-
-    standing: Standing
-    walk: Walk
+from journeys.walking.standings import Standing, Walked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +70,7 @@ def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
     _insert_deliveries(requests)
     _move(walks)
     _note_heard([(entry.standing.claimed.id, entry.step_record.heard) for entry in entries if entry.step_record.heard])
+    write_counts(counts_of(walks))
     return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
 
 

@@ -32,8 +32,8 @@ from journeys.walking.claims import (
     put_back,
     put_off,
 )
-from journeys.walking.history import Walked, WrittenWalks, write_walks
-from journeys.walking.standings import Standing, read_standings
+from journeys.walking.history import WrittenWalks, write_walks
+from journeys.walking.standings import Standing, Walked, read_standings
 from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried
 
 log = structlog.get_logger(__name__)

@@ -19,7 +19,7 @@ from journeys.enrollments.early_events import Listener
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
-from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp
+from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp, Walk
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.claims import ClaimedEnrollment
 
@@ -91,6 +91,10 @@ class Standing:
         following = course.steps.get(step.on_event) if self.heard and step.on_event else None
         return following if isinstance(following, WaitForEvent) else None
 
+    @property
+    def journey_id(self) -> str:
+        return str(self._row["journey_id"])
+
     def arrival(self, course: Course) -> Arrival:
         """Whether its step is still ahead of it, or how the wait in that step ended."""
         if not self.began:
@@ -98,6 +102,14 @@ class Standing:
         if self.answer:
             return self.answer
         return Heard() if self.heard and isinstance(course.steps[self.step_id], WaitForEvent) else TimeUp()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walked:
+    """How far one enrollment got."""
+
+    standing: Standing
+    walk: Walk
 
 
 # Laterals with a limit, as in entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.

@@ -338,9 +338,9 @@ def test_a_chunk_costs_the_same_number_of_statements_whatever_its_size(
         serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
     assert EnrollmentJob.objects.filter(result="enrolled").count() == number
     assert Customer.objects.count() == 3000
-    # Claim; begin; lock chunks, lock customers, read jobs, read journeys, ask conditions; write entries and decisions,
-    # end the chunk; commit.
-    assert len(captured) == 11
+    # Claim; begin; lock chunks, lock customers, read jobs, read journeys, ask conditions; write entries, decisions and
+    # counts, end the chunk; commit.
+    assert len(captured) == 12
 
 
 def test_a_task_says_in_its_log_lines_who_it_is_and_nothing_of_the_one_before() -> None:

@@ -1,0 +1,51 @@
+"""What a transaction adds to the counts: one statement beside the history that it writes, so both are always equal."""
+
+from collections import Counter
+
+from django.db import connection
+
+from journeys.models.counts import CountKind
+from journeys.steps.graph import ENTRY, EXITED
+
+NO_REVISION = 0
+# The workspace, the journey, the revision, the kind, and the name and outcome that it counts.
+Key = tuple[str, str, int, str, str, str]
+
+_WRITE = """
+INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
+SELECT workspace_id, journey_id, revision_id, date_trunc('hour', now(), 'UTC'), kind, name, outcome, number
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[])
+  AS delta(workspace_id, journey_id, revision_id, kind, name, outcome, number)
+"""
+
+
+def write_counts(numbers: Counter[Key]) -> None:
+    """Adds the numbers to the counts of this hour, within the caller's transaction."""
+    if numbers:
+        columns = [list(column) for column in zip(*numbers, strict=True)]
+        with connection.cursor() as cursor:
+            cursor.execute(_WRITE, [*columns, list(numbers.values())])
+
+
+def count_entries(*, workspace_id: str, journey_id: str, result: str, number: int = 1) -> None:
+    """Adds decisions that enrolled nobody."""
+    write_counts(Counter({(workspace_id, journey_id, NO_REVISION, CountKind.ENTRY.value, result, ""): number}))
+
+
+# The counts of those in a relation `ended` (of ids), a part of the statement that exits them.
+COUNT_EXITS = f"""
+    INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
+    SELECT inside.workspace_id, inside.journey_id, inside.revision_id,
+           date_trunc('hour', statement_timestamp(), 'UTC'), way.kind, way.name, way.outcome, count(*)
+    FROM ended
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = ended.id LIMIT 1) AS inside
+    LEFT JOIN LATERAL (
+        SELECT * FROM journeys_steprun known
+        WHERE known.enrollment_id = inside.id AND known.ordinal = inside.steps_begun - 1 LIMIT 1
+    ) AS last ON true
+    CROSS JOIN LATERAL (
+        VALUES ('edge', coalesce(last.step_id, '{ENTRY}'), '{EXITED}'), ('end', last.step_id, 'interrupted')
+    ) AS way(kind, name, outcome)
+    WHERE way.kind = 'edge' OR last.state = 'waiting'
+    GROUP BY inside.workspace_id, inside.journey_id, inside.revision_id, way.kind, way.name, way.outcome
+"""  # noqa: S608

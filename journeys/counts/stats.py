@@ -1,0 +1,214 @@
+"""A journey's statistics: sums of its counts, read in a statement or two, whatever the number of its enrollments."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from django.db import connection
+
+from journeys.models import Journey, JourneyRevision
+from journeys.steps.graph import COMPLETED, EXITED
+
+_DAY = timedelta(days=1)
+_EVER, _NEVER = datetime(1970, 1, 2, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+_ENDED_AS = ("done", "failed", "interrupted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """What is counted: from one full hour to before another (None: since ever, until now), of one revision or of all.
+
+    `edges` are the instants at which the buckets of a series begin, and the last one ends; none without a series.
+    """
+
+    begin: datetime | None = None
+    end: datetime | None = None
+    revision_id: int | None = None
+    edges: Sequence[datetime] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepStats:
+    """How many began the step, ended it in each way, and wait in it now, whatever the span."""
+
+    entered: int
+    waiting: int
+    done: int
+    failed: int
+    interrupted: int
+
+
+@dataclass(kw_only=True)
+class Bucket:
+    """What was counted from one instant to before another: entries by result, and ends."""
+
+    begin: datetime
+    end: datetime
+    entries: Counter[str] = field(default_factory=Counter)
+    completed: int = 0
+    exited: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JourneyStats:
+    """The sums of a span. `queued` are those who wait for their decision now, and `active` those inside now.
+
+    `edges` are the enrollments that went from a node to another (journeys/steps/graph.py).
+    """
+
+    queued: int
+    entries: Mapping[str, int]
+    active: int
+    completed: int
+    exited: int
+    steps: Mapping[str, StepStats]
+    edges: Mapping[tuple[str, str], int]
+    series: Sequence[Bucket]
+
+
+# `part` is the hours before the first whole day, and those after the last.
+_SUMS = """
+SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number) FILTER (WHERE within)::bigint FROM (
+    SELECT revision_id, kind, name, outcome, number, true AS ever, %(whole)s AS within FROM journeys_count
+    WHERE journey_id = %(journey_id)s AND grain = 'all'
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
+    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'day'
+      AND begin >= %(first_day)s AND begin < %(last_day)s
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, false, true
+    FROM (VALUES (%(begin)s, %(first_day)s), (%(last_day)s, %(end)s)) AS part(begins, ends)
+    CROSS JOIN journeys_count
+    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'hour'
+      AND begin >= part.begins AND begin < part.ends
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, true, hour >= %(begin)s AND hour < %(end)s
+    FROM journeys_countdelta WHERE journey_id = %(journey_id)s
+) AS counted
+WHERE revision_id = coalesce(%(revision)s, revision_id)
+GROUP BY kind, name, outcome
+"""
+
+_SERIES = f"""
+SELECT width_bucket(begin, %(edges)s::timestamptz[]), kind, name, outcome, sum(number)::bigint FROM (
+    SELECT begin, kind, name, outcome, number FROM journeys_count
+    WHERE journey_id = %(journey_id)s AND grain = 'hour' AND begin >= %(begin)s AND begin < %(end)s
+      AND revision_id = coalesce(%(revision)s, revision_id)
+    UNION ALL
+    SELECT hour, kind, name, outcome, number FROM journeys_countdelta
+    WHERE journey_id = %(journey_id)s AND hour >= %(begin)s AND hour < %(end)s
+      AND revision_id = coalesce(%(revision)s, revision_id)
+) AS counted
+WHERE kind = 'entry' OR kind = 'edge' AND outcome IN ('{COMPLETED}', '{EXITED}')
+GROUP BY 1, kind, name, outcome
+"""  # noqa: S608
+
+# Of a large trigger, the jobs that are decided are counted as they change (jobs/progress.py).
+_QUEUED = """
+SELECT coalesce(sum(CASE WHEN sent.keeps_progress THEN sent.customers - (
+           SELECT coalesce(sum(jobs), 0) FROM journeys_triggerprogress noted WHERE noted.trigger_id = sent.id
+       ) ELSE (
+           SELECT count(*) FROM journeys_enrollmentjob job WHERE job.trigger_id = sent.id AND job.status = 'queued'
+       ) END), 0)::bigint
+FROM (SELECT DISTINCT trigger_id FROM journeys_chunk WHERE workspace_id = %s) AS waiting
+CROSS JOIN LATERAL (
+    SELECT * FROM journeys_trigger known WHERE known.id = waiting.trigger_id AND known.journey_id = %s LIMIT 1
+) AS sent
+"""
+
+
+def journey_stats(journey: Journey, span: Span) -> JourneyStats:
+    """The journey's statistics. Those of a revision that it never had are all 0."""
+    asked = _asked(journey, span)
+    rows = _rows(_SUMS, asked)
+    ever, within = _Sums((key, number) for *key, number, _ in rows), _Sums((key, number) for *key, _, number in rows)
+    return JourneyStats(
+        queued=_rows(_QUEUED, [journey.workspace_id, journey.id])[0][0],
+        entries=within.entries,
+        active=ever.entries["enrolled"] - ever.into[COMPLETED] - ever.into[EXITED],
+        completed=within.into[COMPLETED],
+        exited=within.into[EXITED],
+        steps=_steps(ever, within),
+        edges=within.edges,
+        series=_series(asked, span),
+    )
+
+
+def revision_of(journey: Journey, number: int) -> JourneyRevision | None:
+    """The journey's revision with this number; None if it never had it."""
+    return JourneyRevision.objects.filter(workspace_id=journey.workspace_id, journey=journey, number=number).first()
+
+
+class _Sums:
+    """Sums by what they count; `into` has those of edges by where they lead."""
+
+    def __init__(self, numbers: Iterable[tuple[Sequence[str], int | None]]) -> None:
+        self.entries: Counter[str] = Counter()
+        self.edges: Counter[tuple[str, str]] = Counter()
+        self.into: Counter[str] = Counter()
+        self.ends: Counter[tuple[str, str]] = Counter()
+        for (kind, name, outcome), number in numbers:
+            if not number:
+                continue
+            match kind:
+                case "entry":
+                    self.entries[name] = number
+                case "edge":
+                    self.edges[name, outcome] = number
+                    self.into[outcome] += number
+                case "end":
+                    self.ends[name, outcome] = number
+
+
+def _steps(ever: _Sums, within: _Sums) -> dict[str, StepStats]:
+    return {
+        step_id: StepStats(
+            entered=within.into[step_id],
+            waiting=entered - sum(ever.ends[step_id, state] for state in _ENDED_AS),
+            **{state: within.ends[step_id, state] for state in _ENDED_AS},
+        )
+        for step_id, entered in ever.into.items()
+        if step_id not in {COMPLETED, EXITED}
+    }
+
+
+def _asked(journey: Journey, span: Span) -> dict[str, Any]:
+    """The statements' parameters. Whole days are read as such, and the hours before and after them."""
+    begin, end = span.begin or _EVER, span.end or _NEVER
+    first_day = min(_midnight(begin + _DAY - timedelta(microseconds=1)), end)
+    return {
+        "journey_id": journey.id,
+        "whole": span.begin is None and span.end is None,
+        "revision": span.revision_id,
+        "begin": begin,
+        "end": end,
+        "first_day": first_day,
+        "last_day": max(_midnight(end), first_day),
+        "edges": list(span.edges),
+    }
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _series(asked: Mapping[str, Any], span: Span) -> list[Bucket]:
+    buckets = [Bucket(begin=begin, end=end) for begin, end in pairwise(span.edges)]
+    for place, kind, name, outcome, number in _rows(_SERIES, asked) if buckets else ():
+        bucket = buckets[place - 1]
+        if kind == "entry":
+            bucket.entries[name] += number
+        elif outcome == COMPLETED:
+            bucket.completed += number
+        else:
+            bucket.exited += number
+    return buckets
+
+
+def _rows(statement: str, parameters: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())

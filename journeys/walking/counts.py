@@ -1,0 +1,50 @@
+"""What a batch of walks adds to the counts (journeys/counts/counting.py): the ways taken, and how steps ended."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.db import connection
+
+from journeys.counts.counting import Key
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.steps.results import Ended
+from journeys.walking.standings import Standing, Walked
+
+
+def counts_of(walks: Sequence[Walked]) -> Counter[Key]:
+    """The counts of these walks."""
+    numbers: Counter[Key] = Counter()
+    earlier = _earlier_steps([walked.standing for walked in walks])
+    for walked in walks:
+        standing = walked.standing
+        whose = standing.workspace_id, standing.journey_id, standing.revision_id
+        last = standing.step_id if standing.began else earlier.get(standing.claimed.id, ENTRY)
+        for step in walked.walk.step_records:
+            if not step.resumed:
+                numbers[*whose, "edge", last, step.step_id] += 1
+            if step.state != "waiting":
+                numbers[*whose, "end", step.step_id, step.state] += 1
+            last = step.step_id
+        stop = walked.walk.stop
+        if isinstance(stop, Ended):
+            numbers[*whose, "edge", last, EXITED if stop.exited else COMPLETED] += 1
+    return numbers
+
+
+_EARLIER = """
+SELECT asked.id, run.step_id FROM unnest(%s::text[], %s::int[]) AS asked(id, ordinal)
+CROSS JOIN LATERAL (
+    SELECT step_id FROM journeys_steprun known
+    WHERE known.enrollment_id = asked.id AND known.ordinal = asked.ordinal LIMIT 1
+) AS run
+"""
+
+
+def _earlier_steps(standings: Sequence[Standing]) -> dict[str, str]:
+    """The last steps of those that paused between two, by enrollment. There are few: usually no statement."""
+    paused = [standing for standing in standings if standing.steps_begun and not standing.began]
+    if not paused:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_EARLIER, [[one.claimed.id for one in paused], [one.steps_begun - 1 for one in paused]])
+        return dict(cursor.fetchall())

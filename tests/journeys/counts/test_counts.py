@@ -1,0 +1,172 @@
+"""Counts are written with the history, and are its sums at any moment."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.counts.counting import Key
+from journeys.counts.folding import fold
+from journeys.counts.history import counted_by_history
+from journeys.counts.stats import Span, StepStats, journey_stats
+from journeys.models import Count, CountDelta, Enrollment, Journey, StepRun
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from tests.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.clients import ServerClient
+from tests.clock import time_passes
+from tests.factories import CustomerFactory, JourneyFactory, crowd
+
+PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+STEPS: list[dict[str, Any]] = [
+    {"id": "which", "type": "branch", "cases": [{"if": PRO, "next": "day"}], "else": "note"},
+    {"id": "day", "type": "delay", "for": "P1D"},
+    {"id": "bought", "type": "wait_for_event", "event": "order", "timeout": "P1D", "onTimeout": "out"},
+    {"id": "note", "type": "track_event", "eventName": "told", "next": None},
+    {"id": "out", "type": "exit", "reason": "Did not buy."},
+]
+
+
+def counted(journey: Journey) -> dict[Key, int]:
+    """The journey's counts, folded or not, whatever the hour."""
+    sums: dict[Key, int] = {}
+    rows: list[CountDelta | Count] = [
+        *CountDelta.objects.filter(journey=journey),
+        *Count.objects.filter(journey=journey, grain=Count.Grain.HOUR),
+    ]
+    for row in rows:
+        key = row.workspace_id, row.journey_id, row.revision_id, row.kind, row.name, row.outcome
+        sums[key] = sums.get(key, 0) + row.number
+    return {key: number for key, number in sums.items() if number}
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, steps=STEPS)
+
+
+@pytest.fixture
+def busy(server: ServerClient, acme: Workspace, journey: Journey) -> Journey:
+    """Of six customers, one has no entry, one is erased, one exits by a call, one by its time, two wait or are done."""
+    names = crowd(acme, 6)
+    for name in names[:4]:
+        Customer.objects.filter(external_id=name).update(attributes={"plan": "pro"})
+    data(trigger(server, journey, {"external_ids": names}))
+    data(trigger(server, journey, {"external_id": names[0]}))
+    let_workers_decide()
+    let_workers_walk()
+    time_passes(days=1, hours=1)
+    let_workers_walk()
+    first = Enrollment.objects.filter(state="active").order_by("id")[0]
+    server.post(f"/api/v1/journeys/{acme.id}/enrollments/{first.id}/exit", {"reason": "Asked."})
+    return journey
+
+
+def test_counts_are_the_sums_of_the_history(busy: Journey) -> None:
+    assert counted(busy) == counted_by_history(busy.id)
+    stats = journey_stats(busy, Span())
+    assert (stats.active, stats.completed, stats.exited) == (3, 2, 1)
+    assert stats.entries == {"enrolled": 6, "already_enrolled": 1}
+    assert stats.steps["bought"] == StepStats(entered=4, waiting=3, done=0, failed=0, interrupted=1)
+    assert stats.steps["day"] == StepStats(entered=4, waiting=0, done=4, failed=0, interrupted=0)
+    assert stats.edges == {
+        (ENTRY, "which"): 6,
+        ("which", "day"): 4,
+        ("which", "note"): 2,
+        ("day", "bought"): 4,
+        ("note", COMPLETED): 2,
+        ("bought", EXITED): 1,
+    }
+
+
+def test_folding_changes_no_sum_however_often(busy: Journey) -> None:
+    before = counted(busy), journey_stats(busy, Span())
+    assert fold()
+    assert not CountDelta.objects.exists()
+    assert not fold()
+    assert (counted(busy), journey_stats(busy, Span())) == before
+
+
+def test_what_was_folded_before_is_added_to(server: ServerClient, acme: Workspace, busy: Journey) -> None:
+    fold()
+    data(trigger(server, busy, {"external_id": CustomerFactory.create(workspace=acme).external_id}))
+    let_workers_decide()
+    let_workers_walk()
+    time_passes(days=1, hours=1)
+    let_workers_walk()
+    fold()
+    assert counted(busy) == counted_by_history(busy.id)
+
+
+def test_history_that_was_never_counted_is_counted_once(busy: Journey) -> None:
+    before = counted(busy)
+    CountDelta.objects.filter(kind="edge").delete()
+    fold()
+    for _ in range(2):
+        call_command("count_history")
+        assert counted(busy) == before
+
+
+def test_pruning_keeps_the_counts(busy: Journey) -> None:
+    before = journey_stats(busy, Span())
+    ended = Enrollment.objects.exclude(state="active")
+    StepRun.objects.filter(enrollment__in=ended.values("id")).delete()
+    ended.filter(state="exited").delete()
+    call_command("count_history")
+    assert journey_stats(busy, Span()) == before
+
+
+def test_who_is_erased_while_inside_has_left_and_still_entered(busy: Journey) -> None:
+    inside = Enrollment.objects.filter(state="active").values("customer_id")[:1]
+    assert Customer.objects.get(id__in=inside).delete()
+    stats = journey_stats(busy, Span())
+    assert (stats.active, stats.completed, stats.exited) == (2, 2, 2)
+    assert stats.steps["bought"] == StepStats(entered=4, waiting=2, done=0, failed=0, interrupted=2)
+    done = Enrollment.objects.filter(state="completed").values("customer_id")[:1]
+    assert Customer.objects.get(id__in=done).delete()
+    assert journey_stats(busy, Span()) == stats
+
+
+def test_a_deleted_journey_takes_its_counts_along(busy: Journey) -> None:
+    fold()
+    busy.delete()
+    assert not Count.objects.exists()
+    assert not CountDelta.objects.exists()
+
+
+def test_those_who_end_as_they_begin_and_those_who_pause_are_counted(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.steps.course.MAX_STEPS_IN_ONE_GO", 1)
+    empty = JourneyFactory.create(workspace=acme)
+    notes = [{"id": f"note-{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(3)]
+    over = {"if": {"field": "customer.n", "op": "eq", "value": 1}}
+    pausing = JourneyFactory.create(workspace=acme, steps=notes, steps__exit_on=[over])
+    for journey in (empty, pausing):
+        data(trigger(server, journey, {"external_ids": crowd(acme, 2) if journey is empty else ["user-0", "user-1"]}))
+        let_workers_decide()
+        let_workers_walk()
+        assert counted(journey) == counted_by_history(journey.id)
+    assert journey_stats(empty, Span()).edges == {(ENTRY, COMPLETED): 2}
+    assert journey_stats(pausing, Span()).edges == {
+        (ENTRY, "note-0"): 2,
+        ("note-0", "note-1"): 2,
+        ("note-1", EXITED): 2,
+    }
+
+
+def test_cancelled_and_refused_jobs_are_counted_and_who_waits_is_queued(
+    server: ServerClient, acme: Workspace, journey: Journey, ada: Customer
+) -> None:
+    job_id = data(trigger(server, journey, {"customerId": ada.id}))["jobId"]
+    data(trigger(server, journey, {"external_ids": crowd(acme, 3)}))
+    assert journey_stats(journey, Span()).queued == 4
+    assert server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}").status_code == 200
+    stats = journey_stats(journey, Span())
+    assert (stats.queued, stats.entries) == (3, {"cancelled": 1})
+    Journey.objects.update(active=False)
+    let_workers_decide()
+    stats = journey_stats(journey, Span())
+    assert (stats.queued, stats.entries) == (0, {"cancelled": 1, "journey_inactive": 3})
+    assert counted(journey) == counted_by_history(journey.id)
