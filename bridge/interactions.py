@@ -208,8 +208,8 @@ def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCa
         message_id=call.message_id,
         verified=call.marks.verified,
     )
-    reaction = record_and_react(
+    due = record_and_react(
         [recorded], may_start=lambda number: count_journeys_started(app_id=app.id, address=call.address, number=number)
     )
-    transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
+    transaction.on_commit(lambda: wakeups.wake(due), robust=True)
     return recorded.id

@@ -12,8 +12,8 @@ from django.db import connection
 
 from customers.models import Segment
 from customers.segments import ErrorResolvingSegments, belongs_to_any, members_of
-from engage.database.fragment import Fragment, compose
 from engage.database.object_ids import is_object_id
+from engage.database.sql import Fragment, Statement, Template, compose
 from engage.errors import FailureDetail
 
 
@@ -113,26 +113,22 @@ _NAMED_TOO = "(customer_id IN (SELECT customer_id FROM named WHERE belongs)) IS 
 
 # Each external id is looked up by its unique index, and nothing else is said of the workspace: a plan for any workspace
 # expects one of average size, and may read the whole of a large one instead. A blank one is not looked up.
-_KNOWN_AS = """
+_KNOWN_AS = Template(
+    """
 SELECT sent.external_id, sent.place, known.id AS customer_id, known.belongs
-FROM unnest({}) WITH ORDINALITY AS sent (external_id, place)
+FROM unnest({sent}::text[]) WITH ORDINALITY AS sent (external_id, place)
 LEFT JOIN LATERAL (
-    SELECT customer.id, {} AS belongs FROM customers_customer customer
-    WHERE customer.workspace_id = {} AND customer.external_id = sent.external_id LIMIT 1
-) AS known ON sent.external_id <> ALL({})
+    SELECT customer.id, {belongs} AS belongs FROM customers_customer customer
+    WHERE customer.workspace_id = {workspace_id} AND customer.external_id = sent.external_id LIMIT 1
+) AS known ON sent.external_id <> ALL({blank}::text[])
 """
+)
 
 
 def _known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
     sent = list(dict.fromkeys(external_ids))
     blank = [external_id for external_id in sent if not external_id.strip()]
-    return compose(
-        _KNOWN_AS,
-        Fragment("%s::text[]", [sent]),
-        belongs,
-        Fragment("%s", [workspace_id]),
-        Fragment("%s::text[]", [blank]),
-    )
+    return _KNOWN_AS.filled(sent=sent, belongs=belongs, workspace_id=workspace_id, blank=blank)
 
 
 def pages_of_audience(
@@ -153,24 +149,22 @@ def pages_of_audience(
             yield [NamedCustomer(*row) for row in page]
 
 
-_LEFT_OUT = """
-WITH {}
+_LEFT_OUT = Statement("""
+WITH {tables}
 SELECT 'unknown', customer_id, external_id, place FROM named WHERE customer_id IS NULL
 UNION ALL SELECT 'not_in_segments', customer_id, external_id, place FROM named WHERE NOT belongs
-UNION ALL SELECT 'excluded', customer_id, external_id, place FROM exempt WHERE {}
+UNION ALL SELECT 'excluded', customer_id, external_id, place FROM exempt WHERE {excluded}
 ORDER BY place
-"""
+""")
 
 
 def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
     """The customers that the call names by external id but does not address, in the order sent."""
     selection = select_audience(workspace_id=workspace_id, audience=audience, segments=segments)
-    query = compose(_LEFT_OUT, selection.tables, Fragment(selection.excluded))
+    rows = _LEFT_OUT.rows(tables=selection.tables, excluded=Fragment(selection.excluded))
     found: dict[str, list[NamedCustomer]] = {"unknown": [], "not_in_segments": [], "excluded": []}
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        for why, customer_id, external_id, _ in cursor.fetchall():
-            found[why].append(NamedCustomer(customer_id, external_id))
+    for why, customer_id, external_id, _ in rows:
+        found[why].append(NamedCustomer(customer_id, external_id))
     return LeftOut(
         unknown=[str(one.external_id) for one in found["unknown"]],
         excluded=found["excluded"],

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from psycopg.types.json import Jsonb
 
 from customers.models import Event
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_id
+from engage.database.sql import Rows, Statement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +34,32 @@ class NewEvent:
     id: str = field(default_factory=new_object_id)
 
 
-_INSERT = """
+_INSERT = Statement(
+    """
 INSERT INTO customers_event
     (id, workspace_id, customer_id, name, properties, source, chain, message_id, verified, occurred_at)
 SELECT id, workspace_id, customer_id, name, properties, source, chain, message_id, verified,
        coalesce(occurred_at, now())
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::smallint[], %s::text[],
-            %s::boolean[], %s::timestamptz[]) WITH ORDINALITY
-  AS fresh(id, workspace_id, customer_id, name, properties, source, chain, message_id, verified, occurred_at, place)
+FROM {events}
 ORDER BY place
-"""
+""",
+    events=Rows(
+        "fresh",
+        {
+            "id": "text",
+            "workspace_id": "text",
+            "customer_id": "text",
+            "name": "text",
+            "properties": "jsonb",
+            "source": "text",
+            "chain": "smallint",
+            "message_id": "text",
+            "verified": "boolean",
+            "occurred_at": "timestamptz",
+        },
+        place="place",
+    ),
+)
 
 
 def record_events(events: Sequence[NewEvent]) -> None:
@@ -51,24 +67,24 @@ def record_events(events: Sequence[NewEvent]) -> None:
 
     What an event leads to is up to the caller, which must be in a transaction and hold the customers' row locks.
     """
-    if not events:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT,
-            [
-                [event.id for event in events],
-                [event.workspace_id for event in events],
-                [event.customer_id for event in events],
-                [event.name for event in events],
-                [json.dumps(dict(event.properties)) for event in events],
-                [event.source.value for event in events],
-                [event.chain for event in events],
-                [event.message_id for event in events],
-                [event.verified for event in events],
-                [event.occurred_at for event in events],
-            ],
-        )
+    if events:
+        _INSERT.execute(events=[_fresh(event) for event in events])
+
+
+def _fresh(event: NewEvent) -> tuple[Any, ...]:
+    properties = json.dumps(dict(event.properties))
+    return (
+        event.id,
+        event.workspace_id,
+        event.customer_id,
+        event.name,
+        properties,
+        event.source.value,
+        event.chain,
+        event.message_id,
+        event.verified,
+        event.occurred_at,
+    )
 
 
 _INSERT_OF_ONE = """

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from customers.lookup import having_any
 from customers.models import Segment, SegmentMembership
 from engage.database.object_ids import row_with_id
+from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
 
-_ADD = """
+_ADD = Statement("""
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
-    SELECT %(workspace_id)s, %(segment_id)s, unnest(%(customer_ids)s::text[])
+    SELECT {workspace_id}, {segment_id}, unnest({customer_ids}::text[])
     ON CONFLICT (segment_id, customer_id) DO NOTHING
-"""
+""")
 
 
 class SegmentNotFound(Refusal):
@@ -72,12 +73,7 @@ def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[st
 
 
 def _put_in(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _ADD, {"workspace_id": workspace_id, "segment_id": segment_id, "customer_ids": sorted(customer_ids)}
-        )
-        added: int = cursor.rowcount
-    return added
+    return _ADD.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=sorted(customer_ids))
 
 
 def _take_out(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:

@@ -5,26 +5,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from customers.attribute_rules import check_attribute_names, check_claimed_size
 from customers.models import Customer
+from engage.database.sql import Rows, Statement
 
 # Merged in the database, not here: concurrent writes of different attributes must both survive. The time is the
 # statement's, as it is for a customer that the same transaction has just created.
-_CLAIM = """
+_CLAIM = Statement("""
     UPDATE customers_customer
-    SET attributes = (attributes || %(written)s::jsonb) - %(deleted)s::text[],
+    SET attributes = (attributes || {written}::jsonb) - {deleted}::text[],
         claimed_attributes = ARRAY(
-            SELECT unnest(claimed_attributes || %(names)s::text[]) EXCEPT SELECT unnest(%(deleted)s::text[])
+            SELECT unnest(claimed_attributes || {names}::text[]) EXCEPT SELECT unnest({deleted}::text[])
         ),
         updated_at = statement_timestamp()
-    WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
+    WHERE workspace_id = {workspace_id} AND id = {customer_id}
     RETURNING (
         SELECT jsonb_object_agg(name, value) FROM jsonb_each(attributes) AS attribute (name, value)
         WHERE name = ANY(claimed_attributes)
     )
-"""
+""")
 
 
 def check_claim(attributes: Mapping[str, Any], *, field: str = "attributes") -> None:
@@ -46,25 +45,21 @@ def claim_attributes(*, customer: Customer, attributes: Mapping[str, Any]) -> li
     """
     if not attributes:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _CLAIM,
-            {
-                "workspace_id": customer.workspace_id,
-                "customer_id": customer.id,
-                "written": json.dumps(dict(attributes)),
-                "names": list(attributes),
-                "deleted": [name for name, value in attributes.items() if value is None],
-            },
-        )
-        (claimed,) = cursor.fetchone()
-        check_claimed_size(json.loads(claimed or "{}"))
+    (claimed,) = _CLAIM.column(
+        workspace_id=customer.workspace_id,
+        customer_id=customer.id,
+        written=json.dumps(dict(attributes)),
+        names=list(attributes),
+        deleted=[name for name, value in attributes.items() if value is None],
+    )
+    check_claimed_size(json.loads(claimed or "{}"))
     return list(attributes)
 
 
 # The conditions leave the planner no choice but to look each row up by its id, whatever its statistics say:
 # with `|| ''` no index leads to all of the workspace's.
-_MERGE_MANY = """
+_MERGE_MANY = Statement(
+    """
     UPDATE customers_customer customer
     SET attributes = (customer.attributes || written.attributes)
             - ARRAY(SELECT jsonb_array_elements_text(written.deleted)),
@@ -72,9 +67,11 @@ _MERGE_MANY = """
             SELECT unnest(customer.claimed_attributes) EXCEPT SELECT jsonb_object_keys(written.attributes)
         ) END,
         updated_at = statement_timestamp()
-    FROM unnest(%s::text[], %s::text[], %s::jsonb[], %s::jsonb[]) AS written(workspace_id, id, attributes, deleted)
+    FROM {changes}
     WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = written.workspace_id
-"""
+""",
+    changes=Rows("written", {"workspace_id": "text", "id": "text", "attributes": "jsonb", "deleted": "jsonb"}),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,18 +85,10 @@ class ProfileChange:
 
 def merge_attributes(changes: Sequence[ProfileChange]) -> None:
     """Merges checked attributes into their customers', in one statement; at most one change per customer."""
-    if not changes:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _MERGE_MANY,
-            [
-                [change.workspace_id for change in changes],
-                [change.customer_id for change in changes],
-                [json.dumps(dict(change.attributes)) for change in changes],
-                [
-                    json.dumps([name for name, value in change.attributes.items() if value is None])
-                    for change in changes
-                ],
-            ],
-        )
+    if changes:
+        _MERGE_MANY.execute(changes=[_written(change) for change in changes])
+
+
+def _written(change: ProfileChange) -> tuple[str, str, str, str]:
+    deleted = [name for name, value in change.attributes.items() if value is None]
+    return change.workspace_id, change.customer_id, json.dumps(dict(change.attributes)), json.dumps(deleted)

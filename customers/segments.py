@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
 from customers.conditions import Columns, InvalidCondition, Root, compile_condition, parse_condition
 from customers.models import Segment
-from engage.database.fragment import Fragment, compose
+from engage.database.sql import Fragment, Statement, compose
 from engage.errors import Refusal
 
 
@@ -74,6 +72,14 @@ class Trial(NamedTuple):
     tried: int
 
 
+_TRY = Statement("""
+SELECT count(*) FILTER (WHERE {condition}), count(*) FROM (
+    SELECT * FROM customers_customer WHERE workspace_id = {workspace_id}::text
+    ORDER BY id DESC LIMIT {customers}::bigint
+) customer
+""")
+
+
 def try_conditions(*, segment: Segment, customers: int) -> Trial:
     """Tries the segment's conditions, which it must have, on that many of the workspace's latest customers.
 
@@ -81,13 +87,5 @@ def try_conditions(*, segment: Segment, customers: int) -> Trial:
 
     Raises ErrorResolvingSegments if they cannot be read.
     """
-    query = compose(
-        "SELECT count(*) FILTER (WHERE {}), count(*) FROM (SELECT * FROM customers_customer WHERE workspace_id = {}"
-        " ORDER BY id DESC LIMIT {}) customer",
-        _condition(segment),
-        Fragment("%s::text", [segment.workspace_id]),
-        Fragment("%s::bigint", [customers]),
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        return Trial(*cursor.fetchone())
+    ((met, tried),) = _TRY.rows(condition=_condition(segment), workspace_id=segment.workspace_id, customers=customers)
+    return Trial(met, tried)

@@ -6,12 +6,12 @@ until the digest is pruned. No other identifier is kept: with those, somebody ma
 
 import hashlib
 
-from django.db import connection
 from django.utils.crypto import salted_hmac
 
 from customers.models import Tombstone
 from engage.database.object_ids import new_object_id
 from engage.database.pruning import Prunable
+from engage.database.sql import Statement
 from engage.errors import Refusal
 
 TOMBSTONES = Prunable(
@@ -33,33 +33,26 @@ class CustomerErased(Refusal):
         super().__init__("The customer with this userId was erased. Use another userId for whoever is there now.")
 
 
-_ERASE = """
+_ERASE = Statement("""
 WITH erased AS (
-    DELETE FROM customers_customer WHERE workspace_id = %(workspace_id)s AND id = %(customer_id)s
+    DELETE FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}
     RETURNING workspace_id, user_id
 ), left_behind AS (
     INSERT INTO customers_tombstone (id, workspace_id, digest)
-    SELECT %(id)s, workspace_id, encode(sha256(convert_to(%(key)s || user_id, 'UTF8')), 'hex')
+    SELECT {id}, workspace_id, encode(sha256(convert_to({key} || user_id, 'UTF8')), 'hex')
     FROM erased WHERE user_id IS NOT NULL
     ON CONFLICT (workspace_id, digest) DO UPDATE SET erased_at = statement_timestamp()
 )
 SELECT count(*) FROM erased
-"""
+""")
 
 
 def delete_and_leave_tombstone(*, workspace_id: str, customer_id: str) -> bool:
     """Deletes the customer, in one statement. Whether there was one."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _ERASE,
-            {
-                "workspace_id": workspace_id,
-                "customer_id": customer_id,
-                "id": new_object_id(),
-                "key": _key(workspace_id),
-            },
-        )
-        return bool(cursor.fetchone()[0])
+    (erased,) = _ERASE.column(
+        workspace_id=workspace_id, customer_id=customer_id, id=new_object_id(), key=_key(workspace_id)
+    )
+    return bool(erased)
 
 
 def refuse_erased(*, workspace_id: str, user_id: str) -> None:

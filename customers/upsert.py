@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Func, IntegerField, QuerySet, TextField
 from django.db.models.functions import Cast
 from psycopg.errors import DeadlockDetected, UniqueViolation
@@ -27,6 +27,7 @@ from customers.identifier_rules import SPELLINGS
 from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
+from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.sizes import KIB
 
@@ -39,19 +40,19 @@ _ITEMS_AT_A_TIME = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
 _IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field. Rows are found by id only, as in profile.py.
-_UPDATE = """
+_UPDATE = Statement("""
     UPDATE customers_customer AS customer
     SET external_id = written.external_id, email = written.email, phone = written.phone, user_id = written.user_id,
         attributes = written.attributes,
         claimed_identifiers = written.claimed_identifiers, claimed_attributes = written.claimed_attributes,
-        updated_at = %(now)s
-    FROM jsonb_to_recordset(%(rows)s::jsonb)
+        updated_at = {now}
+    FROM jsonb_to_recordset({rows}::jsonb)
         AS written (
             id text, external_id text, email text, phone text, user_id text, attributes jsonb,
             claimed_identifiers text[], claimed_attributes text[]
         )
-    WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = %(workspace_id)s
-"""
+    WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = {workspace_id}
+""")
 
 
 class TooManyAtOnce(Refusal):
@@ -166,8 +167,7 @@ def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
         Customer.objects.filter(workspace_id=workspace_id, id__in=roster.renamed).update(**nothing)
     if roster.changed:
         rows = json.dumps([_row(customer) for customer in roster.changed.values()])
-        with connection.cursor() as cursor:
-            cursor.execute(_UPDATE, {"rows": rows, "workspace_id": workspace_id, "now": now})
+        _UPDATE.execute(rows=rows, workspace_id=workspace_id, now=now)
     if roster.created:
         # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
         Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers))

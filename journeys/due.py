@@ -1,4 +1,4 @@
-"""What a transaction has made due, for its caller to wake the workers for after the commit (wakeups.py)."""
+"""What work has made due, for whoever commits it to wake the workers for (wakeups.wake)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,14 @@ class QueuedEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reaction:
-    """What became due: customers queued for journeys, and whether an enrollment is due to be walked."""
+class Due:
+    """Jobs to be decided, and whether an enrollment is to be walked and a webhook to be sent."""
 
-    queued: Sequence[QueuedEntry] = ()
-    somebody_walks: bool = False
+    jobs: Sequence[QueuedEntry] = ()
+    walk: bool = False
+    webhooks: bool = False
 
-    def __add__(self, other: "Reaction") -> "Reaction":
-        return Reaction(
-            queued=[*self.queued, *other.queued], somebody_walks=self.somebody_walks or other.somebody_walks
+    def __or__(self, other: "Due") -> "Due":
+        return Due(
+            jobs=[*self.jobs, *other.jobs], walk=self.walk or other.walk, webhooks=self.webhooks or other.webhooks
         )

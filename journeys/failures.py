@@ -24,8 +24,8 @@ def pause_after(attempts: str) -> str:
 
 
 # SQL for work that failed alone, perhaps through no fault of its own: the attempt does not count, but at least one is
-# kept, so that it is still tried alone. Its value is the number of seconds until it is.
-PUT_OFF = "attempts = greatest(attempts - 1, 1), due_at = now() + make_interval(secs => %s)"
+# kept, so that it is still tried alone. `seconds` is until it is.
+PUT_OFF = "attempts = greatest(attempts - 1, 1), due_at = now() + make_interval(secs => {seconds})"
 PUT_OFF_SECONDS = 5.0
 
 

@@ -72,8 +72,7 @@ def _serve_single_lane(named: tuple[str, int] | None) -> None:
 
 def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: float = 0) -> Served:
     served = serve_lane(lane=lane, named=named, seconds=seconds)
-    if served.somebody_walks:
-        wakeups.wake_walker()
+    wakeups.wake(served.due)
     return served
 
 
@@ -81,9 +80,7 @@ def _serve(lane: Chunk.Lane, *, named: tuple[str, int] | None = None, seconds: f
 def walk() -> None:
     """Walks the enrollments that are due."""
     walked = walk_due(seconds=_WALK_SECONDS)
-    wakeups.wake_for_reaction(walked.reaction)
-    if walked.somebody_sends:
-        wakeups.wake_sender()
+    wakeups.wake(walked.due)
     if walked.unfinished:  # beside the one that the next tick wakes, until every process walks
         wakeups.wake_walker()
 
@@ -100,8 +97,7 @@ def send() -> None:
     for sent in send_due(
         threads=settings.WEBHOOK_THREADS, client=client, seconds=_SEND_SECONDS, stopping=_worker_stops
     ):
-        if sent.somebody_walks:
-            wakeups.wake_walker()
+        wakeups.wake(sent.due)
 
 
 def _worker_stops() -> bool:

@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 from engage.redis.availability import REDIS_FAILURES, redis_availability, redis_client, redis_key
 from engage.redis.background import BackgroundCall
 from engage.request_log import beginning_request_id, current_request_id
-from journeys.due import Reaction
+from journeys.due import Due
 from journeys.models import CHUNK_SIZE, Chunk
 
 log = structlog.get_logger(__name__)
@@ -135,19 +135,21 @@ def _messages_that_wait(queue: str) -> int:
     return int(_ask_redis(lambda client: client.llen(redis_key(queue))) or 0)
 
 
-def wake_for_reaction(reaction: Reaction) -> None:
-    """Wakes the workers for what recorded events led to, after the commit.
+def wake(due: Due) -> None:
+    """Wakes the workers for what has become due, after the commit.
 
     One message serves the jobs of the single lane: its worker also takes those queued behind the first. In the bulk
     lane there is one for a chunk's worth of jobs.
     """
-    by_lane = {lane: [entry for entry in reaction.queued if entry.lane is lane] for lane in Chunk.Lane}
+    by_lane = {lane: [entry for entry in due.jobs if entry.lane is lane] for lane in Chunk.Lane}
     for first in by_lane[Chunk.Lane.SINGLE][:1]:
         wake_for_single(trigger_id=first.trigger_id, job_id=first.job_id)
     if crowd := by_lane[Chunk.Lane.BULK][::CHUNK_SIZE]:
         wake_lane(lane=Chunk.Lane.BULK, first_jobs=[entry.job_id for entry in crowd])
-    if reaction.somebody_walks:
+    if due.walk:
         wake_walker()
+    if due.webhooks:
+        wake_sender()
 
 
 def wake_walker() -> None:

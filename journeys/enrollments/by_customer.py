@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
-from engage.database.named_rows import named_rows
+from engage.database.sql import Statement
 from journeys.job_ids import job_id
 
 
@@ -71,7 +69,7 @@ class CustomerTriggersPage:
 # The unique index of job ids is by customer, journey and millisecond. Each journey of the workspace yields its newest
 # jobs of the customer from there, and the newest of all are among them. However many jobs a customer has, a page costs
 # one index lookup per journey, and queueing jobs has no extra index to maintain.
-_PAGE = """
+_PAGE = Statement("""
 SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
        event.name AS event_name, job.status, job.result, job.reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
@@ -83,12 +81,12 @@ FROM (
     FROM journeys_journey journey
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob job
-        WHERE job.customer_id = %(customer_id)s AND job.journey_id = journey.id
-          AND job.queued_ms < %(ms)s + CASE WHEN journey.id < %(journey_id)s THEN 1 ELSE 0 END
-        ORDER BY job.queued_ms DESC LIMIT %(most)s
+        WHERE job.customer_id = {customer_id} AND job.journey_id = journey.id
+          AND job.queued_ms < {ms} + CASE WHEN journey.id < {journey_id} THEN 1 ELSE 0 END
+        ORDER BY job.queued_ms DESC LIMIT {most}
     ) AS newest
-    WHERE journey.workspace_id = %(workspace_id)s
-    ORDER BY newest.queued_ms DESC, newest.journey_id DESC LIMIT %(most)s
+    WHERE journey.workspace_id = {workspace_id}
+    ORDER BY newest.queued_ms DESC, newest.journey_id DESC LIMIT {most}
 ) AS job
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
 LEFT JOIN customers_event event ON event.id = trigger.event_id
@@ -97,7 +95,7 @@ LEFT JOIN journeys_webhookdelivery delivery
   ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
  AND delivery.state = 'waiting'
 ORDER BY job.queued_ms DESC, job.journey_id DESC
-"""
+""")
 
 
 def customer_triggers_page(
@@ -105,16 +103,14 @@ def customer_triggers_page(
 ) -> CustomerTriggersPage:
     """At most `limit` jobs of the customer, in one statement; empty if the workspace has no such customer."""
     place = after or _START
-    parameters: dict[str, str | int] = {
-        "workspace_id": workspace_id,
-        "customer_id": customer_id,
-        "ms": place.queued_ms,
-        "journey_id": place.journey_id,
-        "most": limit + 1,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_PAGE, parameters)
-        found = [_customer_trigger(row) for row in named_rows(cursor)]
+    rows = _PAGE.records(
+        workspace_id=workspace_id,
+        customer_id=customer_id,
+        ms=place.queued_ms,
+        journey_id=place.journey_id,
+        most=limit + 1,
+    )
+    found = [_customer_trigger(row) for row in rows]
     shown = found[:limit]
     return CustomerTriggersPage(triggers=shown, last=shown[-1].place if len(found) > limit else None)
 

@@ -9,10 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from django.db import connection
-
 from customers.models import BRIDGE_SOURCES
-from engage.database.named_rows import named_rows
+from engage.database.sql import Rows, Statement
 from journeys.steps.context import EarlyEvent
 from journeys.steps.events import EventPattern
 from journeys.steps.track_event import MAX_LINKS
@@ -73,41 +71,35 @@ def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
     return found
 
 
-# Each listener's events are looked up by key, in a lateral with a limit, as in entering/waiting_jobs.py. What is at the
-# end of a chain has no effect, as in walking/reactions.py.
-_MISSED = """
+# Each listener's events are looked up by key, in a lateral with a limit (docs/sql.md). What is at the end
+# of a chain has no effect, as in walking/reactions.py.
+_MISSED = Statement(
+    """
 SELECT asked.place, event.id, event.name, event.properties, event.chain, event.serial,
-       event.source = ANY(%s::text[]) AS from_bridge, event.message_id AS message, event.verified
-FROM unnest(%s::text[], %s::bigint[], %s::jsonb[], %s::boolean[])
-    WITH ORDINALITY AS asked(customer_id, after, names, heeds_bridge, place)
+       event.source = ANY({bridge}::text[]) AS from_bridge, event.message_id AS message, event.verified
+FROM {listeners}
 CROSS JOIN LATERAL (
     SELECT * FROM customers_event recorded
-    WHERE recorded.customer_id = asked.customer_id AND recorded.serial > asked.after AND recorded.chain <= %s
+    WHERE recorded.customer_id = asked.customer_id AND recorded.serial > asked.after AND recorded.chain <= {longest}
       AND recorded.name = ANY(ARRAY(SELECT jsonb_array_elements_text(asked.names)))
-      AND (asked.heeds_bridge OR recorded.source <> ALL(%s::text[]))
-    ORDER BY recorded.serial LIMIT %s
+      AND (asked.heeds_bridge OR recorded.source <> ALL({bridge}::text[]))
+    ORDER BY recorded.serial LIMIT {page}
 ) AS event
 ORDER BY asked.place, event.serial
-"""
+""",
+    listeners=Rows(
+        "asked", {"customer_id": "text", "after": "bigint", "names": "jsonb", "heeds_bridge": "boolean"}, place="place"
+    ),
+)
 
 
 def _missed(listeners: Sequence[Listener]) -> list[list[EarlyEvent]]:
     """For each listener the next events of the right names, in order: at most _PAGE."""
     missed: list[list[EarlyEvent]] = [[] for _ in listeners]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _MISSED,
-            [
-                BRIDGE_SOURCES,
-                [listener.customer_id for listener in listeners],
-                [listener.after for listener in listeners],
-                [json.dumps([pattern.name for pattern in listener.patterns]) for listener in listeners],
-                [listener.heeds_bridge for listener in listeners],
-                MAX_LINKS,
-                BRIDGE_SOURCES,
-                _PAGE,
-            ],
-        )
-        for row in named_rows(cursor):
-            missed[row.pop("place") - 1].append(EarlyEvent(**row))
+    rows = [
+        (one.customer_id, one.after, json.dumps([pattern.name for pattern in one.patterns]), one.heeds_bridge)
+        for one in listeners
+    ]
+    for row in _MISSED.records(listeners=rows, bridge=BRIDGE_SOURCES, longest=MAX_LINKS, page=_PAGE):
+        missed[row.pop("place") - 1].append(EarlyEvent(**row))
     return missed

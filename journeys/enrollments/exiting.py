@@ -9,8 +9,8 @@ from django.db import transaction
 from customers.models import Customer
 from engage.database.object_ids import is_object_id
 from engage.errors import Refusal
-from journeys.enrollments.exits import EnrollmentExit, exit_enrollments
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, enrollment_state
+from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 
 from django.db import connection, models
 
-from engage.database.named_rows import named_rows
 from engage.database.object_ids import is_object_id
+from engage.database.sql import Statement
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState
 from journeys.models import (
     Enrollment,
@@ -64,12 +64,13 @@ _COLUMNS = ", ".join(
     ]
 )
 
-# One statement, so one moment: where the enrollment stands, and the steps that led there. Laterals with a limit, as in
-# entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
-_READ = f"""
-SELECT {_COLUMNS},
+# One statement, so one moment: where the enrollment stands, and the steps that led there. Laterals with a limit
+# (docs/sql.md): each row is looked up by its key, whatever the planner expects.
+_READ = Statement(
+    """
+SELECT {columns},
        CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, sending.due_at) END AS goes_on_at
-FROM (SELECT * FROM journeys_enrollment WHERE workspace_id = %(workspace_id)s AND id = %(enrollment_id)s) AS enrollment
+FROM (SELECT * FROM journeys_enrollment WHERE workspace_id = {workspace_id} AND id = {enrollment_id}) AS enrollment
 JOIN journeys_journey journey ON journey.id = enrollment.journey_id
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 LEFT JOIN LATERAL (SELECT * FROM journeys_enrollmentjob led WHERE led.id = enrollment.job_id LIMIT 1) AS job ON true
@@ -79,27 +80,32 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS sending ON true
 LEFT JOIN LATERAL (
-    SELECT * FROM journeys_steprun taken WHERE taken.enrollment_id = enrollment.id AND taken.ordinal > %(after)s
-    ORDER BY taken.ordinal LIMIT %(most)s
+    SELECT * FROM journeys_steprun taken WHERE taken.enrollment_id = enrollment.id AND taken.ordinal > {after}
+    ORDER BY taken.ordinal LIMIT {most}
 ) AS run ON true
 LEFT JOIN LATERAL (
     SELECT * FROM journeys_webhookdelivery sent
     WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = run.ordinal LIMIT 1
 ) AS delivery ON true
 CROSS JOIN LATERAL (
-    SELECT {", ".join(f"array_agg({field} ORDER BY number) AS {field}" for field in _ATTEMPT_FIELDS)} FROM (
+    SELECT {arrays} FROM (
         SELECT * FROM journeys_webhookattempt made WHERE made.delivery_id = delivery.id
-        ORDER BY made.number DESC LIMIT {MOST_ATTEMPTS}
+        ORDER BY made.number DESC LIMIT {attempts}
     ) AS latest
 ) AS attempts
 ORDER BY run.ordinal
-"""
+""",
+    columns=_COLUMNS,
+    arrays=", ".join(f"array_agg({field} ORDER BY number) AS {field}" for field in _ATTEMPT_FIELDS),
+    attempts=str(MOST_ATTEMPTS),
+)
 
 
 def enrollment_history(*, workspace_id: str, enrollment_id: str, after: int, limit: int) -> EnrollmentHistory:
     """The enrollment, and at most `limit` of its steps after this ordinal. Raises EnrollmentNotFound."""
-    place = {"workspace_id": workspace_id, "enrollment_id": enrollment_id, "after": after, "most": limit + 1}
-    rows = _read(place) if is_object_id(enrollment_id) else []
+    if not is_object_id(enrollment_id):
+        raise EnrollmentNotFound(enrollment_id)
+    rows = _READ.records(workspace_id=workspace_id, enrollment_id=enrollment_id, after=after, most=limit + 1)
     if not rows:
         raise EnrollmentNotFound(enrollment_id)
     steps = [_step(row) for row in rows if row["run.id"] is not None]
@@ -107,12 +113,6 @@ def enrollment_history(*, workspace_id: str, enrollment_id: str, after: int, lim
     return EnrollmentHistory(
         state=_state(rows[0]), steps=shown, last=shown[-1].run.ordinal if len(steps) > limit else None
     )
-
-
-def _read(place: Mapping[str, Any]) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, place)
-        return named_rows(cursor)
 
 
 def _state(row: Mapping[str, Any]) -> EnrollmentState:

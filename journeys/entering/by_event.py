@@ -7,13 +7,12 @@ to the bulk lane, where they take turns with the workspace's large calls.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from customers.events import NewEvent
-from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_id
+from engage.database.sql import Fragment, Rows, Statement
 from engage.request_log import current_request_id
 from journeys.due import QueuedEntry
 from journeys.entering.inserts import QUEUE_EACH
@@ -63,74 +62,84 @@ def starts_nothing(event_name: str) -> Fragment:
     )
 
 
-_JOURNEYS = """
+_JOURNEYS = Statement(
+    """
 SELECT workspace_id, event_name, id, event_where, event_from_bridge
 FROM journeys_journey
 WHERE trigger_type = 'event' AND active
-  AND (workspace_id, event_name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+  AND (workspace_id, event_name) IN (SELECT * FROM {kinds})
 ORDER BY id
-"""
+""",
+    kinds=Rows("kind", {"workspace_id": "text", "name": "text"}),
+)
 
 
 def _starts(events: Sequence[NewEvent]) -> dict[tuple[str, str], list[tuple[str, EventPattern]]]:
     """The journeys that such an event starts, with the pattern that it must match, by workspace and event name."""
     kinds = {(event.workspace_id, event.name) for event in events}
     starts: dict[tuple[str, str], list[tuple[str, EventPattern]]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_JOURNEYS, [[workspace_id for workspace_id, _ in kinds], [name for _, name in kinds]])
-        for workspace_id, name, journey_id, where, from_bridge in cursor.fetchall():
-            condition = None if where is None else json.loads(where)
-            pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
-            starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
+    for workspace_id, name, journey_id, where, from_bridge in _JOURNEYS.rows(kinds=kinds):
+        condition = None if where is None else json.loads(where)
+        pattern = stored_pattern(name=name, where=condition, from_bridge=from_bridge)
+        starts.setdefault((workspace_id, name), []).append((journey_id, pattern))
     return starts
 
 
 # Job ids are unique: if the customer already has a job in the journey at that millisecond, this one moves past it.
-_QUEUE = """
+_QUEUE = Statement(
+    """
 WITH clock AS (
     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms
 ), asked AS (
-    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[]) WITH ORDINALITY
-        AS asked(trigger_id, workspace_id, journey_id, customer_id, event_id, payload, place)
+    SELECT * FROM {entries}
 ), entry AS (
-    SELECT asked.*, %s::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
+    SELECT asked.*, {request_id}::text AS request_id, '' AS called_by, greatest(clock.ms, taken.ms + 1)
            + row_number() OVER (PARTITION BY journey_id, customer_id ORDER BY place) - 1 AS queued_ms,
-           CASE WHEN count(*) OVER (PARTITION BY workspace_id) > %s THEN 'bulk' ELSE 'single' END AS lane,
-           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / %s AS turn
+           CASE WHEN count(*) OVER (PARTITION BY workspace_id) > {a_few} THEN 'bulk' ELSE 'single' END AS lane,
+           (row_number() OVER (PARTITION BY workspace_id ORDER BY place) - 1) / {size} AS turn
     FROM asked, clock, LATERAL (
         SELECT coalesce(max(queued_ms), 0) AS ms FROM journeys_enrollmentjob job
         WHERE job.customer_id = asked.customer_id AND job.journey_id = asked.journey_id
     ) AS taken
 ), {queue_each}
 SELECT trigger_id, journey_id, customer_id, queued_ms, lane FROM entry ORDER BY place
-""".replace("{queue_each}", QUEUE_EACH)
+""",
+    entries=Rows(
+        "asked",
+        {
+            "trigger_id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text",
+            "event_id": "text", "payload": "jsonb",
+        },
+        place="place",
+    ),
+    queue_each=QUEUE_EACH,
+)  # fmt: skip
 
 
 def _queue(entries: Sequence[EventEntry]) -> list[QueuedEntry]:
-    parameters: list[Any] = [
-        [entry.trigger_id for entry in entries],
-        [entry.event.workspace_id for entry in entries],
-        [entry.journey_id for entry in entries],
-        [entry.event.customer_id for entry in entries],
-        [entry.event.id for entry in entries],
-        [json.dumps(dict(entry.event.properties)) for entry in entries],
-        current_request_id(),
-        _A_FEW,
-        CHUNK_SIZE,
+    rows = [
+        (
+            entry.trigger_id,
+            entry.event.workspace_id,
+            entry.journey_id,
+            entry.event.customer_id,
+            entry.event.id,
+            json.dumps(dict(entry.event.properties)),
+        )
+        for entry in entries
     ]
     while True:
         try:
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(_QUEUE, parameters)
-                return [
-                    QueuedEntry(
-                        trigger_id=row[0],
-                        job_id=job_id(journey_id=row[1], customer_id=row[2], queued_ms=row[3]),
-                        lane=Chunk.Lane(row[4]),
-                    )
-                    for row in cursor.fetchall()
-                ]
+            with transaction.atomic():
+                queued = _QUEUE.rows(entries=rows, request_id=current_request_id(), a_few=_A_FEW, size=CHUNK_SIZE)
         except IntegrityError as error:
             # An API call, which locks no customer's row, has just taken the millisecond.
             if not EnrollmentJob.id_was_taken(error):
                 raise
+        else:
+            return [_queued_entry(*row) for row in queued]
+
+
+def _queued_entry(trigger_id: str, journey_id: str, customer_id: str, queued_ms: int, lane: str) -> QueuedEntry:
+    job = job_id(journey_id=journey_id, customer_id=customer_id, queued_ms=queued_ms)
+    return QueuedEntry(trigger_id=trigger_id, job_id=job, lane=Chunk.Lane(lane))

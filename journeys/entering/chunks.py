@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
-from engage.database.named_rows import named_rows
+from engage.database.sql import Statement
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import count_entries
 from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after, why_given_up
@@ -44,21 +44,19 @@ class ClaimedChunk:
 
 
 # By an array: with IN, the planner may go through all chunks and select this one again for each.
-_CLAIM = """
+_CLAIM = Statement("""
 UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
 WHERE id = ANY(ARRAY(
     SELECT id FROM journeys_chunk
-    WHERE trigger_id = %(trigger_id)s AND start = %(start)s AND due_at <= now() FOR UPDATE SKIP LOCKED
+    WHERE trigger_id = {trigger_id} AND start = {start} AND due_at <= now() FOR UPDATE SKIP LOCKED
 ))
 RETURNING id, trigger_id, start, stop, lane, attempts
-"""
+""")
 
 
 def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
     """This chunk, if it is due and no other worker has it; otherwise an empty list."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"trigger_id": trigger_id, "start": start})
-        return [ClaimedChunk(**row) for row in named_rows(cursor)]
+    return _CLAIM.fetch(ClaimedChunk, trigger_id=trigger_id, start=start)
 
 
 def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
@@ -97,21 +95,21 @@ def split_chunk(chunk: ClaimedChunk) -> None:
         Chunk.objects.filter(id=whole.id).update(stop=middle, attempts=0, due_at=Now())
 
 
-_HOLD_BACK = """
-UPDATE journeys_chunk SET error = %s::text, due_at = now() + CASE WHEN stop - start = 1 THEN {pause} ELSE '0' END
-WHERE id = ANY(%s::bigint[])
-""".replace("{pause}", pause_after("attempts"))
+_HOLD_BACK = Statement(
+    """
+UPDATE journeys_chunk SET error = {error}::text, due_at = now() + CASE WHEN stop - start = 1 THEN {pause} ELSE '0' END
+WHERE id = ANY({ids}::bigint[])
+""",
+    pause=pause_after("attempts"),
+)
 
 
 def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
     """Records why an attempt failed. A job alone waits before the next; a larger chunk is due at once, to be split."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLD_BACK, [error, [chunk.id for chunk in chunks]])
+    _HOLD_BACK.execute(error=error, ids=[chunk.id for chunk in chunks])
 
 
-_PUT_OFF = """
-UPDATE journeys_chunk SET error = %s, {put_off} WHERE id = %s
-""".replace("{put_off}", PUT_OFF)
+_PUT_OFF = Statement("UPDATE journeys_chunk SET error = {error}, {put_off} WHERE id = {id}", put_off=PUT_OFF)
 
 
 def put_off(chunk: ClaimedChunk, *, error: str, seconds: float = PUT_OFF_SECONDS) -> None:
@@ -119,8 +117,7 @@ def put_off(chunk: ClaimedChunk, *, error: str, seconds: float = PUT_OFF_SECONDS
 
     It is retried for as long as it takes, always alone: if it is at fault after all, it costs other jobs nothing.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, [error, seconds, chunk.id])
+    _PUT_OFF.execute(error=error, seconds=seconds, id=chunk.id)
 
 
 def give_up(chunk: ClaimedChunk) -> None:

@@ -6,8 +6,6 @@ test came to, and the value that it found.
 
 from collections.abc import Mapping, Sequence
 
-from django.db import connection
-
 from customers.conditions import (
     Columns,
     Condition,
@@ -21,6 +19,7 @@ from customers.conditions import (
 from customers.conditions.explain import LONGEST_VALUE, cut, tests_of
 from customers.conditions.sql import compile_value
 from engage.database.fragment import Fragment, compose
+from engage.database.sql import Statement
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob
 
 # The trigger of an event journey carries the event's properties as its payload.
@@ -32,16 +31,16 @@ _COLUMNS = Columns(
     event_verified="job.event_verified",
 )
 
-# A lateral with a limit, as in waiting_jobs.py: each customer is looked up, whatever the planner expects.
-_MEETING = """
+# A lateral with a limit (docs/sql.md): each customer is looked up, whatever the planner expects.
+_MEETING = Statement("""
 SELECT job.id
-FROM ({}) AS job
+FROM ({relation}) AS job
 CROSS JOIN LATERAL (
     SELECT * FROM customers_customer known
     WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
 ) AS customer
-WHERE job.journey_id = {} AND {}
-"""
+WHERE job.journey_id = {journey_id}::text AND {condition}
+""")
 
 
 def failing_conditions(
@@ -62,12 +61,8 @@ def failing_conditions(
 
 def _meeting(relation: Fragment, journey: EnteredJourney) -> set[int]:
     """Those of the journey's jobs whose customer exists and meets its conditions."""
-    query = compose(
-        _MEETING, relation, Fragment("%s::text", [journey.id]), compile_condition(_condition(journey), columns=_COLUMNS)
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        return {job_id for (job_id,) in cursor.fetchall()}
+    condition = compile_condition(_condition(journey), columns=_COLUMNS)
+    return set(_MEETING.column(relation=relation, journey_id=journey.id, condition=condition))
 
 
 def _condition(journey: EnteredJourney) -> Condition:
@@ -75,15 +70,15 @@ def _condition(journey: EnteredJourney) -> Condition:
 
 
 # What each test came to, and its value. The ids are compared in a hashed subquery: there may be thousands.
-_FINDINGS = """
-SELECT job.id, ARRAY[{}], ARRAY[{}]
-FROM ({}) AS job
+_FINDINGS = Statement("""
+SELECT job.id, ARRAY[{held}], ARRAY[{shown}]
+FROM ({relation}) AS job
 CROSS JOIN LATERAL (
     SELECT * FROM customers_customer known
     WHERE known.id = job.customer_id AND known.workspace_id = job.workspace_id LIMIT 1
 ) AS customer
-WHERE (job.id IN (SELECT unnest({}))) IS TRUE
-"""
+WHERE (job.id IN (SELECT unnest({job_ids}::bigint[]))) IS TRUE
+""")
 
 
 def why_conditions_fail(
@@ -106,21 +101,18 @@ def why_conditions_fail(
 def _reasons(relation: Fragment, journey: EnteredJourney, job_ids: Sequence[int]) -> dict[int, list[str]]:
     condition = _condition(journey)
     tests = tests_of(condition)
-    query = compose(
-        _FINDINGS,
-        _joined([compile_condition(test, columns=_COLUMNS) for test in tests]),
-        _joined([_shown(compile_value(test.field, columns=_COLUMNS)) for test in tests]),
-        relation,
-        Fragment("%s::bigint[]", [job_ids]),
+    found = _FINDINGS.rows(
+        held=_joined([compile_condition(test, columns=_COLUMNS) for test in tests]),
+        shown=_joined([_shown(compile_value(test.field, columns=_COLUMNS)) for test in tests]),
+        relation=relation,
+        job_ids=job_ids,
     )
     places = {id(test): place for place, test in enumerate(tests)}
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        return {
-            job_id: reasons
-            for job_id, held, values in cursor.fetchall()
-            if (reasons := why_not(condition, _findings(places, held, values)))
-        }
+    return {
+        job_id: reasons
+        for job_id, held, values in found
+        if (reasons := why_not(condition, _findings(places, held, values)))
+    }
 
 
 def _findings(places: Mapping[int, int], held: Sequence[bool], values: Sequence[str | None]) -> Findings:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_ids
-from journeys.enrollments.exits import EnrollmentExit
+from journeys.enrollments.transitions import EnrollmentExit
 from journeys.entering.early_exits import early_exits
 from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs

@@ -1,13 +1,12 @@
 """What the other modules share: SQL that queues customers one by one, and a way past job ids that are taken."""
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from engage.database.fragment import Fragment
+from engage.database.sql import Fragment, Statement
 from journeys.entering.chunks import SECONDS_BETWEEN_TURNS
 from journeys.models import EnrollmentJob
 
@@ -44,18 +43,17 @@ jobs AS (
 
 
 def execute_past_taken_ids(
-    statement: str, parameters: Callable[[int], Sequence[Any]], *, journey_id: str, audience: Fragment
+    statement: Statement, *, journey_id: str, audience: Fragment, **values: Any
 ) -> tuple[Any, ...]:
     """Executes the statement that queues the audience and returns its one row.
 
-    `parameters` returns those for a least millisecond, which is 0 at first, and greater if a job id is taken.
+    Its value `least_ms` is 0 at first, and greater if a job id is taken; `values` are its others.
     """
     least_ms = 0
     while True:
         try:
-            with _savepoint(), connection.cursor() as cursor:
-                cursor.execute(statement, parameters(least_ms))
-                row: tuple[Any, ...] = cursor.fetchone()
+            with _savepoint():
+                (row,) = statement.rows(least_ms=least_ms, journey_id=journey_id, **values)
         except IntegrityError as error:
             if not EnrollmentJob.id_was_taken(error):
                 raise
@@ -69,12 +67,12 @@ def _savepoint() -> AbstractContextManager[None]:
     return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 
+_FREE_MS = Statement(
+    "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
+    "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = {journey_id}"
+)
+
+
 def _free_ms(*, journey_id: str, audience: Fragment) -> int:
     """The first millisecond after all those taken by the audience's jobs in this journey."""
-    statement = (
-        "SELECT coalesce(max(job.queued_ms), 0) + 1 FROM ({audience}) AS audience "
-        "JOIN journeys_enrollmentjob job ON job.customer_id = audience.id AND job.journey_id = %s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement.replace("{audience}", audience.sql), [*audience.params, journey_id])
-        return int(cursor.fetchone()[0])
+    return int(_FREE_MS.column(audience=audience, journey_id=journey_id)[0])

@@ -9,6 +9,7 @@ import structlog
 
 from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
 from journeys.cut_off import record_after_cut, record_what_is_left
+from journeys.due import Due
 from journeys.entering.chunks import (
     ClaimedChunk,
     claim_chunk,
@@ -28,14 +29,14 @@ _HELD_UP_SECONDS = 1.0  # until a job is tried again whose customer others had l
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """The result of a worker's turn: whether anything was due, and whether an enrollment is due to be walked.
+    """The result of a worker's turn: whether anything was there to do, and what that made due.
 
     `unfinished` if the time was up first, so more may be due; `isolating` if the last piece had been tried before and
     was therefore taken alone.
     """
 
     anything: bool
-    somebody_walks: bool
+    due: Due
     unfinished: bool
     isolating: bool
 
@@ -46,29 +47,29 @@ def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: floa
     Raises the error if the connection is lost; the attempt that it ended does not count.
     """
     record_what_is_left()
-    anything, somebody_walks, isolating, until = False, False, False, time.monotonic() + seconds
+    anything, due, isolating, until = False, Due(), False, time.monotonic() + seconds
     claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
     claimed = claimed or claim_next_chunks(lane=lane)
     while claimed:
         anything, isolating = True, claimed[0].attempts > 1
-        somebody_walks |= _attempt(claimed)
+        due |= _attempt(claimed)
         if time.monotonic() >= until:
             break
         claimed = claim_next_chunks(lane=lane)
-    return Served(anything=anything, somebody_walks=somebody_walks, unfinished=bool(claimed), isolating=isolating)
+    return Served(anything=anything, due=due, unfinished=bool(claimed), isolating=isolating)
 
 
-def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
+def _attempt(claimed: Sequence[ClaimedChunk]) -> Due:
     """One attempt at claimed chunks. A failure is recorded, and costs other chunks only time."""
     first = claimed[0]
     if first.attempts > MAX_ATTEMPTS and first.size == 1:
         give_up(first)
-        return False
+        return Due()
     if first.attempts > 1 and first.size > 1:
         split_chunk(first)
-        return False
+        return Due()
     try:
-        return settle(claimed).somebody_walks
+        return settle(claimed).due
     except Exception as error:
         jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
         if is_cut_off(error):
@@ -85,4 +86,4 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> bool:
         else:
             hold_back(claimed, error=record)
             log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
-        return False
+        return Due()

@@ -10,14 +10,17 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
+from engage.database.sql import Rows, Statement
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, Key, write_counts
-from journeys.enrollments.exits import exit_enrollments
+from journeys.due import Due
+from journeys.enrollments.transitions import enter, exit_enrollments
 from journeys.entering.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
@@ -32,10 +35,10 @@ _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """The result of one piece of work: how many jobs were decided, and whether an enrollment is due to be walked."""
+    """The result of one piece of work: how many jobs were decided, and what that made due."""
 
     decided: int = 0
-    somebody_walks: bool = False
+    due: Due = field(default_factory=Due)
 
 
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
@@ -49,7 +52,7 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         lock_customers(chunks)
         outcome = decide_jobs(jobs_of_chunks(chunks))
         exit_enrollments(outcome.exits)
-        _write_entries(outcome.entries)
+        enter([_enrollment(entry) for entry in outcome.entries])
         _write_decisions(outcome.decisions)
         write_counts(_counts(outcome))
         gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
@@ -59,16 +62,16 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         metric_counters.count(DECISIONS, verdict.value, by=number)
     _log_decisions(outcome)
-    return Settled(
-        decided=len(outcome.decisions),
-        somebody_walks=any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries),
-    )
+    walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
+    return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
+
+
+_WAIT_HARDLY = Statement("SET LOCAL lock_timeout = '100ms'")
 
 
 def _wait_hardly() -> None:
     """What is tried again may have been held up: the lane is not to stand still for it each time."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = '100ms'")
+    _WAIT_HARDLY.execute()
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:
@@ -93,41 +96,23 @@ def _log_decisions(outcome: DecidedJobs) -> None:
         log.info("jobs_decided", triggers=told[first : first + _TRIGGERS_IN_A_LINE])
 
 
-_INSERT_ENTRIES = """
-INSERT INTO journeys_enrollment
-    (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, due_at, attempts,
-     entered_at, ended_at, event_id, chain, crowd)
-SELECT id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id,
-       CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
-       CASE WHEN state <> 'active' THEN statement_timestamp() END, event_id, chain, crowd
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-            %s::text[], %s::text[], %s::smallint[], %s::boolean[])
-     AS entry(id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id,
-              chain, crowd)
-"""
-
-
-def _write_entries(entries: Sequence[Entry]) -> None:
-    if not entries:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT_ENTRIES,
-            [
-                [entry.id for entry in entries],
-                [entry.job.workspace_id for entry in entries],
-                [entry.journey.id for entry in entries],
-                [entry.job.customer_id for entry in entries],
-                [entry.journey.revision_id for entry in entries],
-                [entry.job.id for entry in entries],
-                [entry.state.value for entry in entries],
-                [entry.exit_reason for entry in entries],
-                [entry.journey.first_step for entry in entries],
-                [entry.job.event_id for entry in entries],
-                [entry.job.chain for entry in entries],
-                [entry.job.crowd for entry in entries],
-            ],
-        )
+def _enrollment(entry: Entry) -> tuple[Any, ...]:
+    """The entry as transitions.enter takes it."""
+    job, journey = entry.job, entry.journey
+    return (
+        entry.id,
+        job.workspace_id,
+        journey.id,
+        job.customer_id,
+        journey.revision_id,
+        job.id,
+        entry.state.value,
+        entry.exit_reason,
+        journey.first_step,
+        job.event_id,
+        job.chain,
+        job.crowd,
+    )
 
 
 def _counts(outcome: DecidedJobs) -> Counter[Key]:
@@ -145,12 +130,11 @@ def _counts(outcome: DecidedJobs) -> Counter[Key]:
     return numbers
 
 
-# A job is looked up and updated by its key, as in waiting_jobs.py; the lock reads its status again.
-_WRITE_DECISIONS = """
+# A job is looked up and updated by its key (docs/sql.md); the lock reads its status again.
+_WRITE_DECISIONS = Statement(
+    """
 WITH decided AS MATERIALIZED (
-    SELECT decided.*
-    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::jsonb[]) AS decided(id, result, reason, details)
-    CROSS JOIN LATERAL (
+    SELECT decided.* FROM {decisions} CROSS JOIN LATERAL (
         SELECT FROM journeys_enrollmentjob job
         WHERE job.id = decided.id AND job.status = 'queued' LIMIT 1 FOR NO KEY UPDATE
     ) AS queued
@@ -159,19 +143,16 @@ UPDATE journeys_enrollmentjob job
 SET status = 'decided', result = decided.result, reason = decided.reason, details = decided.details,
     decided_at = now()
 FROM decided WHERE job.id = ANY(ARRAY[decided.id])
-"""
+""",
+    decisions=Rows("decided", {"id": "bigint", "result": "text", "reason": "text", "details": "jsonb"}),
+)
 
 
 def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
-    if not decisions:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _WRITE_DECISIONS,
-            [
-                [job.id for job, _ in decisions],
-                [decision.verdict.value for _, decision in decisions],
-                [decision.reason for _, decision in decisions],
-                [json.dumps(decision.details) if decision.details else None for _, decision in decisions],
-            ],
-        )
+    if decisions:
+        _WRITE_DECISIONS.execute(decisions=[_decided(job, decision) for job, decision in decisions])
+
+
+def _decided(job: WaitingJob, decision: Decision) -> tuple[Any, ...]:
+    details = json.dumps(decision.details) if decision.details else None
+    return job.id, decision.verdict.value, decision.reason, details

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
 
-from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_id
+from engage.database.sql import Fragment, Statement
 from journeys.entering.inserts import QUEUE_EACH, QueuedTrigger, execute_past_taken_ids
 
 IdentifyingColumn = Literal["id", "external_id", "email"]
@@ -24,22 +24,26 @@ class QueueingOutcome:
 
 # As in bulk.py, it commits or fails as a whole. Nothing is queued if the journey is missing, inactive or not
 # entered by API, or if the customer is missing or on the call's list of exclusions.
-_QUEUE = """
+_QUEUE = Statement(
+    """
 WITH clock AS (
-    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, %s::bigint) AS ms
+    SELECT greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, {least_ms}::bigint) AS ms
 ), journey AS (
-    SELECT id, workspace_id, trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active
+    SELECT id, workspace_id, trigger_type FROM journeys_journey
+    WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
 ), customer AS (
     {customer}
 ), entry AS (
-    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, %s::text AS trigger_id,
-           clock.ms AS queued_ms, NULL::text AS event_id, %s::jsonb AS payload, %s::text AS request_id,
-           %s::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn
+    SELECT journey.workspace_id, journey.id AS journey_id, customer.id AS customer_id, {trigger_id}::text AS trigger_id,
+           clock.ms AS queued_ms, NULL::text AS event_id, {payload}::jsonb AS payload, {request_id}::text AS request_id,
+           {called_by}::text AS called_by, 1 AS place, 'single' AS lane, 0 AS turn
     FROM journey, customer, clock
-    WHERE trigger_type = 'api' AND (external_id = ANY(%s::text[])) IS NOT TRUE
+    WHERE trigger_type = 'api' AND (external_id = ANY({excluded}::text[])) IS NOT TRUE
 ), {queue_each}
 SELECT (SELECT trigger_type FROM journey), (SELECT id FROM customer), (SELECT queued_ms FROM entry)
-""".replace("{queue_each}", QUEUE_EACH)
+""",
+    queue_each=QUEUE_EACH,
+)
 
 
 def queue_one(
@@ -63,14 +67,17 @@ def queue_one(
     )
     trigger_id = new_object_id()
     trigger_type, customer_id, queued_ms = execute_past_taken_ids(
-        _QUEUE.replace("{customer}", customer.sql),
-        lambda least_ms: [
-            least_ms, workspace_id, journey_id, *customer.params, trigger_id, Jsonb(payload), request_id,
-            called_by, exclude_external_ids,
-        ],
-        journey_id=journey_id,
+        _QUEUE,
         audience=customer,
-    )  # fmt: skip
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        customer=customer,
+        trigger_id=trigger_id,
+        payload=Jsonb(payload),
+        request_id=request_id,
+        called_by=called_by,
+        excluded=exclude_external_ids,
+    )
     trigger = None
     if queued_ms is not None:
         trigger = QueuedTrigger(id=trigger_id, journey_id=journey_id, customers=1, queued_ms=queued_ms)

@@ -10,12 +10,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from customers.audience import Audience, resolve_segments, select_audience
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.lookup import CustomerNotFound
 from engage.database.object_ids import is_object_id
+from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
 from engage.request_log import current_request_id
@@ -187,15 +188,14 @@ def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
+_TRIGGER_TYPE = Statement(
+    "SELECT trigger_type FROM journeys_journey WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active"
+)
+
+
 def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
     """How the workspace's active journey is entered; None if it has no such journey."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT trigger_type FROM journeys_journey WHERE workspace_id = %s AND id = %s AND active",
-            [workspace_id, journey_id],
-        )
-        row = cursor.fetchone()
-    return row[0] if row else None
+    return next(iter(_TRIGGER_TYPE.column(workspace_id=workspace_id, journey_id=journey_id)), None)
 
 
 def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:

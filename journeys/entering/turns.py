@@ -11,10 +11,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
 from engage.database.index_order import IN_INDEX_ORDER
-from engage.database.named_rows import named_rows
+from engage.database.sql import Statement
 from journeys.entering.chunks import ClaimedChunk
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk
@@ -24,27 +22,28 @@ _last: dict[Chunk.Lane, str] = {}
 
 _NEXT_WORKSPACE = """
     SELECT workspace_id, stop - start AS size, attempts FROM journeys_chunk, {in_index_order}
-    WHERE lane = %(lane)s AND workspace_id > before.workspace_id AND due_at <= now()
+    WHERE lane = {lane} AND workspace_id > before.workspace_id AND due_at <= now()
     ORDER BY workspace_id, turn_at LIMIT 1
 """
 
 # Only what is looked at is locked, and what is looked at is nearly always taken: other workers would find less to do.
-_CLAIM = """
+_CLAIM = Statement(
+    """
 WITH RECURSIVE turn AS (
-    (SELECT found.* FROM (VALUES (%(last)s), ('')) AS before(workspace_id)
+    (SELECT found.* FROM (VALUES ({last}), ('')) AS before(workspace_id)
      CROSS JOIN LATERAL ({next}) AS found LIMIT 1)
     UNION ALL
     SELECT found.* FROM turn AS before CROSS JOIN LATERAL ({next}) AS found
 ), served AS MATERIALIZED (
     SELECT *, row_number() OVER () AS place, count(*) OVER () AS number
-    FROM (SELECT * FROM turn LIMIT %(workspaces)s) AS first
+    FROM (SELECT * FROM turn LIMIT {workspaces}) AS first
 ), looked_at AS MATERIALIZED (
     SELECT chunk.*, served.place, row_number() OVER (PARTITION BY served.place ORDER BY turn_at, chunk.id) AS nth
     FROM served CROSS JOIN LATERAL (
         SELECT id, attempts, stop - start AS size, turn_at FROM journeys_chunk, {in_index_order}
-        WHERE lane = %(lane)s AND workspace_id = served.workspace_id AND due_at <= now()
+        WHERE lane = {lane} AND workspace_id = served.workspace_id AND due_at <= now()
         ORDER BY turn_at
-        LIMIT CASE WHEN served.attempts > 0 THEN 1 ELSE greatest(1, %(jobs)s / greatest(served.size, served.number)) END
+        LIMIT CASE WHEN served.attempts > 0 THEN 1 ELSE greatest(1, {jobs} / greatest(served.size, served.number)) END
         FOR UPDATE OF journeys_chunk SKIP LOCKED
     ) AS chunk
 ), ranked AS (
@@ -54,26 +53,20 @@ WITH RECURSIVE turn AS (
 )
 UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 second'
 WHERE id = ANY(ARRAY(
-    SELECT id FROM ranked WHERE place = 1 OR jobs <= %(jobs)s AND attempts = 0 AND attempts_at_first = 0
+    SELECT id FROM ranked WHERE place = 1 OR jobs <= {jobs} AND attempts = 0 AND attempts_at_first = 0
 ))
 RETURNING id, trigger_id, start, stop, lane, attempts, workspace_id
-""".replace("{next}", _NEXT_WORKSPACE).replace("{in_index_order}", IN_INDEX_ORDER)
+""",
+    next=_NEXT_WORKSPACE,
+    in_index_order=IN_INDEX_ORDER,
+)
 
 
 def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
     """The lane's next piece of work: at most CHUNK_SIZE jobs, or one chunk; empty if nothing is due."""
     last = _last.get(lane, "")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _CLAIM,
-            {
-                "lane": lane.value,
-                "last": last,
-                "workspaces": 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE,
-                "jobs": CHUNK_SIZE,
-            },
-        )
-        rows = named_rows(cursor)
+    workspaces = 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE
+    rows = _CLAIM.records(lane=lane.value, last=last, workspaces=workspaces, jobs=CHUNK_SIZE)
     served = {row.pop("workspace_id") for row in rows}
     if served:
         _last[lane] = max(served, key=lambda workspace_id: (workspace_id <= last, workspace_id))
@@ -95,21 +88,22 @@ class DueChunk:
         return job_id(journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms)
 
 
-_DUE = """
+_DUE = Statement(
+    """
 SELECT chunk.lane, job.journey_id, job.customer_id, job.queued_ms
-FROM unnest(%(lanes)s::text[]) AS wanted(lane)
+FROM unnest({lanes}::text[]) AS wanted(lane)
 CROSS JOIN LATERAL (
     SELECT lane, trigger_id, start, workspace_id, turn_at FROM journeys_chunk, {in_index_order}
-    WHERE lane = wanted.lane AND due_at <= now() - %(seconds)s * interval '1 second'
-    ORDER BY workspace_id, turn_at LIMIT %(most)s
+    WHERE lane = wanted.lane AND due_at <= now() - {seconds} * interval '1 second'
+    ORDER BY workspace_id, turn_at LIMIT {most}
 ) AS chunk
 JOIN journeys_enrollmentjob job ON job.trigger_id = chunk.trigger_id AND job.ordinal = chunk.start
 ORDER BY chunk.lane, chunk.workspace_id, chunk.turn_at
-""".replace("{in_index_order}", IN_INDEX_ORDER)
+""",
+    in_index_order=IN_INDEX_ORDER,
+)
 
 
 def due_chunks(*, most: int, seconds: float = 0.0, lanes: Sequence[Chunk.Lane] = tuple(Chunk.Lane)) -> list[DueChunk]:
     """At most `most` chunks of each lane that have been due for `seconds`, lane by lane and in turn."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE, {"lanes": [lane.value for lane in lanes], "seconds": seconds, "most": most})
-        return [DueChunk(**row) for row in named_rows(cursor)]
+    return _DUE.fetch(DueChunk, lanes=[lane.value for lane in lanes], seconds=seconds, most=most)

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import F
 from psycopg.types.json import Jsonb
 
-from engage.database.fragment import Fragment, compose
-from engage.database.named_rows import named_rows
+from engage.database.sql import Fragment, Rows, Statement, Template
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import CHUNK_SIZE, Journey, JourneyRevision
@@ -66,16 +64,9 @@ class EnteredJourney:
     exit_patterns: Sequence[EventPattern]
 
 
-# Each job, customer and enrollment is looked up by its key, whatever the planner expects: laterals with a limit, and
-# arrays, leave it no choice. Its statistics may be from a time when no job waited, or no enrollment was active; then it
-# would rather compare each row of one side with each of the other.
-#
-# An UPDATE's own table cannot be in a lateral. There the condition is `id = ANY(ARRAY[one.id])`: it can be neither
-# hashed nor merged, so that the key's index is the only way; unless another condition leads to an index as well, such
-# as `state = 'active'` to that of the active ones. `state || ''` does not. Of a key's columns, only the first is
-# written like this: PostgreSQL 16 may not look for the second in the index otherwise.
+# Each job, customer and enrollment is looked up by its key, whatever the planner expects (docs/sql.md).
 _JOBS_OF_CHUNKS = """
-    unnest(%s::text[], %s::bigint[], %s::bigint[], %s::text[]) AS chunk(trigger_id, start, stop, lane)
+    {chunks}
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob queued
         WHERE queued.trigger_id = chunk.trigger_id AND queued.ordinal >= chunk.start AND queued.ordinal < chunk.stop
@@ -83,38 +74,50 @@ _JOBS_OF_CHUNKS = """
         LIMIT chunk.stop - chunk.start
     ) AS job
 """
+_CHUNKS = Rows("chunk", {"trigger_id": "text", "start": "bigint", "stop": "bigint", "lane": "text"})
 
-_LOCK_CUSTOMERS = f"""
+_LOCK_CUSTOMERS = Statement(
+    """
 SELECT id FROM customers_customer
-WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {_JOBS_OF_CHUNKS})) ORDER BY id FOR NO KEY UPDATE
-"""
+WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {jobs_of_chunks})) ORDER BY id FOR NO KEY UPDATE
+""",
+    jobs_of_chunks=_JOBS_OF_CHUNKS,
+    chunks=_CHUNKS,
+)
 
-_WAITING = f"""
+_WAITING = Template(
+    """
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
        event.id AS event_id, event.name AS event_name, event.message_id AS event_message,
        event.verified AS event_verified, coalesce(event.chain, 0) AS chain,
        coalesce(event.serial, trigger.serial) AS serial,
-       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {CHUNK_SIZE}) AS crowd
-FROM {_JOBS_OF_CHUNKS}
+       chunk.lane = 'bulk' AND (trigger.form = 'single' OR trigger.customers > {chunk_size}) AS crowd
+FROM {jobs_of_chunks}
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
     SELECT * FROM customers_event started WHERE started.id = trigger.event_id LIMIT 1
 ) AS event ON true
-"""
+""",
+    chunk_size=str(CHUNK_SIZE),
+    jobs_of_chunks=_JOBS_OF_CHUNKS,
+    chunks=_CHUNKS,
+)
 
-_SUPPOSED = """
-SELECT named.id, '' AS trigger_id, '' AS request_id, %s::text AS workspace_id, %s::text AS journey_id,
-       named.customer_id, %s::jsonb AS payload, NULL::text AS event_id, %s::text AS event_name,
-       NULL::text AS event_message, NULL::boolean AS event_verified, 0 AS chain,
+_SUPPOSED = Template(
+    """
+SELECT named.id, '' AS trigger_id, '' AS request_id, {workspace_id}::text AS workspace_id,
+       {journey_id}::text AS journey_id, named.customer_id, {payload}::jsonb AS payload, NULL::text AS event_id,
+       {event_name}::text AS event_name, NULL::text AS event_message, NULL::boolean AS event_verified, 0 AS chain,
        NULL::bigint AS serial, false AS crowd
-FROM unnest(%s::text[]) WITH ORDINALITY AS named(customer_id, id)
+FROM unnest({customer_ids}::text[]) WITH ORDINALITY AS named(customer_id, id)
 """
+)
 
-_READ_JOBS = """
+_READ_JOBS = Statement("""
 SELECT job.id, job.trigger_id, job.request_id, job.workspace_id, job.journey_id, job.customer_id,
        customer.id IS NOT NULL AS customer_exists, inside.id AS active_enrollment_id, past.completed,
        past.last_completed_id, allowed.counted_to, job.event_id, job.chain, job.serial, job.crowd
-FROM ({}) AS job
+FROM ({jobs}) AS job
 JOIN journeys_journey journey ON journey.id = job.journey_id
 CROSS JOIN LATERAL (SELECT coalesce(journey.max_entries_per_customer, 1) AS counted_to) AS allowed
 LEFT JOIN LATERAL (
@@ -133,18 +136,17 @@ CROSS JOIN LATERAL (
     ) AS counted
 ) AS past
 ORDER BY job.id
-"""
+""")
 
 
 def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
     """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_CUSTOMERS, _ranges(chunks))
+    _LOCK_CUSTOMERS.execute(chunks=_ranges(chunks))
 
 
 def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:
     """The relation of the chunks' jobs that are still queued."""
-    return Fragment(_WAITING, _ranges(chunks))
+    return _WAITING.filled(chunks=_ranges(chunks))
 
 
 def supposed_jobs(
@@ -156,24 +158,22 @@ def supposed_jobs(
     event_name: str | None = None,
 ) -> Fragment:
     """The relation of the jobs that a call (or an event) would create for these customers, numbered from 1."""
-    return Fragment(_SUPPOSED, [workspace_id, journey_id, Jsonb(payload), event_name, list(customer_ids)])
+    return _SUPPOSED.filled(
+        workspace_id=workspace_id,
+        journey_id=journey_id,
+        payload=Jsonb(payload),
+        event_name=event_name,
+        customer_ids=list(customer_ids),
+    )
 
 
 def read_jobs(jobs: Fragment) -> list[WaitingJob]:
     """The jobs of the relation, in the order in which they were queued."""
-    query = compose(_READ_JOBS, jobs)
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        return [WaitingJob(**row) for row in named_rows(cursor)]
+    return _READ_JOBS.fetch(WaitingJob, jobs=jobs)
 
 
-def _ranges(chunks: Sequence[ClaimedChunk]) -> list[Any]:
-    return [
-        [chunk.trigger_id for chunk in chunks],
-        [chunk.start for chunk in chunks],
-        [chunk.stop for chunk in chunks],
-        [chunk.lane for chunk in chunks],
-    ]
+def _ranges(chunks: Sequence[ClaimedChunk]) -> list[tuple[str, int, int, str]]:
+    return [(chunk.trigger_id, chunk.start, chunk.stop, chunk.lane) for chunk in chunks]
 
 
 def entered_journeys(journey_ids: Iterable[str]) -> dict[str, EnteredJourney]:

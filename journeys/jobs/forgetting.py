@@ -2,7 +2,9 @@
 
 from collections.abc import Collection
 
-from django.db import connection
+from engage.database.sql import Statement
+
+_FORGET = Statement("SELECT journeys_forget_payloads({trigger_ids}::varchar[])")
 
 
 def forget_payloads_of_erased(trigger_ids: Collection[str]) -> None:
@@ -11,5 +13,4 @@ def forget_payloads_of_erased(trigger_ids: Collection[str]) -> None:
     For code that ends jobs: an erasure blanks what it finds, but cannot see a call that commits just after it. Both
     use one function of the database (migrations/0012_forget_payloads_of_all.py).
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT journeys_forget_payloads(%s::varchar[])", [sorted(trigger_ids)])
+    _FORGET.execute(trigger_ids=sorted(trigger_ids))

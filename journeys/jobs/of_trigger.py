@@ -7,7 +7,7 @@ a large trigger's blocks of jobs have a result is known from its progress instea
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engage.database.fragment import Fragment
+from engage.database.sql import Fragment, Rows, Template
 from journeys.jobs.progress import BLOCK_SIZE, blocks_with
 from journeys.jobs.states import JobState, read_job_states
 from journeys.jobs.trigger_states import own_trigger
@@ -60,19 +60,20 @@ def _ranges(trigger: Trigger, wanted: WantedJobs, *, first: int) -> Iterator[lis
 
 
 # In each range, the index by place leads to the jobs, whatever the planner expects.
-_JOBS = """
-SELECT job.*
-FROM unnest(%s::bigint[], %s::bigint[]) AS part(start, stop)
-CROSS JOIN LATERAL (
+_JOBS = Template(
+    """
+SELECT job.* FROM {parts} CROSS JOIN LATERAL (
     SELECT * FROM journeys_enrollmentjob told
-    WHERE told.trigger_id = %s AND told.ordinal >= part.start AND told.ordinal < part.stop
-      AND coalesce(told.status = %s::text, true) AND coalesce(told.result = %s::text, true)
-    ORDER BY told.ordinal LIMIT %s
+    WHERE told.trigger_id = {trigger_id} AND told.ordinal >= part.start AND told.ordinal < part.stop
+      AND coalesce(told.status = {status}::text, true) AND coalesce(told.result = {result}::text, true)
+    ORDER BY told.ordinal LIMIT {most}
 ) AS job
-ORDER BY job.ordinal LIMIT %s
-"""
+ORDER BY job.ordinal LIMIT {most}
+""",
+    parts=Rows("part", {"start": "bigint", "stop": "bigint"}),
+)
 
 
 def _jobs(trigger_id: str, ranges: Sequence[range], wanted: WantedJobs, *, most: int) -> Fragment:
-    starts, stops = [part.start for part in ranges], [part.stop for part in ranges]
-    return Fragment(_JOBS, [starts, stops, trigger_id, wanted.status, wanted.result, most, most])
+    parts = [(part.start, part.stop) for part in ranges]
+    return _JOBS.filled(parts=parts, trigger_id=trigger_id, status=wanted.status, result=wanted.result, most=most)

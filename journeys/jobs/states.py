@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
-
-from engage.database.fragment import Fragment, compose
-from engage.database.named_rows import named_rows
+from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
 from journeys.job_ids import job_id, parse_job_id
 
@@ -45,14 +42,14 @@ class JobState:
     decided_at: datetime | None
 
 
-# One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit, as in
-# entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
-_READ = """
+# One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit
+# (docs/sql.md): each row is looked up by its key, whatever the planner expects.
+_READ = Statement("""
 SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, customer.external_id, job.status,
        nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
        trigger.queued_at, job.decided_at
-FROM ({}) AS job
+FROM ({jobs}) AS job
 CROSS JOIN LATERAL (SELECT * FROM journeys_trigger called WHERE called.id = job.trigger_id LIMIT 1) AS trigger
 LEFT JOIN LATERAL (
     SELECT * FROM customers_customer known
@@ -62,18 +59,19 @@ LEFT JOIN LATERAL (
     SELECT * FROM journeys_enrollment entered WHERE entered.job_id = job.id LIMIT 1
 ) AS enrollment ON true
 ORDER BY job.trigger_id, job.ordinal
-"""
+""")
 
-_NAMED = """
+_NAMED = Template("""
 SELECT * FROM journeys_enrollmentjob
-WHERE workspace_id = %s AND journey_id = %s AND customer_id = %s AND queued_ms = %s
-"""
+WHERE workspace_id = {workspace_id} AND journey_id = {journey_id} AND customer_id = {customer_id}
+  AND queued_ms = {queued_ms}
+""")
 
 
 def job_state(*, workspace_id: str, job_id: str) -> JobState:
     """The job's current state. Raises JobNotFound."""
     parts = parse_job_id(job_id)
-    found = read_job_states(Fragment(_NAMED, [workspace_id, *parts])) if parts else []
+    found = read_job_states(_NAMED.filled(workspace_id=workspace_id, **parts._asdict())) if parts else []
     if not found:
         raise JobNotFound(job_id)
     return found[0]
@@ -81,10 +79,7 @@ def job_state(*, workspace_id: str, job_id: str) -> JobState:
 
 def read_job_states(jobs: Fragment) -> list[JobState]:
     """The current states of the selected rows of the table of jobs, by trigger and place."""
-    query = compose(_READ, jobs)
-    with connection.cursor() as cursor:
-        cursor.execute(query.sql, query.params)
-        rows = named_rows(cursor)
+    rows = _READ.records(jobs=jobs)
     return [
         JobState(
             job_id=job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=row.pop("queued_ms")),

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from customers.audience import LeftOut, NamedCustomer
 from engage.database.object_ids import row_with_id
+from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.models import ApiKey
 from journeys.jobs.progress import count_jobs
@@ -118,10 +117,9 @@ def call_of(trigger: Trigger) -> CallForMany | None:
     )
 
 
+_EXTERNAL_IDS = Statement("SELECT id, external_id FROM customers_customer WHERE id = ANY({customer_ids}::text[])")
+
+
 def _external_ids(customer_ids: Collection[str]) -> dict[str, str | None]:
     """Those of the customers who are there, by id."""
-    if not customer_ids:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT id, external_id FROM customers_customer WHERE id = ANY(%s::text[])", [[*customer_ids]])
-        return dict(cursor.fetchall())
+    return dict(_EXTERNAL_IDS.rows(customer_ids=list(customer_ids))) if customer_ids else {}

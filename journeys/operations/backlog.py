@@ -6,9 +6,8 @@ Ages are read at the ends of indexes; counts stop at a limit.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
 from engage.database.index_order import IN_INDEX_ORDER
+from engage.database.sql import Statement
 from journeys.models import Chunk
 from journeys.webhooks.claims import WAITING_HOSTS
 
@@ -42,9 +41,10 @@ class Backlog:
 
 
 # The first turns are found by skipping from workspace to workspace.
-_LANES = """
+_LANES = Statement(
+    """
 WITH RECURSIVE first AS (
-    SELECT lane, chunk.* FROM unnest(%(lanes)s::text[]) AS wanted(lane) CROSS JOIN LATERAL (
+    SELECT lane, chunk.* FROM unnest({lanes}::text[]) AS wanted(lane) CROSS JOIN LATERAL (
         SELECT workspace_id, turn_at FROM journeys_chunk, {in_index_order}
         WHERE lane = wanted.lane ORDER BY workspace_id, turn_at LIMIT 1
     ) AS chunk
@@ -56,23 +56,26 @@ WITH RECURSIVE first AS (
 )
 SELECT lane,
        (SELECT coalesce(sum(stop - start), 0) FROM (
-            SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT %(most)s
+            SELECT start, stop FROM journeys_chunk WHERE lane = wanted.lane LIMIT {most}
         ) AS counted),
        extract(epoch FROM now() - (SELECT min(turn_at) FROM first WHERE first.lane = wanted.lane))
-FROM unnest(%(lanes)s::text[]) AS wanted(lane)
-""".replace("{in_index_order}", IN_INDEX_ORDER)
+FROM unnest({lanes}::text[]) AS wanted(lane)
+""",
+    in_index_order=IN_INDEX_ORDER,
+)
 
-_ENROLLMENTS = """
+_ENROLLMENTS = Statement("""
 SELECT (SELECT count(*) FROM (
-            SELECT FROM journeys_enrollment WHERE due_at <= now() LIMIT %(most)s
+            SELECT FROM journeys_enrollment WHERE due_at <= now() LIMIT {most}
         ) AS counted),
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
-"""
+""")
 
 # A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time.
-_WEBHOOKS = """
+_WEBHOOKS = Statement(
+    """
 WITH RECURSIVE {hosts}
-SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT %(most)s) AS counted),
+SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT {most}) AS counted),
        extract(epoch FROM now() - (
             SELECT min(greatest(first.due_at, circuit.open_until))
             FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
@@ -83,20 +86,22 @@ SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state =
             ) AS first
        )),
        (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
-""".replace("{hosts}", WAITING_HOSTS)
+""",
+    hosts=WAITING_HOSTS,
+)
 
 
 def backlog() -> Backlog:
     """The current backlog, in three statements."""
-    most = {"most": COUNTED_AT_MOST}
-    with connection.cursor() as cursor:
-        cursor.execute(_LANES, {**most, "lanes": Chunk.Lane.values})
-        lanes = [LaneBacklog(lane=lane, jobs=_waiting(number, late)) for lane, number, late in cursor.fetchall()]
-        cursor.execute(_ENROLLMENTS, most)
-        enrollments = _waiting(*cursor.fetchone())
-        cursor.execute(_WEBHOOKS, most)
-        number, late, circuits = cursor.fetchone()
-    return Backlog(lanes=lanes, enrollments=enrollments, webhooks=_waiting(number, late), open_circuits=circuits)
+    lanes = _LANES.rows(lanes=Chunk.Lane.values, most=COUNTED_AT_MOST)
+    (enrollments,) = _ENROLLMENTS.rows(most=COUNTED_AT_MOST)
+    ((webhooks, late, circuits),) = _WEBHOOKS.rows(most=COUNTED_AT_MOST)
+    return Backlog(
+        lanes=[LaneBacklog(lane=lane, jobs=_waiting(*waiting)) for lane, *waiting in lanes],
+        enrollments=_waiting(*enrollments),
+        webhooks=_waiting(webhooks, late),
+        open_circuits=circuits,
+    )
 
 
 def _waiting(number: int, late: float | None) -> Waiting:

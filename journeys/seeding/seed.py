@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
+from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.json.documents import Part
 from engage.models import Workspace
@@ -108,9 +109,8 @@ def seed_workspace(*, seed: Seed, crowd_size: int, renew_keys: bool, now: dateti
 
 def _take_time() -> None:
     """A file may be long, so this transaction may wait for locks, and ask for nothing, for as long as it takes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = 0")
-        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    Statement("SET LOCAL lock_timeout = 0").execute()
+    Statement("SET LOCAL idle_in_transaction_session_timeout = 0").execute()
 
 
 def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> SeededWorkspace:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from customers.conditions import InvalidCondition
 from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
 from customers.segments import check_segment_conditions
+from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part
 from engage.models import Workspace
@@ -24,20 +23,28 @@ _BY_EXTERNAL_ID = """
 """
 _LEAVING = """
     customers_segmentmembership AS membership
-    WHERE segment_id = ANY(%(named)s) AND NOT EXISTS (
-        SELECT FROM unnest(%(segments)s::text[], %(customers)s::text[]) AS wanted (segment_id, customer_id)
+    WHERE segment_id = ANY({named}) AND NOT EXISTS (
+        SELECT FROM {wanted}
         WHERE wanted.segment_id = membership.segment_id AND wanted.customer_id = membership.customer_id
     )
 """
-_LOCK_LEAVING = """
+_WANTED = Rows("wanted", {"segment_id": "text", "customer_id": "text"})
+_LOCK_LEAVING = Statement(
+    """
     SELECT FROM customers_customer WHERE id = ANY(ARRAY(SELECT customer_id FROM {leaving})) ORDER BY id FOR KEY SHARE
-""".replace("{leaving}", _LEAVING)
-_TAKE_OUT = "DELETE FROM {leaving}".replace("{leaving}", _LEAVING)
-_PUT_IN = """
+""",
+    leaving=_LEAVING,
+    wanted=_WANTED,
+)
+_TAKE_OUT = Statement("DELETE FROM {leaving}", leaving=_LEAVING, wanted=_WANTED)
+_PUT_IN = Statement(
+    """
     INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
-    SELECT %(workspace)s, * FROM unnest(%(segments)s::text[], %(customers)s::text[])
+    SELECT {workspace}, * FROM {wanted}
     ON CONFLICT DO NOTHING
-"""
+""",
+    wanted=_WANTED,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,16 +124,9 @@ def seed_segments(
 def _seed_members(workspace: Workspace, members: Mapping[str, Sequence[Part]], customers: Mapping[str, str]) -> None:
     known = _with_stored_customers(workspace, [part for parts in members.values() for part in parts], customers)
     wanted = [(segment_id, known[one_spelling(part.text())]) for segment_id, parts in members.items() for part in parts]
-    values: dict[str, Any] = {
-        "workspace": workspace.id,
-        "named": list(members),
-        "segments": [segment_id for segment_id, _ in wanted],
-        "customers": [customer_id for _, customer_id in wanted],
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_LEAVING, values)
-        cursor.execute(_TAKE_OUT, values)
-        cursor.execute(_PUT_IN, values)
+    _LOCK_LEAVING.execute(named=list(members), wanted=wanted)
+    _TAKE_OUT.execute(named=list(members), wanted=wanted)
+    _PUT_IN.execute(workspace=workspace.id, wanted=wanted)
 
 
 def _with_stored_customers(

@@ -2,23 +2,22 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from django.db import connection
 
 from customers.events import NewEvent
 from customers.models import Event
 from customers.profile import ProfileChange, merge_attributes
+from engage.database.sql import Rows, Statement
 from journeys.counts.counting import write_counts
-from journeys.due import Reaction
+from journeys.due import Due
+from journeys.enrollments.transitions import go_on, note_heard
 from journeys.models import Enrollment
 from journeys.models.credentials import stored_headers
 from journeys.steps.results import (
     AwaitEvent,
     Ended,
-    HeardEarly,
     Pause,
     Send,
     StepRecord,
@@ -48,30 +47,21 @@ class _HistoryEntry:
         return self.event.id if self.event else heard.event_id if heard else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrittenWalks:
-    """What a batch made due, for the caller to wake workers for."""
-
-    reaction: Reaction = field(default_factory=Reaction)
-    somebody_sends: bool = False
-
-
-def write_walks(walks: Sequence[Walked]) -> WrittenWalks:
+def write_walks(walks: Sequence[Walked]) -> Due:
     """Writes attributes, events with what they lead to, the history, webhooks to be sent, and the new stops."""
     entries = [entry for walked in walks for entry in _entries(walked)]
     merge_attributes(_profile_changes(entries))
     events = [entry.event for entry in entries if entry.event]
-    reaction = Reaction()
-    if events:
-        reaction = record_and_react(events, except_for={walked.standing.claimed.id for walked in walks})
+    due = record_and_react(events, except_for={walked.standing.claimed.id for walked in walks}) if events else Due()
     _end_waiting(entry for entry in entries if entry.step_record.resumed)
     _insert_runs([entry for entry in entries if not entry.step_record.resumed])
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
-    _move(walks)
-    _note_heard([(entry.standing.claimed.id, entry.step_record.heard) for entry in entries if entry.step_record.heard])
+    go_on([_stop(walked) for walked in walks])
+    heard = [(entry.standing.claimed.id, entry.step_record.heard) for entry in entries]
+    note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard if event})
     write_counts(counts_of(walks))
-    return WrittenWalks(reaction=reaction, somebody_sends=bool(requests))
+    return due | Due(webhooks=bool(requests))
 
 
 def _entries(walked: Walked) -> Iterable[_HistoryEntry]:
@@ -117,29 +107,32 @@ def _profile_changes(entries: Iterable[_HistoryEntry]) -> list[ProfileChange]:
     ]
 
 
-# Rows are updated by key, as in entering/waiting_jobs.py.
-_END_WAITING = """
+# Rows are updated by key (docs/sql.md).
+_END_WAITING = Statement(
+    """
 UPDATE journeys_steprun run
 SET state = ended.state, detail = ended.detail, event_id = ended.event_id, ended_at = now()
-FROM unnest(%s::text[], %s::int[], %s::text[], %s::text[], %s::text[])
-  AS ended(enrollment_id, ordinal, state, detail, event_id)
-WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
-"""
+FROM {ended} WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.ordinal = ended.ordinal
+""",
+    ended=Rows(
+        "ended", {"enrollment_id": "text", "ordinal": "int", "state": "text", "detail": "text", "event_id": "text"}
+    ),
+)
 
 
 def _end_waiting(entries: Iterable[_HistoryEntry]) -> None:
-    if ended := list(entries):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _END_WAITING,
-                [
-                    [entry.standing.claimed.id for entry in ended],
-                    [entry.ordinal for entry in ended],
-                    [entry.step_record.state for entry in ended],
-                    [entry.step_record.detail for entry in ended],
-                    [_event_that_came(entry) for entry in ended],
-                ],
-            )
+    rows = [
+        (
+            entry.standing.claimed.id,
+            entry.ordinal,
+            entry.step_record.state,
+            entry.step_record.detail,
+            _event_that_came(entry),
+        )
+        for entry in entries
+    ]
+    if rows:
+        _END_WAITING.execute(ended=rows)
 
 
 def _event_that_came(entry: _HistoryEntry) -> str | None:
@@ -148,78 +141,79 @@ def _event_that_came(entry: _HistoryEntry) -> str | None:
     return standing.event_id if entry.step_record.type == WaitForEvent.type and standing.heard else None
 
 
-_INSERT_RUNS = """
+_INSERT_RUNS = Statement(
+    """
 INSERT INTO journeys_steprun
     (workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id, began_at, ended_at)
 SELECT workspace_id, enrollment_id, ordinal, step_id, type, state, detail,
        ARRAY(SELECT jsonb_array_elements_text(missing)), because, event_id, now(),
        CASE WHEN state <> 'waiting' THEN now() END
-FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::jsonb[],
-            %s::text[])
-  AS run(workspace_id, enrollment_id, ordinal, step_id, type, state, detail, missing, because, event_id)
-"""
+FROM {runs}
+""",
+    runs=Rows(
+        "run",
+        {
+            "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "step_id": "text", "type": "text",
+            "state": "text", "detail": "text", "missing": "jsonb", "because": "jsonb", "event_id": "text",
+        },
+    ),
+)  # fmt: skip
 
 
-def _insert_runs(entries: Sequence[_HistoryEntry]) -> None:
-    if not entries:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT_RUNS,
-            [
-                [entry.standing.workspace_id for entry in entries],
-                [entry.standing.claimed.id for entry in entries],
-                [entry.ordinal for entry in entries],
-                [entry.step_record.step_id for entry in entries],
-                [entry.step_record.type for entry in entries],
-                [entry.step_record.state for entry in entries],
-                [entry.step_record.detail for entry in entries],
-                [json.dumps(entry.step_record.missing) for entry in entries],
-                [json.dumps(entry.step_record.because) if entry.step_record.because else None for entry in entries],
-                [entry.event_id for entry in entries],
-            ],
+def _insert_runs(entries: Iterable[_HistoryEntry]) -> None:
+    rows = [
+        (
+            entry.standing.workspace_id,
+            entry.standing.claimed.id,
+            entry.ordinal,
+            record.step_id,
+            record.type,
+            record.state,
+            record.detail,
+            json.dumps(record.missing),
+            json.dumps(record.because) if record.because else None,
+            entry.event_id,
         )
+        for entry in entries
+        for record in (entry.step_record,)
+    ]
+    if rows:
+        _INSERT_RUNS.execute(runs=rows)
 
 
-_INSERT_DELIVERIES = """
+_INSERT_DELIVERIES = Statement(
+    """
 INSERT INTO journeys_webhookdelivery
     (workspace_id, enrollment_id, ordinal, host, method, url, headers, body, state, result, attempts, due_at, again)
-SELECT workspace_id, enrollment_id, ordinal, host, method, url, headers, body, 'waiting', '', 0, now(), false
-FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[])
-  AS request(workspace_id, enrollment_id, ordinal, host, method, url, headers, body)
-"""
+SELECT request.*, 'waiting', '', 0, now(), false FROM {requests}
+""",
+    requests=Rows(
+        "request",
+        {
+            "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "host": "text", "method": "text",
+            "url": "text", "headers": "jsonb", "body": "text",
+        },
+    ),
+)  # fmt: skip
 
 
 def _insert_deliveries(requests: Sequence[tuple[_HistoryEntry, WebhookRequest]]) -> None:
-    if not requests:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT_DELIVERIES,
-            [
-                [entry.standing.workspace_id for entry, _ in requests],
-                [entry.standing.claimed.id for entry, _ in requests],
-                [entry.ordinal for entry, _ in requests],
-                [request.host for _, request in requests],
-                [request.method for _, request in requests],
-                [request.url for _, request in requests],
-                [json.dumps(stored_headers(request.headers)) for _, request in requests],
-                [request.body for _, request in requests],
-            ],
+    if requests:
+        _INSERT_DELIVERIES.execute(
+            requests=[
+                (
+                    entry.standing.workspace_id,
+                    entry.standing.claimed.id,
+                    entry.ordinal,
+                    request.host,
+                    request.method,
+                    request.url,
+                    json.dumps(stored_headers(request.headers)),
+                    request.body,
+                )
+                for entry, request in requests
+            ]
         )
-
-
-# Rows are updated by key, as in entering/waiting_jobs.py.
-_MOVE = """
-UPDATE journeys_enrollment enrollment SET
-    state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
-    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
-    step_began_at = CASE WHEN stop.began THEN now() END,
-    ended_at = CASE WHEN stop.state <> 'active' THEN now() END
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[], %s::int[], %s::bool[])
-  AS stop(id, state, exit_reason, step_id, due_at, awaits_event, steps_begun, began)
-WHERE enrollment.id = ANY(ARRAY[stop.id])
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,40 +244,16 @@ def _place(stop: Stop, now: datetime) -> _NewPlace:
             return _NewPlace(step_id=stop.step_id, state=Enrollment.State.COMPLETED, began=False)
 
 
-def _move(walks: Sequence[Walked]) -> None:
-    places = [_place(walked.walk.stop, walked.standing.now) for walked in walks]
-    begun = [sum(not step_record.resumed for step_record in walked.walk.step_records) for walked in walks]
-    parameters: list[Any] = [
-        [walked.standing.claimed.id for walked in walks],
-        [place.state.value for place in places],
-        [place.exit_reason for place in places],
-        [place.step_id for place in places],
-        [place.due_at.isoformat() if place.due_at else None for place in places],
-        [place.awaits_event for place in places],
-        [walked.standing.steps_begun + number for walked, number in zip(walks, begun, strict=True)],
-        [place.began for place in places],
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_MOVE, parameters)
-
-
-# Rows are updated by key, as in entering/waiting_jobs.py.
-_NOTE_HEARD = """
-UPDATE journeys_enrollment enrollment SET event_id = heard.event_id, chain = heard.chain
-FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
-WHERE enrollment.id = ANY(ARRAY[heard.id])
-"""
-
-
-def _note_heard(heard: Sequence[tuple[str, HeardEarly]]) -> None:
-    """Keeps which event ended a wait as it began, by enrollment: at most one in a walk, and in few walks."""
-    if heard:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _NOTE_HEARD,
-                [
-                    [enrollment_id for enrollment_id, _ in heard],
-                    [event.event_id for _, event in heard],
-                    [event.chain for _, event in heard],
-                ],
-            )
+def _stop(walked: Walked) -> tuple[Any, ...]:
+    """The enrollment's stop as transitions.go_on takes it."""
+    standing, place = walked.standing, _place(walked.walk.stop, walked.standing.now)
+    return (
+        standing.claimed.id,
+        place.state.value,
+        place.exit_reason,
+        place.step_id,
+        place.due_at.isoformat() if place.due_at else None,
+        place.awaits_event,
+        standing.steps_begun + sum(not step_record.resumed for step_record in walked.walk.step_records),
+        place.began,
+    )

@@ -15,24 +15,23 @@ from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
-from journeys.due import Reaction
+from journeys.due import Due
 from journeys.enrollments.early_events import Listener, first_heard
 from journeys.enrollments.revisions import Courses, courses_of
+from journeys.enrollments.transitions import (
+    ClaimedEnrollment,
+    FailedAttempt,
+    hold_back,
+    put_back,
+    put_off,
+)
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.steps.written import UnknownStepType
-from journeys.walking.claims import (
-    ClaimedEnrollment,
-    FailedAttempt,
-    hold_back,
-    is_anybody_due,
-    lock_customers_of,
-    put_back,
-    put_off,
-)
-from journeys.walking.history import WrittenWalks, write_walks
+from journeys.walking.claims import is_anybody_due, lock_customers_of
+from journeys.walking.history import write_walks
 from journeys.walking.standings import Standing, Walked, read_standings
 from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried
 
@@ -60,13 +59,7 @@ class WalkerTurn:
     moved: int = 0
     unfinished: bool = False
     others_wait: bool = False
-    reaction: Reaction = field(default_factory=Reaction)
-    somebody_sends: bool = False
-
-    def add(self, written: WrittenWalks, *, moved: int) -> None:
-        self.moved += moved
-        self.reaction += written.reaction
-        self.somebody_sends |= written.somebody_sends
+    due: Due = field(default_factory=Due)
 
 
 def walk_due(*, seconds: float) -> WalkerTurn:
@@ -118,7 +111,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
         with transaction.atomic():
             lock_customers_of([one.id for one in claimed])
             batch = _walk_all(read_standings(claimed))
-            written = write_walks(batch.walks) if batch.walks else WrittenWalks()
+            due = write_walks(batch.walks) if batch.walks else Due()
             hold_back(batch.failures)
             put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
             put_back(batch.left)
@@ -141,7 +134,8 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
             hold_back(failed)
             log.exception("walk_failed", enrollments=len(claimed))
     else:
-        turn.add(written, moved=len(batch.walks))
+        turn.moved += len(batch.walks)
+        turn.due |= due
         if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
             metric_counters.count(GIVEN_UP, by=given_up)
 

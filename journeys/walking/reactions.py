@@ -1,23 +1,21 @@
 """What recorded events lead to: they end enrollments, move those that wait for them, and start journeys.
 
 Runs in the transaction that records the events, with the customers' rows locked, so that no walker walks their
-enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake_for_reaction`).
+enrollments meanwhile. The caller that commits wakes the workers for what is then due (`wakeups.wake`).
 An enrollment or a wait that begins later looks back for what it missed (enrollments/early_events.py).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import connection
 
 from customers.events import NewEvent, record_events
-from engage.database.fragment import Fragment, compose
-from engage.database.named_rows import named_rows
+from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
-from journeys.due import Reaction
-from journeys.enrollments.exits import EnrollmentExit, exit_enrollments
+from journeys.due import Due
 from journeys.enrollments.revisions import Courses, courses_of
+from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enrollments
 from journeys.entering.by_event import queue_entries, starts_nothing
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS
@@ -51,7 +49,7 @@ def _any_number(_: int) -> bool:
 
 def record_and_react(
     events: Sequence[NewEvent], *, except_for: Collection[str] = (), may_start: Callable[[int], bool] = _any_number
-) -> Reaction:
+) -> Due:
     """Records the events and what they lead to; the number of statements does not grow with that of the events.
 
     `except_for` are enrollments that stay as they are: those whose own steps recorded the events. `may_start` is asked
@@ -60,27 +58,25 @@ def record_and_react(
     record_events(events)
     reacting = [event for event in events if event.chain <= MAX_LINKS]
     if not reacting:
-        return Reaction()
+        return Due()
     inside = [one for one in _active_enrollments(reacting) if one.id not in except_for]
     effects = _effects(reacting, inside)
-    exit_enrollments(list(effects.exits.values()))
-    moves = {
-        enrollment_id: event for enrollment_id, event in effects.moves.items() if enrollment_id not in effects.exits
-    }
-    _write_moves(moves)
-    return Reaction(queued=queue_entries(reacting, may_queue=may_start), somebody_walks=bool(moves))
+    exit_enrollments(effects.exits.values())
+    moves = {one: (event.id, event.chain) for one, event in effects.moves.items() if one not in effects.exits}
+    end_waits(moves)
+    return Due(jobs=queue_entries(reacting, may_queue=may_start), walk=bool(moves))
 
 
-_ACTIVE_ENROLLMENTS = """
+_ACTIVE_ENROLLMENTS = Statement("""
 SELECT enrollment.id, enrollment.customer_id, enrollment.revision_id, enrollment.step_id, enrollment.awaits_event
 FROM journeys_enrollment enrollment
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
-WHERE enrollment.customer_id = ANY(%(customers)s::text[]) AND enrollment.state = 'active'
-  AND (enrollment.awaits_event = ANY(%(names)s::text[]) OR revision.exit_events && %(names)s::varchar[])
-"""
+WHERE enrollment.customer_id = ANY({customers}::text[]) AND enrollment.state = 'active'
+  AND (enrollment.awaits_event = ANY({names}::text[]) OR revision.exit_events && {names}::varchar[])
+""")
 # The predicate of _ACTIVE_ENROLLMENTS for one customer and one name; in a function
 # (migrations/0011_notice_after_the_lock.py), because it must see what was committed before the row was locked.
-_NOT_INSIDE = "NOT journeys_takes_notice(customer.id, %s)"
+_UNNOTICED = Template("{starts_nothing} AND NOT journeys_takes_notice(customer.id, {event_name})")
 
 
 def unnoticed(event_name: str) -> Fragment:
@@ -88,20 +84,13 @@ def unnoticed(event_name: str) -> Fragment:
 
     It ends no enrollment, moves none, and starts no journey: it only has to be recorded.
     """
-    return compose("{} AND {}", starts_nothing(event_name), Fragment(_NOT_INSIDE, [event_name]))
+    return _UNNOTICED.filled(starts_nothing=starts_nothing(event_name), event_name=event_name)
 
 
 def _active_enrollments(events: Sequence[NewEvent]) -> list[_ActiveEnrollment]:
     """The active enrollments of the events' customers that may react to events of these names."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _ACTIVE_ENROLLMENTS,
-            {
-                "customers": list({event.customer_id for event in events}),
-                "names": list({event.name for event in events}),
-            },
-        )
-        rows = named_rows(cursor)
+    customers, names = list({event.customer_id for event in events}), list({event.name for event in events})
+    rows = _ACTIVE_ENROLLMENTS.records(customers=customers, names=names)
     courses = courses_of({row["revision_id"] for row in rows})
     return [
         _ActiveEnrollment(
@@ -160,20 +149,3 @@ def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
         message=event.message_id,
         verified=event.verified,
     )
-
-
-# Rows are updated by key, as in entering/waiting_jobs.py.
-_MOVE = """
-UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
-    attempts = 0, error = ''
-FROM unnest(%s::text[], %s::text[], %s::smallint[]) AS heard(id, event_id, chain)
-WHERE journeys_enrollment.id = ANY(ARRAY[heard.id])
-"""
-
-
-def _write_moves(moves: Mapping[str, NewEvent]) -> None:
-    if moves:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _MOVE, [list(moves), [event.id for event in moves.values()], [event.chain for event in moves.values()]]
-            )

@@ -61,8 +61,8 @@ def record_reported_events(
         known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
         outcomes = [_outcome(event, known, workspace_id) for event in events]
         fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
-        reaction = record_and_react(fresh)
-        transaction.on_commit(lambda: wakeups.wake_for_reaction(reaction), robust=True)
+        due = record_and_react(fresh)
+        transaction.on_commit(lambda: wakeups.wake(due), robust=True)
     return [
         RecordedEvent(event_id=outcome.id, customer_id=outcome.customer_id)
         if isinstance(outcome, NewEvent)

@@ -11,17 +11,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.db import connection
-
 from customers.conditions import CustomerFacts
-from engage.database.named_rows import named_rows
+from engage.database.sql import Rows, Statement
 from journeys.enrollments.early_events import Listener
+from journeys.enrollments.transitions import ClaimedEnrollment
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp, Walk
 from journeys.steps.wait_for_event import WaitForEvent
-from journeys.walking.claims import ClaimedEnrollment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +110,9 @@ class Walked:
     walk: Walk
 
 
-# Laterals with a limit, as in entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
-_READ = """
+# Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
+_READ = Statement(
+    """
 SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
@@ -121,7 +120,7 @@ SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.j
        customer.attributes, event.id AS event_id, event.name AS event_name, event.properties AS event_properties,
        event.message_id AS event_message, event.verified AS event_verified, event.serial AS event_serial,
        delivery.state AS delivery_state, delivery.result AS delivery_result, now()::text AS now
-FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS claimed(id, attempts, place)
+FROM {claimed}
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = claimed.id LIMIT 1) AS enrollment
 CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = enrollment.journey_id LIMIT 1) AS journey
 CROSS JOIN LATERAL (SELECT * FROM journeys_enrollmentjob known WHERE known.id = enrollment.job_id LIMIT 1) AS job
@@ -133,7 +132,10 @@ LEFT JOIN LATERAL (
 ) AS delivery ON true
 WHERE enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
 ORDER BY claimed.place
-"""
+""",
+    claimed=Rows("claimed", {"id": "text", "attempts": "int"}, place="place"),
+)
+_PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
 
 
 def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
@@ -141,9 +143,7 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
 
     Their customers must be locked.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, [[one.id for one in claimed], [one.attempts for one in claimed]])
-        rows = named_rows(cursor)
+    rows = _READ.records(claimed=[(one.id, one.attempts) for one in claimed])
     triggers = _triggers({row["trigger_id"] for row in rows})
     by_id = {one.id: one for one in claimed}
     return [_standing(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
@@ -151,10 +151,8 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
 
 def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
     """The payload and the serial of each, once, however many enrollments its call led to."""
-    statement = "SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY(%s::text[])"
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [list(trigger_ids)])
-        return {trigger_id: (payload, serial) for trigger_id, payload, serial in cursor.fetchall()}
+    found = _PAYLOADS.rows(trigger_ids=list(trigger_ids))
+    return {trigger_id: (payload, serial) for trigger_id, payload, serial in found}
 
 
 @lru_cache(maxsize=1)

@@ -15,11 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from engage.database.index_order import IN_INDEX_ORDER
-from engage.database.named_rows import named_rows
-from journeys.walking.claims import ClaimedEnrollment
+from engage.database.sql import Statement
+from journeys.enrollments.transitions import CLAIM_CHOSEN, ClaimedEnrollment
 
 BATCH = 500
 
@@ -29,7 +27,7 @@ BATCH = 500
 # The lease is short: while the walker lives, its locks on the customers keep other walkers away.
 #
 # The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
-# each customer is looked up by key, as in entering/waiting_jobs.py, not before it is the enrollment's turn; and the
+# each customer is looked up by key, (docs/sql.md), not before it is the enrollment's turn; and the
 # update selects by id alone, since what is locked is known to be due.
 _FREE = """
     SELECT enrollment.* FROM ({due}) AS enrollment
@@ -42,19 +40,15 @@ _FREE = """
 _CLAIM = """
 chosen AS (
     SELECT DISTINCT ON (customer_id) id, due_at, place FROM due ORDER BY customer_id, due_at, job_id
-), claimed AS (
-    UPDATE journeys_enrollment enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
-    FROM chosen WHERE enrollment.id = ANY(ARRAY[chosen.id])
-    RETURNING enrollment.id, attempts, chosen.due_at::text, chosen.place
-)
+), claimed AS ({claim_chosen})
 """
 
 _LONGEST_DUE = """
 WITH due AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY crowd, workspace_id ORDER BY due_at, job_id) AS place
-    FROM ({free} LIMIT %(most)s) AS longest
+    FROM ({free} LIMIT {most}) AS longest
 ), {claim}
-SELECT id, attempts, due_at, (SELECT count(*) FROM due) = %(most)s AS is_full FROM claimed ORDER BY place, random()
+SELECT id, attempts, due_at, (SELECT count(*) FROM due) = {most} AS is_full FROM claimed ORDER BY place, random()
 """
 
 _DUE = """
@@ -82,26 +76,26 @@ _DUE_OF_ONE = """
 
 _IN_TURN = """
 WITH RECURSIVE turn AS (
-    (SELECT found.* FROM (VALUES (%(crowd)s::boolean, %(workspace_id)s::text), (false, ''))
+    (SELECT found.* FROM (VALUES ({crowd}::boolean, {workspace_id}::text), (false, ''))
          AS before(crowd, workspace_id)
      CROSS JOIN LATERAL ({next_workspace}) AS found LIMIT 1)
     UNION ALL
     SELECT found.* FROM turn AS before CROSS JOIN LATERAL ({next_workspace}) AS found WHERE found.crowd = before.crowd
 ), looked_at AS MATERIALIZED (
-    SELECT *, row_number() OVER () AS number FROM (SELECT * FROM turn LIMIT %(looks)s) AS first
+    SELECT *, row_number() OVER () AS number FROM (SELECT * FROM turn LIMIT {looks}) AS first
 ), served AS MATERIALIZED (
     SELECT *, count(*) OVER () AS workspaces
-    FROM (SELECT * FROM looked_at WHERE due_at <= now() ORDER BY number LIMIT %(most)s) AS first
+    FROM (SELECT * FROM looked_at WHERE due_at <= now() ORDER BY number LIMIT {most}) AS first
 ), due AS MATERIALIZED (
     SELECT own.* FROM served CROSS JOIN LATERAL (
         SELECT *, row_number() OVER (ORDER BY due_at, job_id) AS place
-        FROM ({free} LIMIT greatest(1, %(most)s / served.workspaces)) AS free
+        FROM ({free} LIMIT greatest(1, {most} / served.workspaces)) AS free
     ) AS own
 ), {claim}
 SELECT last.crowd, last.workspace_id, claimed.*
 FROM (
     SELECT crowd, workspace_id FROM looked_at WHERE number = (
-        SELECT CASE WHEN count(*) = %(most)s THEN max(number) ELSE (SELECT max(number) FROM looked_at) END FROM served
+        SELECT CASE WHEN count(*) = {most} THEN max(number) ELSE (SELECT max(number) FROM looked_at) END FROM served
     )
 ) AS last
 LEFT JOIN claimed ON true ORDER BY place, random()
@@ -111,28 +105,20 @@ LEFT JOIN claimed ON true ORDER BY place, random()
 _FRESH, _TRIED = "attempts = 0", "attempts > 0"
 
 
-def _completed(statement: str, *, due: str, whose: str) -> str:
-    parts = {
-        "free": _FREE,
-        "claim": _CLAIM,
-        "next_workspace": _NEXT_WORKSPACE,
-        "due": due,
-        "whose": whose,
-        "moment": _MOMENT,
-        "in_index_order": IN_INDEX_ORDER,
-    }
-    for name, part in parts.items():
-        statement = statement.replace(f"{{{name}}}", part)
-    return statement
+def _claim(text: str, *, due: str, whose: str) -> Statement:
+    return Statement(
+        text, free=_FREE, claim=_CLAIM, claim_chosen=CLAIM_CHOSEN, next_workspace=_NEXT_WORKSPACE, due=due,
+        in_index_order=IN_INDEX_ORDER, whose=whose, moment=_MOMENT,
+    )  # fmt: skip
 
 
-_CLAIM_LONGEST_DUE = _completed(_LONGEST_DUE, due=_DUE, whose=_FRESH)
-_CLAIM_IN_TURN = _completed(_IN_TURN, due=_DUE_OF_ONE, whose=_FRESH)
-_CLAIM_TRIED = _completed(_IN_TURN, due=_DUE_OF_ONE, whose=_TRIED)
+_CLAIM_LONGEST_DUE = _claim(_LONGEST_DUE, due=_DUE, whose=_FRESH)
+_CLAIM_IN_TURN = _claim(_IN_TURN, due=_DUE_OF_ONE, whose=_FRESH)
+_CLAIM_TRIED = _claim(_IN_TURN, due=_DUE_OF_ONE, whose=_TRIED)
 
 _BEGINNING = (False, "")
 # By statement: the lane and the workspace at which this process ended.
-_last: dict[str, tuple[bool, str]] = {}
+_last: dict[Statement, tuple[bool, str]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +134,7 @@ class Batch:
 
 def claim_longest_due() -> Batch:
     """At most BATCH due enrollments not tried before: the longest due of all."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM_LONGEST_DUE, {"most": BATCH})
-        rows = named_rows(cursor)
+    rows = _CLAIM_LONGEST_DUE.records(most=BATCH)
     return Batch(enrollments=[_claimed(row) for row in rows], others_wait=any(row["is_full"] for row in rows))
 
 
@@ -165,12 +149,9 @@ def claim_tried() -> list[ClaimedEnrollment]:
     return _claim_in_turn(_CLAIM_TRIED, most=1)
 
 
-def _claim_in_turn(statement: str, *, most: int) -> list[ClaimedEnrollment]:
+def _claim_in_turn(statement: Statement, *, most: int) -> list[ClaimedEnrollment]:
     crowd, workspace_id = _last.get(statement, _BEGINNING)
-    parameters: dict[str, Any] = {"crowd": crowd, "workspace_id": workspace_id, "looks": BATCH, "most": most}
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows = named_rows(cursor)
+    rows = statement.records(crowd=crowd, workspace_id=workspace_id, looks=BATCH, most=most)
     if rows:
         _last[statement] = rows[0]["crowd"], rows[0]["workspace_id"]
     return [_claimed(row) for row in rows if row["id"]]

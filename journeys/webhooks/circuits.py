@@ -9,11 +9,12 @@ stays until `prune` deletes it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection
+from engage.database.sql import Rows, Statement
 
 FAILURES = 10
 SECONDS_OPEN = 30
 _SECONDS_IN_A_ROW = 60
+_HOSTS = {"workspace_id": "text", "host": "text"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,53 +38,65 @@ class _Streak:
 # Row locks would not do, because the rows come and go. A sender with neither failures nor probes takes no lock: it
 # usually finds no row, skips rows that another sender is updating, and so never waits. A probe's success must delete
 # its row, so it does wait.
-_LOCK = """
+_LOCK = Statement(
+    """
 SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(concat_ws(' ', 'webhook host', workspace_id, host), 0) AS key
-    FROM unnest(%s::text[], %s::text[]) AS noted(workspace_id, host) ORDER BY key
+    FROM {hosts} ORDER BY key
 ) AS keys
-"""
+""",
+    hosts=Rows("noted", _HOSTS),
+)
 
-# Rows are deleted and updated by key, as in entering/waiting_jobs.py.
-_CLOSE = """
+# Rows are deleted and updated by key (docs/sql.md).
+_CLOSE = Statement(
+    """
 DELETE FROM journeys_webhookhost WHERE id = ANY(ARRAY(
-    SELECT circuit.id FROM unnest(%s::text[], %s::text[]) AS healthy(workspace_id, host)
+    SELECT circuit.id FROM {hosts}
     CROSS JOIN LATERAL (
         SELECT id FROM journeys_webhookhost known
         WHERE known.workspace_id = healthy.workspace_id AND known.host = healthy.host
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS circuit
 ))
-"""
+""",
+    hosts=Rows("healthy", _HOSTS),
+)
 
-_COUNT = """
+_COUNT = Statement(
+    """
 INSERT INTO journeys_webhookhost AS circuit (workspace_id, host, failures, failing_since, open_until)
 SELECT failed.workspace_id, host, failures, now(),
-       CASE WHEN failures >= %(most)s THEN now() + %(open)s * interval '1 second' END
-FROM unnest(%(workspaces)s::text[], %(hosts)s::text[], %(failures)s::int[]) AS failed(workspace_id, host, failures)
+       CASE WHEN failures >= {most} THEN now() + {open} * interval '1 second' END
+FROM {failing}
 JOIN engage_workspace workspace ON workspace.id = failed.workspace_id
 ORDER BY failed.workspace_id, host
 ON CONFLICT (workspace_id, host) DO UPDATE SET (failures, failing_since, open_until) = (
     SELECT count, since, CASE
         WHEN circuit.open_until IS NOT NULL THEN circuit.open_until
-        WHEN count >= %(most)s THEN now() + %(open)s * interval '1 second'
+        WHEN count >= {most} THEN now() + {open} * interval '1 second'
     END
     FROM (
         SELECT CASE WHEN fresh THEN 0 ELSE circuit.failures END + excluded.failures AS count,
                CASE WHEN fresh THEN now() ELSE circuit.failing_since END AS since
         FROM (
             SELECT circuit.open_until IS NULL
-                   AND circuit.failing_since < now() - %(row)s * interval '1 second' AS fresh
+                   AND circuit.failing_since < now() - {row} * interval '1 second' AS fresh
         ) AS age
     ) AS counted
 )
-"""
+""",
+    failing=Rows("failed", {**_HOSTS, "failures": "int"}),
+)
 
-_OPEN_ANEW = """
-UPDATE journeys_webhookhost circuit SET open_until = now() + %s * interval '1 second'
-FROM unnest(%s::text[], %s::text[]) AS probed(workspace_id, host)
+_OPEN_ANEW = Statement(
+    """
+UPDATE journeys_webhookhost circuit SET open_until = now() + {seconds} * interval '1 second'
+FROM {hosts}
 WHERE circuit.workspace_id = ANY(ARRAY[probed.workspace_id]) AND circuit.host = probed.host
-"""
+""",
+    hosts=Rows("probed", _HOSTS),
+)
 
 
 def note_attempts(attempts: Sequence[Attempted]) -> None:
@@ -99,23 +112,11 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
     healthy = sorted(key for key, streak in streaks.items() if streak.healthy)
     failing = sorted((*key, streak.failures) for key, streak in streaks.items() if streak.failures)
     probed = sorted(key for key, streak in streaks.items() if streak.probe_failed)
-    with connection.cursor() as cursor:
-        if failing or any(attempt.probe for attempt in attempts):
-            cursor.execute(_LOCK, _columns(list(streaks)))
-        if healthy:
-            cursor.execute(_CLOSE, _columns(healthy))
-        if failing:
-            workspaces, hosts, failures = map(list, zip(*failing, strict=True))
-            cursor.execute(
-                _COUNT,
-                {
-                    "workspaces": workspaces, "hosts": hosts, "failures": failures,
-                    "most": FAILURES, "open": SECONDS_OPEN, "row": _SECONDS_IN_A_ROW,
-                },
-            )  # fmt: skip
-        if probed:
-            cursor.execute(_OPEN_ANEW, [SECONDS_OPEN, *_columns(probed)])
-
-
-def _columns(keys: Sequence[tuple[str, str]]) -> list[list[str]]:
-    return [[workspace_id for workspace_id, _ in keys], [host for _, host in keys]]
+    if failing or any(attempt.probe for attempt in attempts):
+        _LOCK.execute(hosts=list(streaks))
+    if healthy:
+        _CLOSE.execute(hosts=healthy)
+    if failing:
+        _COUNT.execute(failing=failing, most=FAILURES, open=SECONDS_OPEN, row=_SECONDS_IN_A_ROW)
+    if probed:
+        _OPEN_ANEW.execute(hosts=probed, seconds=SECONDS_OPEN)

@@ -17,10 +17,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
 from engage.database.index_order import IN_INDEX_ORDER
-from engage.database.named_rows import named_rows
+from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
 from journeys.models import WebhookDelivery
 from journeys.webhooks.room import Room
@@ -67,18 +65,19 @@ hosts AS (
 )
 """.replace("{in_index_order}", IN_INDEX_ORDER)
 
-# Circuits and deliveries are looked up and updated by key, as in entering/waiting_jobs.py.
-_CLAIM = f"""
-WITH RECURSIVE {WAITING_HOSTS}, known AS (
-    SELECT * FROM unnest(%(hosts)s::text[], %(requests)s::int[], %(rooms)s::int[]) AS known(host, requests, room)
+# Circuits and deliveries are looked up and updated by key (docs/sql.md).
+_CLAIM = Statement(
+    """
+WITH RECURSIVE {waiting_hosts}, known AS (
+    SELECT * FROM {hosts}
 ), busy AS (
-    SELECT * FROM unnest(%(workspaces)s::text[], %(in_flight)s::int[]) AS busy(workspace_id, in_flight)
+    SELECT * FROM {workspaces}
 ), probes AS MATERIALIZED (
     SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 ), chosen AS MATERIALIZED (
     SELECT hosts.workspace_id, hosts.host, probe.id AS probe_id,
-           CASE WHEN probe.id IS NULL THEN coalesce(room, %(room)s) ELSE 1 END AS room,
-           ceil(%(free)s / count(*) OVER ()::numeric) AS share
+           CASE WHEN probe.id IS NULL THEN coalesce(room, {room}) ELSE 1 END AS room,
+           ceil({free} / count(*) OVER ()::numeric) AS share
     FROM hosts
     LEFT JOIN known USING (host)
     LEFT JOIN busy USING (workspace_id)
@@ -88,19 +87,19 @@ WITH RECURSIVE {WAITING_HOSTS}, known AS (
     ) AS circuit ON true
     CROSS JOIN LATERAL (SELECT CASE WHEN circuit.id IN (SELECT id FROM probes) THEN circuit.id END AS id) AS probe
     CROSS JOIN LATERAL (
-        SELECT due_at FROM journeys_webhookdelivery, {IN_INDEX_ORDER}
+        SELECT due_at FROM journeys_webhookdelivery, {in_index_order}
         WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
         ORDER BY due_at LIMIT 1
     ) AS first
     WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
     ORDER BY coalesce(in_flight, 0) + row_number() OVER (
         PARTITION BY hosts.workspace_id ORDER BY coalesce(requests, 0), first.due_at
-    ), first.due_at LIMIT %(free)s
+    ), first.due_at LIMIT {free}
 ), due AS MATERIALIZED (
     SELECT delivery.id, chosen.host, chosen.room, chosen.probe_id,
            row_number() OVER (PARTITION BY workspace_id, chosen.host ORDER BY due_at, delivery.id) AS place, due_at
     FROM chosen CROSS JOIN LATERAL (
-        SELECT id, due_at FROM journeys_webhookdelivery, {IN_INDEX_ORDER}
+        SELECT id, due_at FROM journeys_webhookdelivery, {in_index_order}
         WHERE state = 'waiting' AND workspace_id = chosen.workspace_id AND host = chosen.host AND due_at <= now()
         ORDER BY due_at LIMIT least(chosen.room, chosen.share) FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED
     ) AS delivery
@@ -108,12 +107,12 @@ WITH RECURSIVE {WAITING_HOSTS}, known AS (
     SELECT id, probe_id FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host FROM due
     ) AS ranked
-    WHERE place_at_host <= room ORDER BY place, due_at LIMIT %(free)s
+    WHERE place_at_host <= room ORDER BY place, due_at LIMIT {free}
 ), probing AS (
-    UPDATE journeys_webhookhost SET open_until = now() + %(lease)s * interval '1 second'
+    UPDATE journeys_webhookhost SET open_until = now() + {lease} * interval '1 second'
     WHERE id = ANY(ARRAY(SELECT probe_id FROM taken))
 )
-UPDATE journeys_webhookdelivery delivery SET due_at = now() + %(lease)s * interval '1 second'
+UPDATE journeys_webhookdelivery delivery SET due_at = now() + {lease} * interval '1 second'
 FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
 RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host, delivery.method,
     delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
@@ -123,27 +122,23 @@ RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.o
         WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
         ORDER BY secret.id DESC
     ) AS secrets, clock_timestamp() AS at
-"""
+""",
+    waiting_hosts=WAITING_HOSTS,
+    in_index_order=IN_INDEX_ORDER,
+    hosts=Rows("known", {"host": "text", "requests": "int", "room": "int"}),
+    workspaces=Rows("busy", {"workspace_id": "text", "in_flight": "int"}),
+)
 
 
 def claim_due(room: Room) -> list[ClaimedDelivery]:
     """Claims deliveries to send now, no more than there is room for."""
-    known = list(room.of_known_hosts())
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _CLAIM,
-            {
-                "free": room.free,
-                "room": room.of_a_host,
-                "lease": LEASE_SECONDS,
-                "hosts": [host for host, _, _ in known],
-                "requests": [requests for _, requests, _ in known],
-                "rooms": [left for _, _, left in known],
-                "workspaces": list(room.of_workspaces),
-                "in_flight": list(room.of_workspaces.values()),
-            },
-        )
-        rows = named_rows(cursor)
+    rows = _CLAIM.records(
+        free=room.free,
+        room=room.of_a_host,
+        lease=LEASE_SECONDS,
+        hosts=list(room.of_known_hosts()),
+        workspaces=list(room.of_workspaces.items()),
+    )
     made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
     return [
         _claimed(row, secrets=tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)) for row in rows

@@ -13,8 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from engage.database.sql import Rows, Statement
+from journeys.due import Due
+from journeys.enrollments.transitions import MOVE_ANSWERED
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import Outcome
@@ -50,10 +53,10 @@ class AttemptResult:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenResults:
-    """The next states of the deliveries written, and whether an enrollment may go on; `held` were left for later."""
+    """The next states of the deliveries written, and what they made due; `held` were left for later."""
 
     next_states: Counter[NextState]
-    somebody_walks: bool
+    due: Due
     held: Sequence[AttemptResult]
 
 
@@ -68,47 +71,43 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     results = list(first.values())
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
-        settled = _settle([result for result in results if result.claimed.id in free])
-        written = [result for result in results if result.claimed.id in settled.ids]
+        settled, moved = _settle([result for result in results if result.claimed.id in free])
+        written = [result for result in results if result.claimed.id in settled]
         missing = [result.claimed.id for result in results if result.claimed.id not in free]
         # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
-        telling = settled.ids.union(missing if wait else ())
+        telling = settled.union(missing if wait else ())
         note_attempts([one.attempted for one in results if one.claimed.id in telling and one.tells_of_its_host])
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     next_states = Counter(result.verdict.next_state for result in written)
-    return WrittenResults(next_states=next_states, somebody_walks=settled.moved > 0, held=held)
+    return WrittenResults(next_states=next_states, due=Due(walk=moved > 0), held=held)
 
 
-# Laterals with a limit, as in entering/waiting_jobs.py: each row is looked up by its key, whatever the planner expects.
+# Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _LOCK = """
 SELECT delivery.id FROM (
     SELECT sent.id, standing.customer_id FROM journeys_webhookdelivery sent
     CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1) AS standing
-    WHERE sent.id = ANY(%s) ORDER BY standing.customer_id OFFSET 0
+    WHERE sent.id = ANY({delivery_ids}) ORDER BY standing.customer_id OFFSET 0
 ) AS delivery
 CROSS JOIN LATERAL (
     SELECT FROM customers_customer known WHERE known.id = delivery.customer_id LIMIT 1 FOR NO KEY UPDATE {held}
 ) AS customer
 """
+_LOCK_ALL, _LOCK_FREE = Statement(_LOCK, held=""), Statement(_LOCK, held="SKIP LOCKED")
 
 
 def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
     """Locks the customers; returns the deliveries whose customers are locked. Those of an erased customer are gone."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK.replace("{held}", "" if wait else "SKIP LOCKED"), [delivery_ids])
-        return {row[0] for row in cursor.fetchall()}
+    return set((_LOCK_ALL if wait else _LOCK_FREE).column(delivery_ids=delivery_ids))
 
 
-_SETTLE = """
+_SETTLE = Statement(
+    """
 WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
            delivery.state = 'waiting' AS waited
     FROM (
-        SELECT * FROM unnest(
-            %s::bigint[], %s::int[], %s::text[], %s::float[], %s::text[], %s::timestamptz[], %s::int[], %s::int[],
-            %s::text[], %s::text[]
-        ) AS result(id, number, state, seconds, reason, at, milliseconds, status, answer, error)
-        ORDER BY id OFFSET 0
+        SELECT * FROM {results} ORDER BY id OFFSET 0
     ) AS result
     CROSS JOIN LATERAL (
         SELECT * FROM journeys_webhookdelivery sent
@@ -124,50 +123,47 @@ WITH known AS MATERIALIZED (
         result = CASE WHEN waited THEN known.reason ELSE delivery.result END,
         due_at = CASE WHEN waited THEN now() + known.seconds * interval '1 second' ELSE delivery.due_at END
     FROM known WHERE delivery.id = ANY(ARRAY[known.id])
-), moved AS (
-    UPDATE journeys_enrollment SET due_at = now()
-    WHERE id = ANY(ARRAY(
-        SELECT standing.id FROM known
-        CROSS JOIN LATERAL (
-            SELECT * FROM journeys_steprun run
-            WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
-        ) AS run
-        CROSS JOIN LATERAL (
-            SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
-        ) AS standing
-        WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
-          AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
-    ))
-    RETURNING 1
-)
-SELECT ARRAY(SELECT id FROM known), (SELECT count(*) FROM moved)
-"""
+), answered AS (
+    SELECT standing.id FROM known
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_steprun run
+        WHERE run.enrollment_id = known.enrollment_id AND run.ordinal = known.ordinal LIMIT 1
+    ) AS run
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
+    ) AS standing
+    WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
+      AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
+), moved AS ({move_answered})
+SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
+""",
+    move_answered=MOVE_ANSWERED,
+    results=Rows(
+        "result",
+        {
+            "id": "bigint", "number": "int", "state": "text", "seconds": "float", "reason": "text", "at": "timestamptz",
+            "milliseconds": "int", "status": "int", "answer": "text", "error": "text",
+        },
+    ),
+)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Settled:
+def _settle(results: Sequence[AttemptResult]) -> tuple[frozenset[int], int]:
     """The deliveries whose results were not void, and how many enrollments may go on."""
+    ((ids, moved),) = _SETTLE.rows(results=[_row(one.claimed, one.verdict, one.outcome) for one in results])
+    return frozenset(ids), moved
 
-    ids: frozenset[int]
-    moved: int
 
-
-def _settle(results: Sequence[AttemptResult]) -> _Settled:
-    outcomes = [result.outcome for result in results]
-    verdicts = [result.verdict for result in results]
-    columns: list[Any] = [
-        [result.claimed.id for result in results],
-        [result.claimed.number for result in results],
-        [verdict.next_state.value for verdict in verdicts],
-        [verdict.seconds for verdict in verdicts],
-        [verdict.reason for verdict in verdicts],
-        [outcome.at for outcome in outcomes],
-        [outcome.milliseconds for outcome in outcomes],
-        [outcome.status for outcome in outcomes],
-        [outcome.answer for outcome in outcomes],
-        [outcome.error for outcome in outcomes],
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_SETTLE, columns)
-        ids, moved = cursor.fetchone()
-    return _Settled(ids=frozenset(ids), moved=moved)
+def _row(claimed: ClaimedDelivery, verdict: DeliveryVerdict, outcome: Outcome) -> tuple[Any, ...]:
+    return (
+        claimed.id,
+        claimed.number,
+        verdict.next_state.value,
+        verdict.seconds,
+        verdict.reason,
+        outcome.at,
+        outcome.milliseconds,
+        outcome.status,
+        outcome.answer,
+        outcome.error,
+    )

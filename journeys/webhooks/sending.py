@@ -18,6 +18,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import WEBHOOKS, metric_counters
+from journeys.due import Due
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.outcomes import Outcome
@@ -40,10 +41,10 @@ _HELD_UP_SECONDS = 5.0  # after a wait in vain, until the next: the others are n
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """How many results one batch wrote, and whether an enrollment may go on."""
+    """How many results one batch wrote, and what they made due."""
 
     attempts: int
-    somebody_walks: bool
+    due: Due
 
 
 def _never() -> bool:
@@ -158,7 +159,7 @@ class _Sender:
         log.info(
             "webhooks_sent", **{next_state.name.lower(): written.next_states[next_state] for next_state in NextState}
         )
-        return Sent(attempts=written.next_states.total(), somebody_walks=written.somebody_walks)
+        return Sent(attempts=written.next_states.total(), due=written.due)
 
 
 def _still_leased(held: Sequence[AttemptResult]) -> list[AttemptResult]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
+from engage.database.sql import Rows, Statement
 from engage.encryption import encrypted
 from engage.models import Workspace
 from journeys.models import WebhookSecret
@@ -14,11 +15,14 @@ from journeys.webhooks.signing import new_secret
 GRACE = timedelta(hours=24)
 
 # Of two concurrent callers, the second finds the first one's secret.
-_MAKE = """
+_MAKE = Statement(
+    """
 INSERT INTO journeys_webhooksecret (workspace_id, secret)
-SELECT * FROM unnest(%s::text[], %s::text[]) AS fresh(workspace_id, secret)
+SELECT * FROM {secrets}
 ON CONFLICT (workspace_id) WHERE retires_at IS NULL DO NOTHING
-"""
+""",
+    secrets=Rows("fresh", {"workspace_id": "text", "secret": "text"}),
+)
 
 
 def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
@@ -26,8 +30,7 @@ def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
     wanted = sorted(set(workspace_ids))
     found = _read(wanted)
     if missing := [workspace_id for workspace_id in wanted if workspace_id not in found]:
-        with connection.cursor() as cursor:
-            cursor.execute(_MAKE, [missing, [encrypted(new_secret()) for _ in missing]])
+        _MAKE.execute(secrets=[(workspace_id, encrypted(new_secret())) for workspace_id in missing])
         found |= _read(missing)
     return found
 

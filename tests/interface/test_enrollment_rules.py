@@ -107,7 +107,7 @@ def test_rule_1_processes_the_new_enrollment_and_the_exited_one_no_further(
     replaced = enter(server, journey, ada)
     let_workers_walk()
     data(trigger(server, journey, {"external_id": "ada"}))
-    assert serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=60).somebody_walks
+    assert serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=60).due.walk
     let_workers_walk()
     current = Enrollment.objects.get(state="active")
     assert (history(replaced), history(current)) == ([("wait", "interrupted")], [("wait", "waiting")])

@@ -15,9 +15,9 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
+from journeys.enrollments.transitions import FailedAttempt, hold_back, put_back
 from journeys.entering.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
-from journeys.walking.claims import FailedAttempt, hold_back, put_back
 from journeys.walking.turns import claim_longest_due
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due

@@ -79,7 +79,7 @@ def test_what_is_committed_is_answered_though_nobody_could_be_woken(
 
     for wake in ("wake_for_single", "wake_for_bulk"):
         monkeypatch.setattr(wakeups, wake, fail)
-    monkeypatch.setattr(wakeups, "wake_for_reaction", lambda _: fail())
+    monkeypatch.setattr(wakeups, "wake", lambda _: fail())
     customer = CustomerFactory.create(workspace=acme, external_id="ada")
     JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought")
     api = JourneyFactory.create(workspace=acme)

@@ -234,7 +234,7 @@ def test_who_serves_a_lane_tells_of_walks_that_an_earlier_piece_of_work_began(
     stops = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
     for entered in (stops, journey):  # the other one completes at once
         data(trigger(server, entered, {"external_ids": ["user-1"]}))
-    assert serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=60).somebody_walks
+    assert serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=60).due.walk
     assert not Chunk.objects.exists()
 
 

@@ -46,7 +46,7 @@ def test_what_was_in_flight_when_it_was_dropped_is_recorded_and_revives_nothing(
         sending = made_to_wait(send)
         drop(delivery)
     [sent] = sending.result()
-    assert (sent.attempts, sent.somebody_walks) == (1, False)
+    assert (sent.attempts, sent.due.walk) == (1, False)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.result, delivery.attempts) == ("dropped", "It ended.", 1)
     assert WebhookAttempt.objects.count() == len(receiver.arrived) == 1
@@ -85,7 +85,7 @@ def test_a_failed_webhook_is_sent_again_with_the_same_id_and_moves_nobody(acme: 
     [sent] = send()
     delivery.refresh_from_db()
     assert (delivery.state, delivery.result, delivery.attempts) == ("delivered", "Answered 200.", 2)
-    assert not sent.somebody_walks
+    assert not sent.due.walk
     assert standing_still(delivery)
     assert len(set(receiver.webhook_ids())) == 1
     assert receiver.arrived[0].body == receiver.arrived[1].body

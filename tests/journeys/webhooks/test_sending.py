@@ -40,7 +40,7 @@ def test_a_delivered_webhook_lets_its_enrollment_go_on(acme: Workspace, receiver
     assert (delivery.state, delivery.result, delivery.attempts) == ("delivered", "Answered 200.", 1)
     assert delivery.enrollment.due_at is not None
     assert delivery.enrollment.due_at <= timezone.now()
-    assert (sent.attempts, sent.somebody_walks) == (1, True)
+    assert (sent.attempts, sent.due.walk) == (1, True)
     [attempt] = WebhookAttempt.objects.all()
     assert (attempt.workspace_id, attempt.delivery_id, attempt.number) == (acme.id, delivery.id, 1)
     assert (attempt.status, attempt.answer, attempt.error) == (200, "Thanks.", "")
@@ -58,7 +58,7 @@ def test_a_final_answer_fails_the_webhook_and_lets_its_enrollment_go_on(
     [sent] = send()
     delivery.refresh_from_db()
     assert (delivery.state, delivery.result, delivery.attempts) == ("failed", result, 1)
-    assert sent.somebody_walks
+    assert sent.due.walk
     assert not standing_still(delivery)
     assert WebhookAttempt.objects.get().answer == "As you wish."
 
@@ -81,7 +81,7 @@ def test_what_may_pass_is_put_off_and_moves_nobody(
     [sent] = send()
     assert 3.5 < seconds_until_due(delivery) < 5.6
     assert (delivery.state, delivery.result, delivery.attempts) == ("waiting", "", 1)
-    assert not sent.somebody_walks
+    assert not sent.due.walk
     assert standing_still(delivery)
     assert send() == []
     attempt = WebhookAttempt.objects.get()

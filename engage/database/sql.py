@@ -1,0 +1,52 @@
+"""Statements of our own: SQL with named values that is executed, and its rows as the values that they stand for.
+
+    _CLAIM = Statement("UPDATE … WHERE trigger_id = {trigger_id} … RETURNING id, trigger_id, …")
+    _CLAIM.fetch(ClaimedChunk, trigger_id=trigger_id)
+
+docs/sql.md has what such statements have to heed.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.db import connection
+
+from engage.database.fragment import Fragment, Rows, Template, compose
+
+__all__ = ["Fragment", "Rows", "Statement", "Template", "compose"]
+
+_Kind = TypeVar("_Kind")
+
+
+class Statement(Template):
+    """A template that is executed on the default connection."""
+
+    def execute(self, /, **values: Any) -> int:
+        """Returns the number of rows that it wrote or gives."""
+        query = self.filled(**values)
+        with connection.cursor() as cursor:
+            cursor.execute(query.sql, query.params)
+            return int(cursor.rowcount)
+
+    def fetch(self, kind: Callable[..., _Kind], /, **values: Any) -> list[_Kind]:
+        """Each row as `kind(**row)`, by the names of the statement's columns."""
+        return [kind(**record) for record in self.records(**values)]
+
+    def records(self, /, **values: Any) -> list[dict[str, Any]]:
+        """Each row as its columns' values by name."""
+        query = self.filled(**values)
+        with connection.cursor() as cursor:
+            cursor.execute(query.sql, query.params)
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def rows(self, /, **values: Any) -> list[tuple[Any, ...]]:
+        """Each row as it comes."""
+        query = self.filled(**values)
+        with connection.cursor() as cursor:
+            cursor.execute(query.sql, query.params)
+            return list(cursor.fetchall())
+
+    def column(self, /, **values: Any) -> list[Any]:
+        """The first column of each row."""
+        return [row[0] for row in self.rows(**values)]

@@ -1,0 +1,232 @@
+"""All that changes an enrollment's row: entering, being claimed and walked, hearing an event, failing, ending early.
+
+Who calls must hold the customers' row locks, so that nobody else changes these enrollments meanwhile; claims and what
+becomes of failed ones go by the number of attempts instead. Rows are updated by key, and `|| ''` keeps the index of the
+active ones out of it (docs/sql.md).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engage.database.sql import Rows, Statement
+from journeys.counts.counting import COUNT_EXITS
+from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after
+
+_ENTERED = Rows(
+    "entry",
+    {
+        "id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text", "revision_id": "bigint",
+        "job_id": "bigint", "state": "text", "exit_reason": "text", "step_id": "text", "event_id": "text",
+        "chain": "smallint", "crowd": "boolean",
+    },
+)  # fmt: skip
+_ENTER = Statement(
+    """
+INSERT INTO journeys_enrollment
+    (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id, chain,
+     crowd, due_at, attempts, entered_at, ended_at)
+SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
+       CASE WHEN state <> 'active' THEN statement_timestamp() END
+FROM {entries}
+""",
+    entries=_ENTERED,
+)
+
+
+def enter(entries: Sequence[Sequence[Any]]) -> None:
+    """Makes enrollments, each with the values of _ENTERED; those that are active are due to be walked."""
+    if entries:
+        _ENTER.execute(entries=entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimedEnrollment:
+    """An enrollment that was due at `due_at` (as PostgreSQL writes it); `attempts` counts this one."""
+
+    id: str
+    attempts: int
+    due_at: str
+
+
+# The claim of those in a relation `chosen`, a part of the statements that choose them (walking/turns.py).
+CLAIM_CHOSEN = """
+    UPDATE journeys_enrollment enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
+    FROM chosen WHERE enrollment.id = ANY(ARRAY[chosen.id])
+    RETURNING enrollment.id, attempts, chosen.due_at::text, chosen.place
+"""
+
+_GO_ON = Statement(
+    """
+UPDATE journeys_enrollment enrollment SET
+    state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
+    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
+    step_began_at = CASE WHEN stop.began THEN now() END,
+    ended_at = CASE WHEN stop.state <> 'active' THEN now() END
+FROM {stops} WHERE enrollment.id = ANY(ARRAY[stop.id])
+""",
+    stops=Rows(
+        "stop",
+        {
+            "id": "text", "state": "text", "exit_reason": "text", "step_id": "text", "due_at": "timestamptz",
+            "awaits_event": "text", "steps_begun": "int", "began": "bool",
+        },
+    ),
+)  # fmt: skip
+
+
+def go_on(stops: Sequence[Sequence[Any]]) -> None:
+    """Brings walked enrollments to their stops: each with its id, its new state, exit reason, step, due time and event
+    to wait for, how many steps it has begun, and whether it has begun this one."""
+    _GO_ON.execute(stops=stops)
+
+
+_HEARD = Rows("heard", {"id": "text", "event_id": "text", "chain": "smallint"})
+_NOTE_HEARD = Statement(
+    """
+UPDATE journeys_enrollment enrollment SET event_id = heard.event_id, chain = heard.chain
+FROM {heard} WHERE enrollment.id = ANY(ARRAY[heard.id])
+""",
+    heard=_HEARD,
+)
+_END_WAITS = Statement(
+    """
+UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
+    attempts = 0, error = ''
+FROM {heard} WHERE journeys_enrollment.id = ANY(ARRAY[heard.id])
+""",
+    heard=_HEARD,
+)
+
+
+def note_heard(heard: Mapping[str, tuple[str, int]]) -> None:
+    """Keeps which event, with its place in a chain, ended a wait as it began, by enrollment."""
+    if heard:
+        _NOTE_HEARD.execute(heard=[(enrollment_id, *event) for enrollment_id, event in heard.items()])
+
+
+def end_waits(heard: Mapping[str, tuple[str, int]]) -> None:
+    """Makes enrollments due whose wait has been ended by this event."""
+    if heard:
+        _END_WAITS.execute(heard=[(enrollment_id, *event) for enrollment_id, event in heard.items()])
+
+
+# Those in a relation `answered` whose webhook has come to its end, a part of the statement that writes its result.
+MOVE_ANSWERED = """
+    UPDATE journeys_enrollment SET due_at = now() WHERE id = ANY(ARRAY(SELECT id FROM answered)) RETURNING 1
+"""
+
+_OF_CLAIM = "enrollment.id = ANY(ARRAY[claimed.id]) AND enrollment.attempts = claimed.attempts"
+_HOLD_BACK = Statement(
+    """
+UPDATE journeys_enrollment enrollment SET error = claimed.error, due_at = now() + {pause}
+FROM {failures} WHERE {of_claim} AND enrollment.state || '' = 'active'
+""",
+    pause=pause_after("enrollment.attempts"),
+    failures=Rows("claimed", {"id": "text", "attempts": "int", "error": "text"}),
+    of_claim=_OF_CLAIM,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedAttempt:
+    """A failed attempt at a claimed enrollment, and why it failed."""
+
+    claimed: ClaimedEnrollment
+    error: str
+
+
+def hold_back(failures: Sequence[FailedAttempt]) -> None:
+    """Records why attempts failed, and delays the next ones."""
+    if failures:
+        _HOLD_BACK.execute(failures=[(one.claimed.id, one.claimed.attempts, one.error) for one in failures])
+
+
+_PUT_OFF = Statement(
+    """
+UPDATE journeys_enrollment SET error = {error}, {put_off}
+WHERE id = {id} AND attempts = {attempts} AND state = 'active'
+""",
+    put_off=PUT_OFF,
+)
+
+
+def put_off(failure: FailedAttempt) -> None:
+    """Records why one enrollment, tried alone, failed, if that may be no fault of the enrollment.
+
+    It is retried for as long as it takes, always alone: if it is at fault after all, it costs others nothing.
+    """
+    claimed = failure.claimed
+    _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, id=claimed.id, attempts=claimed.attempts)
+
+
+_PUT_BACK = Statement(
+    """
+UPDATE journeys_enrollment enrollment
+SET attempts = enrollment.attempts - 1, due_at = coalesce(now() + make_interval(secs => {seconds}), claimed.due_at)
+FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
+""",
+    untried=Rows("claimed", {"id": "text", "attempts": "int", "due_at": "timestamptz"}),
+    of_claim=_OF_CLAIM,
+)
+
+
+def put_back(untried: Sequence[ClaimedEnrollment], *, seconds: float | None = None) -> None:
+    """Returns enrollments that were not tried: the claim does not count, and they are as long due as before.
+
+    With `seconds`, they are due after these.
+    """
+    if untried:
+        _PUT_BACK.execute(seconds=seconds, untried=[(one.id, one.attempts, one.due_at) for one in untried])
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnrollmentExit:
+    """An enrollment to end, and why."""
+
+    enrollment_id: str
+    reason: str
+
+
+# Steps and webhooks that wait are stopped in the same statement: none goes on, or is sent, after the end.
+_EXIT = Statement(
+    """
+WITH asked AS MATERIALIZED (
+    SELECT inside.id, inside.steps_begun, asked.reason
+    FROM {exits}
+    CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = asked.id LIMIT 1) AS inside
+    WHERE inside.state = 'active'
+), ended AS (
+    UPDATE journeys_enrollment enrollment
+    SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
+        step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
+    FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
+    RETURNING enrollment.id
+), interrupted AS (
+    UPDATE journeys_steprun SET state = 'interrupted', ended_at = statement_timestamp()
+    WHERE id = ANY(ARRAY(
+        SELECT run.id FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM journeys_steprun known
+            WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
+        ) AS run WHERE run.state = 'waiting'
+    ))
+), dropped AS (
+    UPDATE journeys_webhookdelivery SET state = 'dropped', result = 'The enrollment ended before it was delivered.'
+    WHERE id = ANY(ARRAY(
+        SELECT delivery.id FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM journeys_webhookdelivery known
+            WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
+        ) AS delivery WHERE delivery.state = 'waiting' AND NOT delivery.again
+    ))
+), counted AS ({count_exits})
+SELECT id FROM ended
+""",
+    count_exits=COUNT_EXITS,
+    exits=Rows("asked", {"id": "text", "reason": "text"}),
+)
+
+
+def exit_enrollments(exits: Iterable[EnrollmentExit]) -> set[str]:
+    """Ends those of the enrollments that are active, in one statement, and returns their ids."""
+    rows = [(one.enrollment_id, one.reason) for one in exits]
+    return set(_EXIT.column(exits=rows)) if rows else set()
