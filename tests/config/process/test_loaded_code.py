@@ -73,7 +73,7 @@ def test_the_checks_of_the_pages_load_them_first() -> None:
 
 
 def test_django_finds_nothing_wrong() -> None:
-    assert run_checks() == []
+    assert [message for message in run_checks() if not message.is_silenced()] == []
 
 
 @cache  # two tests look at one worker
