@@ -7,9 +7,12 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.models import App, IdempotencyRecord, Workspace
+from engage.models import App, IdempotencyRecord, IdentityKey, Workspace
 from journeys.models import (
     Chunk,
+    Count,
+    CountDelta,
+    CountKind,
     Enrollment,
     EnrollmentJob,
     Journey,
@@ -107,4 +110,8 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
     key, app = ApiKeyFactory.create(workspace=workspace), AppFactory.create(workspace=workspace)
     IdempotencyRecord.objects.create(workspace=workspace, api_key=key, **digests, status=202, body="{}")
     IdempotencyRecord.objects.create(workspace=workspace, app=app, **digests, status=200, body="{}")
+    IdentityKey.objects.create(workspace=workspace, app=app, kid="k1", alg=IdentityKey.Algorithm.HS256, secret="s" * 32)
+    counted = {"workspace": workspace, "journey": enrollment.journey, "kind": CountKind.ENTRY, "name": "enrolled"}
+    CountDelta.objects.create(**counted, revision_id=0, hour=now, number=1)
+    Count.objects.create(**counted, revision_id=0, grain=Count.Grain.ALL, begin=now, number=1)
     return enrollment

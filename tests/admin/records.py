@@ -15,6 +15,8 @@ MODELS = [
     for model in apps.get_models()
     if admin.site.is_registered(model) and isinstance(admin.site.get_model_admin(model), RecordAdmin)
 ]
+# What the form of an app says of messages and identities, unless it is changed.
+NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}
 READ_ONLY = [model for model in MODELS if isinstance(admin.site.get_model_admin(model), ReadOnlyAdmin)]
 
 

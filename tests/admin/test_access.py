@@ -14,7 +14,7 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, Workspace
-from tests.admin.records import cells
+from tests.admin.records import NO_CHECKS, cells
 from tests.clients import SdkClient, ServerClient
 from tests.clock import later
 from tests.factories import ApiKeyFactory, AppFactory
@@ -170,9 +170,6 @@ def test_times_have_their_zone(staff: Client, acme: Workspace) -> None:
     page = staff.get(page_url(key)).content.decode()
     assert page.count("In UTC; empty: it does not expire.") == 1
     assert f"{key.created_at:%Y-%m-%d %H:%M:%S} UTC" in page
-
-
-NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}
 
 
 def save_app(staff: Client, app: App, **fields: Any) -> str:

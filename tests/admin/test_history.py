@@ -10,6 +10,7 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, WebhookSecret
+from tests.admin.records import NO_CHECKS
 from tests.admin.test_edits_at_once import edit, form_of
 from tests.factories import ApiKeyFactory, AppFactory
 
@@ -92,7 +93,7 @@ def test_what_is_changed_together_with_revoking_is_noted_too(staff: Client, acme
 
 def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, journey: Journey, app: App) -> None:
     for enabled in ({}, {"enabled": "on"}):
-        staff.post(page_url(app), {"name": app.name, "allowed_origins": "", **enabled})
+        staff.post(page_url(app), {"name": app.name, "allowed_origins": "", **NO_CHECKS, **enabled})
     said = {"name": "Renamed", "trigger_type": "api", "event_from_bridge": "on", "steps": "[]", "exit_on": "[]"}
     staff.post(page_url(journey), said)
     assert Journey.objects.get().active is False
@@ -104,12 +105,14 @@ def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, journey: Journ
 
 
 def test_other_origins_of_an_app_are_noted(staff: Client, app: App) -> None:
-    staff.post(page_url(app), {"name": app.name, "allowed_origins": "https://shop.example", "enabled": "on"})
+    staff.post(
+        page_url(app), {"name": app.name, "allowed_origins": "https://shop.example", "enabled": "on", **NO_CHECKS}
+    )
     assert entries() == [("root", app.pk, "Changed Allowed origins.")]
 
 
 def test_saving_what_was_not_changed_leaves_no_entry(staff: Client, app: App) -> None:
-    staff.post(page_url(app), {"name": app.name, "allowed_origins": "", "enabled": "on"})
+    staff.post(page_url(app), {"name": app.name, "allowed_origins": "", "enabled": "on", **NO_CHECKS})
     assert entries() == []
 
 

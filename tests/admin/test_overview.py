@@ -150,7 +150,8 @@ def test_it_says_so_to_staff_without_permissions(staff: Client) -> None:
         (staff, False),
         (staff_with(), True),
         (staff_with("delete_customer"), True),
-        (staff_with("add_app"), False),
+        (staff_with("add_app"), True),
+        (staff_with("add_app", "view_workspace"), False),
         (staff_with("view_app"), False),
     ):
         assert (said in client.get("/admin/").content.decode()) is is_said

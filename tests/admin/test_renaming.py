@@ -10,14 +10,14 @@ from django.utils.html import strip_tags
 
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from tests.admin.records import list_of
+from tests.admin.records import NO_CHECKS, list_of
 from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
 KINDS = pytest.mark.parametrize(
     ("factory", "field", "rest"),
     [
         pytest.param(SegmentFactory, "key", {"name": "VIP", "conditions": ""}, id="segment"),
-        pytest.param(AppFactory, "name", {"enabled": "on", "allowed_origins": ""}, id="app"),
+        pytest.param(AppFactory, "name", {"enabled": "on", "allowed_origins": "", **NO_CHECKS}, id="app"),
         pytest.param(ApiKeyFactory, "name", {"rate_limit": "5/s", "expires_at_0": "", "expires_at_1": ""}, id="key"),
     ],
 )

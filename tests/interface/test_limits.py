@@ -138,7 +138,7 @@ def failing(beginning: str, error: Exception) -> Iterator[None]:
         (405, "DELETE", {}),
         (406, "POST", {"headers": {"Accept": "text/html"}}),
         (413, "POST", {"body": b" " * (MAX_BODY_BYTES + 1)}),
-        (415, "POST", {"content_type": "text/plain"}),
+        (415, "POST", {"content_type": "text/html"}),
     ],
 )
 def test_what_is_refused_whatever_it_asks_for_tells_the_limit(
