@@ -3,11 +3,14 @@
 from django.urls import path
 
 from journeys.api.enrollments.views import EnrollmentExitView, EnrollmentView
+from journeys.api.statistics.views import JourneyGraphView, JourneyStatsView
 from journeys.api.triggers.views import JobView, TriggerJobsView, TriggerStateView, TriggerView
 
 urlpatterns = [
     # First, so that no look-up takes a wrong journey id such as "jobs" for its own.
     path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
+    path("<str:workspace_id>/<str:journey_id>/graph", JourneyGraphView.as_view()),
+    path("<str:workspace_id>/<str:journey_id>/stats", JourneyStatsView.as_view()),
     path("<str:workspace_id>/jobs/<str:job_id>", JobView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>", EnrollmentView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>/exit", EnrollmentExitView.as_view()),

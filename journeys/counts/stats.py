@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from journeys.models import Journey, JourneyRevision
+from journeys.models import Journey
 from journeys.steps.graph import COMPLETED, EXITED
 
 _DAY = timedelta(days=1)
@@ -135,11 +135,6 @@ def journey_stats(journey: Journey, span: Span) -> JourneyStats:
         edges=within.edges,
         series=_series(asked, span),
     )
-
-
-def revision_of(journey: Journey, number: int) -> JourneyRevision | None:
-    """The journey's revision with this number; None if it never had it."""
-    return JourneyRevision.objects.filter(workspace_id=journey.workspace_id, journey=journey, number=number).first()
 
 
 class _Sums:

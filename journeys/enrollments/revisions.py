@@ -7,15 +7,35 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from engage.errors import Refusal
 from engage.json.compact import ascii_json
 from engage.sizes import KIB
-from journeys.models import JourneyRevision
+from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import Course, parse_course
 
 _MOST_BYTES = 64 * 1024 * KIB
 # What a character of a definition comes to when it is parsed, at most: most of all in the markup of a template.
 _BYTES_OF_JSON, _BYTES_OF_MARKUP = 24, 256
 _MARKUP = re.compile(r"\{[{%][^{}]*")
+
+
+class RevisionNotFound(Refusal):
+    """The journey never had a revision with this number."""
+
+    status = 404
+    error = "Revision not found"
+    code = "revision_not_found"
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"The journey has no revision {number}.")
+
+
+def revision_of(journey: Journey, number: int) -> JourneyRevision:
+    """The journey's revision with this number. Raises RevisionNotFound."""
+    revision = JourneyRevision.objects.filter(workspace_id=journey.workspace_id, journey=journey, number=number).first()
+    if revision is None:
+        raise RevisionNotFound(number)
+    return revision
 
 
 class _KnownCourses:

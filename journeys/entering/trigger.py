@@ -15,7 +15,7 @@ from django.db import transaction
 from customers.audience import Audience, resolve_segments, select_audience
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.lookup import CustomerNotFound
-from engage.database.object_ids import is_object_id
+from engage.database.object_ids import is_object_id, row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.errors import Refusal
@@ -191,6 +191,14 @@ def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms
 _TRIGGER_TYPE = Statement(
     "SELECT trigger_type FROM journeys_journey WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active"
 )
+
+
+def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
+    """The workspace's journey, active or not. Raises JourneyNotFound."""
+    journey = row_with_id(Journey.objects.filter(workspace_id=workspace_id), journey_id)
+    if journey is None:
+        raise JourneyNotFound(journey_id)
+    return journey
 
 
 def _trigger_type(workspace_id: str, journey_id: str) -> str | None:

@@ -73,6 +73,8 @@ def them(rival: Workspace, rival_server: ServerClient) -> Tenant:
 # Every call of a server, with a body that would do something if the ids in the path were its own.
 CALLS: dict[tuple[str, str], Any] = {
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
+    ("GET", "journeys/{workspace_id}/{journey_id}/graph"): None,
+    ("GET", "journeys/{workspace_id}/{journey_id}/stats"): None,
     ("GET", "journeys/{workspace_id}/jobs/{job_id}"): None,
     ("DELETE", "journeys/{workspace_id}/jobs/{job_id}"): None,
     ("GET", "journeys/{workspace_id}/enrollments/{enrollment_id}"): None,

@@ -44,6 +44,7 @@ CODES = {
     "segment_not_found": (404, "Segment not found"),
     "service_unavailable": (503, "Service unavailable"),
     "too_many_at_once": (503, "Service unavailable"),
+    "revision_not_found": (404, "Revision not found"),
     "trigger_not_found": (404, "Trigger not found"),
     "unauthorized": (401, "Unauthorized"),
     "unsupported_media_type": (415, "Unsupported media type"),

@@ -20,6 +20,8 @@ from tests.processes import environment
 PATH = "/api/v1/schema"
 CALLS = {
     ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
+    ("GET", "/api/v1/journeys/{workspaceId}/{journeyId}/graph"),
+    ("GET", "/api/v1/journeys/{workspaceId}/{journeyId}/stats"),
     ("GET", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
     ("DELETE", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
     ("GET", "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}"),

@@ -1,0 +1,1 @@
+"""Journeys as a whole: their steps as a graph, and counts of what they do."""
