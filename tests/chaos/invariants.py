@@ -6,6 +6,7 @@ Each check gives the sentences that are not true; none of them looks at one call
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from journeys.counts.told import HISTORY
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction
@@ -181,6 +182,24 @@ def entries_are_those_of_the_model(service: Service) -> Iterator[str]:
             yield f"{name} in {key}: {wrong}"
 
 
+_COUNTED_OTHERWISE = f"""
+WITH {HISTORY}
+SELECT journey_id, kind, name, outcome, sum(number) FROM (
+    SELECT journey_id, revision_id, kind, name, outcome, 1 AS number FROM told
+    UNION ALL
+    SELECT journey_id, revision_id, kind, name, outcome, -number FROM journeys_count WHERE grain = 'all'
+    UNION ALL
+    SELECT journey_id, revision_id, kind, name, outcome, -number FROM journeys_countdelta
+) AS both_of
+GROUP BY journey_id, revision_id, kind, name, outcome HAVING sum(number) <> 0
+"""
+
+
+def counts_are_the_sums_of_the_history(service: Service) -> Iterator[str]:
+    for journey, kind, name, outcome, number in service.ask(_COUNTED_OTHERWISE):
+        yield f"in {journey}, the history has {number:+} of {kind} {name} {outcome} more than the counts"
+
+
 _LINKS = """
 SELECT conrelid::regclass::text, confrelid::regclass::text,
        (SELECT attname FROM pg_attribute WHERE attrelid = conrelid AND attnum = conkey[array_length(conkey, 1)]),
@@ -248,6 +267,7 @@ CHECKS: Sequence[Check] = (
     jobs_are_decided,
     one_enrollment_per_job,
     entries_are_those_of_the_model,
+    counts_are_the_sums_of_the_history,
     no_row_links_two_workspaces,
     webhooks_are_recorded,
     nobody_walks_on_after_leaving,
