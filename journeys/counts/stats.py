@@ -69,7 +69,7 @@ class JourneyStats:
     series: Sequence[Bucket]
 
 
-# `part` is the hours before the first whole day, and those after the last.
+# Whole days, the hours before the first of them, and those after the last.
 _SUMS = """
 SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number) FILTER (WHERE within)::bigint FROM (
     SELECT revision_id, kind, name, outcome, number, true AS ever, %(whole)s AS within FROM journeys_count
@@ -79,11 +79,13 @@ SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number)
     WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'day'
       AND begin >= %(first_day)s AND begin < %(last_day)s
     UNION ALL
-    SELECT revision_id, kind, name, outcome, number, false, true
-    FROM (VALUES (%(begin)s, %(first_day)s), (%(last_day)s, %(end)s)) AS part(begins, ends)
-    CROSS JOIN journeys_count
+    SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
     WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'hour'
-      AND begin >= part.begins AND begin < part.ends
+      AND begin >= %(begin)s AND begin < %(first_day)s
+    UNION ALL
+    SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
+    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'hour'
+      AND begin >= %(last_day)s AND begin < %(end)s
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, true, hour >= %(begin)s AND hour < %(end)s
     FROM journeys_countdelta WHERE journey_id = %(journey_id)s

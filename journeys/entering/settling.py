@@ -118,15 +118,22 @@ def _enrollment(entry: Entry) -> tuple[Any, ...]:
 def _counts(outcome: DecidedJobs) -> Counter[Key]:
     """The decisions by their results, and the enrollments that ended as they began."""
     numbers: Counter[Key] = Counter()
-    for job, decision in outcome.decisions:
-        if not decision.enrolls:
-            numbers[job.workspace_id, job.journey_id, NO_REVISION, "entry", decision.verdict.value, ""] += 1
-    for entry in outcome.entries:
-        whose = entry.job.workspace_id, entry.journey.id, entry.journey.revision_id
-        numbers[*whose, "entry", Verdict.ENROLLED.value, ""] += 1
-        if entry.state is not Enrollment.State.ACTIVE:
-            end = COMPLETED if entry.state is Enrollment.State.COMPLETED else EXITED
-            numbers[*whose, "edge", ENTRY, end] += 1
+    refused = Counter(
+        (job.workspace_id, job.journey_id, decision.verdict)
+        for job, decision in outcome.decisions
+        if not decision.enrolls
+    )
+    for (workspace_id, journey_id, verdict), number in refused.items():
+        numbers[workspace_id, journey_id, NO_REVISION, "entry", verdict.value, ""] = number
+    entered = Counter(
+        (entry.job.workspace_id, entry.journey.id, entry.journey.revision_id, entry.state) for entry in outcome.entries
+    )
+    for (workspace_id, journey_id, revision_id, state), number in entered.items():
+        whose = workspace_id, journey_id, revision_id
+        numbers[*whose, "entry", Verdict.ENROLLED.value, ""] += number
+        if state is not Enrollment.State.ACTIVE:
+            end = COMPLETED if state is Enrollment.State.COMPLETED else EXITED
+            numbers[*whose, "edge", ENTRY, end] = number
     return numbers
 
 
