@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test chaos bench fuzz format lint types check lock clean
+.PHONY: help run test browsers chaos bench fuzz format lint types check lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -21,6 +21,10 @@ run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and POR
 test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(ARGS)
+
+browsers: ## the browsers' SDK in Debian's chromium and firefox-esr, which it needs
+	@.ci/install requirements-dev.txt
+	@BROWSERS=required TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest tests/browsers $(ARGS)
 
 chaos: ## kills, freezes and cuts what the service needs, under load; SEED=7 does the same again, SCENARIO=redis-full one
 	@.ci/install requirements-dev.txt
@@ -51,7 +55,7 @@ types: ## mypy, strictly
 	@$(PYTHON_IN_VENV) -m mypy .
 
 check: ## all that has to hold before a change goes in
-	@.ci/run
+	@COVERAGE=yes .ci/run
 
 lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the newest allowed ones anew
 	@.ci/install requirements-dev.txt

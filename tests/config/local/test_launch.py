@@ -71,7 +71,7 @@ def test_whoever_asks_it_to_stop_while_it_starts_is_obeyed_and_finds_nothing_lef
 ) -> None:
     launcher = starting(folder, COMMAND)
     launcher.send_signal(sent)
-    assert launcher.wait(30) == 0
+    assert launcher.wait(30) == 0, (folder / "output").read_text()
     assert "Traceback" not in (folder / "output").read_text()
     assert left_over(folder) == []
 
