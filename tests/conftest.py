@@ -20,10 +20,10 @@ from engage.models import Workspace
 from engage.redis.availability import redis_availability
 from journeys import wakeups
 from journeys.models import Journey
-from tests import pooler
-from tests.clients import SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
-from tests.tables import empty_all
+from tests.support import pooler
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
+from tests.support.tables import empty_all
 
 # An example is not wrong because the machine was busy with other tests meanwhile.
 hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

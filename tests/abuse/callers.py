@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from engage.credentials import KEY_PREFIX
 from tests.abuse.calls import Call, Case, Spoil, cases, header
-from tests.conformance import at, referred
+from tests.support.conformance import at, referred
 
 _WELL_FORMED = f"{KEY_PREFIX}{'a' * 43}"
 _ID = "68a1f0c2e4b0a1d2c3e4f5b2"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.conformance import at
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.conformance import at
 
 QUERIES = {"findCustomer": "?external_id=ada"}
 

@@ -3,7 +3,7 @@ from pytest_django import Settings
 
 from engage.models import Workspace
 from tests.abuse.service import Service
-from tests.clients import ServerClient
+from tests.support.clients import ServerClient
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from engage.models import Workspace
 from journeys.models import Enrollment
 from tests.abuse.calls import Call, good_calls
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
 
 
 class Service:

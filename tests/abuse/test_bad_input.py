@@ -7,7 +7,7 @@ from django.db import connection
 from tests.abuse import callers, fields, framing, meaning
 from tests.abuse.calls import Case, good_calls
 from tests.abuse.service import Service
-from tests.clients import Answer
+from tests.support.clients import Answer
 
 CORPUS: list[Case] = [*framing.ALL, *fields.ALL, *callers.ALL, *meaning.ALL]
 GOOD = {call.operation: call for call in good_calls({})}

@@ -19,10 +19,10 @@ from config.wsgi import application
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.abuse.service import Service
-from tests.bridge_calls import ACTION, LEAST
-from tests.calls import data, refused, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, JourneyFactory
+from tests.support.bridge_calls import ACTION, LEAST
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import ApiKeyFactory, JourneyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,11 +9,11 @@ from django.test import Client
 from engage.models import Workspace
 from journeys.models import Enrollment
 from tests.admin.enrollment_page import DAY
-from tests.calls import let_workers_walk
-from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
-from tests.receiver import Receiver, running
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.receiver import Receiver, running
 
 
 @pytest.fixture

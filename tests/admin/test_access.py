@@ -15,10 +15,10 @@ from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, Workspace
 from tests.admin.records import NO_CHECKS, cells
-from tests.clients import SdkClient, ServerClient
-from tests.clock import later
-from tests.factories import ApiKeyFactory, AppFactory
-from tests.simultaneous import made_to_wait
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.clock import later
+from tests.support.factories import ApiKeyFactory, AppFactory
+from tests.support.simultaneous import made_to_wait
 
 KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
 

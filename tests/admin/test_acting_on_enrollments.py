@@ -18,11 +18,11 @@ from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from tests.admin.enrollment_page import DAY, action, page_of
 from tests.admin.staff import staff_with
-from tests.calls import let_workers_walk
-from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import make_due, send
-from tests.receiver import Receiver
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.receiver import Receiver
 
 
 def end(staff: Client, enrollment: Enrollment, reason: str) -> str:

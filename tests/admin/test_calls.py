@@ -11,9 +11,9 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
 from tests.admin.staff import staff_with
-from tests.calls import customers_path, data, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, SegmentFactory, crowd
+from tests.support.calls import customers_path, data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, SegmentFactory, crowd
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
-from tests.factories import CustomerFactory
-from tests.one_of_everything import populate
+from tests.support.factories import CustomerFactory
+from tests.support.one_of_everything import populate
 
 
 def erase(client: Client, customer: Customer) -> int:

@@ -18,7 +18,7 @@ from engage.models import ApiKey, App, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
-from tests.one_of_everything import live_through, populate, queue_job
+from tests.support.one_of_everything import live_through, populate, queue_job
 
 # What the page of a record does not show under the field's name, and why.
 NOT_SHOWN = {

@@ -9,10 +9,10 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob, Trigger
 from tests.admin.enrollment_page import page_of
 from tests.admin.records import MODELS, list_of, named
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter, walked
-from tests.one_of_everything import populate
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.one_of_everything import populate
 
 # A template takes `value.items` for the key first, and for the method only if there is none.
 OF_A_DICT = [name for name in dir(dict) if not name.startswith("_")]

@@ -12,7 +12,7 @@ from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, WebhookSecret
 from tests.admin.records import NO_CHECKS
 from tests.admin.test_edits_at_once import edit, form_of
-from tests.factories import ApiKeyFactory, AppFactory
+from tests.support.factories import ApiKeyFactory, AppFactory
 
 
 @pytest.fixture

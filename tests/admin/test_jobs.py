@@ -7,9 +7,9 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.admin.staff import staff_with
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 TOLD = (
     "<div>customer.plan is &quot;&lt;free&gt;&quot;, wanted &quot;pro&quot;</div>"

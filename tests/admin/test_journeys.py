@@ -12,7 +12,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
 from tests.admin.staff import staff_with
-from tests.factories import JourneyFactory
+from tests.support.factories import JourneyFactory
 
 ADD = "/admin/journeys/journey/add/"
 STEPS = [{"id": "wait", "type": "delay", "for": "P1D"}]

@@ -16,7 +16,7 @@ from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, NO_CHECKS, cells, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
-from tests.one_of_everything import populate
+from tests.support.one_of_everything import populate
 
 NAMED: dict[type[Model], str] = {
     Workspace: "name",

@@ -14,9 +14,9 @@ from engage.models import App, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
-from tests.clock import later
-from tests.one_of_everything import live_through, populate, queue_job
-from tests.plans import rows_gone_through
+from tests.support.clock import later
+from tests.support.one_of_everything import live_through, populate, queue_job
+from tests.support.plans import rows_gone_through
 
 
 def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:

@@ -14,9 +14,9 @@ from journeys.design.authoring import save_journey
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named
 from tests.admin.staff import staff_with
-from tests.factories import JourneyFactory
-from tests.one_of_everything import populate
-from tests.tables import taken_back
+from tests.support.factories import JourneyFactory
+from tests.support.one_of_everything import populate
+from tests.support.tables import taken_back
 
 
 def snapshot(model: type[Model]) -> list[Any]:

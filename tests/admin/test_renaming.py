@@ -11,7 +11,7 @@ from django.utils.html import strip_tags
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.records import NO_CHECKS, list_of
-from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
 KINDS = pytest.mark.parametrize(
     ("factory", "field", "rest"),

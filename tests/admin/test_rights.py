@@ -18,7 +18,7 @@ from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.staff import codenames, needed_to_add, staff_with
 from tests.admin.test_access import KEYS, make_key, secret_on, works
 from tests.admin.test_journeys import ADD, CONDITION, EXITS, PRICEY, STEPS, said
-from tests.factories import JourneyFactory
+from tests.support.factories import JourneyFactory
 
 NOT_THEIRS = "needs the permission to view customers, too"
 CALL: dict[str, Any] = {

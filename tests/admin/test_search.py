@@ -19,9 +19,16 @@ from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named
 from tests.admin.staff import staff_with
-from tests.clock import later
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory, WorkspaceFactory
-from tests.one_of_everything import populate, queue_job
+from tests.support.clock import later
+from tests.support.factories import (
+    ApiKeyFactory,
+    AppFactory,
+    CustomerFactory,
+    JourneyFactory,
+    SegmentFactory,
+    WorkspaceFactory,
+)
+from tests.support.one_of_everything import populate, queue_job
 
 
 @pytest.fixture

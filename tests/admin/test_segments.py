@@ -12,8 +12,8 @@ from customers.models import Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.staff import staff_with
-from tests.clock import later
-from tests.factories import CustomerFactory, SegmentFactory
+from tests.support.clock import later
+from tests.support.factories import CustomerFactory, SegmentFactory
 
 ADD = "/admin/customers/segment/add/"
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}

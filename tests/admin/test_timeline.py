@@ -18,12 +18,12 @@ from journeys.admin import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.admin.enrollment_page import DAY, page_of
 from tests.admin.staff import staff_with
-from tests.calls import let_workers_walk
-from tests.clients import ServerClient
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
-from tests.receiver import Receiver
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.receiver import Receiver
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
 TELL = {"id": "tell", "type": "track_event", "eventName": "noted"}

@@ -10,11 +10,11 @@ from bridge.models import Interaction
 from customers.identity import Identifiers, find_or_create_customer
 from customers.models import Customer, Event
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, call
-from tests.calls import refused
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.calls import refused
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 PERSON = {"userId": "u-secret", "external_id": "x-secret", "email": "ada@secret.example", "phone": "+4915112345678"}
 FORM = {"field-secret": "value-secret"}

@@ -8,10 +8,10 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
-from tests.bridge_calls import ACTION, CAPTURE, call
-from tests.calls import refused
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.calls import refused
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 # Finding the app, and the two ends of the transaction.
 EVERY_CALL = 3

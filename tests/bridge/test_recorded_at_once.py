@@ -10,12 +10,12 @@ from customers.identity import Identifiers, find_or_create_customer
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
-from tests.bridge_calls import click
-from tests.calls import let_workers_walk
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.bridge_calls import click
+from tests.support.calls import let_workers_walk
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 WAIT = {"id": "wait", "type": "wait_for_event", "event": "bought", "timeout": "P9D"}
 CLOSE: dict[str, Any] = {"actionType": "close"}

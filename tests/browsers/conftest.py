@@ -16,8 +16,8 @@ from bridge.browser.files import FOLDER
 from bridge.models import Interaction
 from engage.models import App, Workspace
 from tests.browsers.proxy import Pages, Proxy, serving
-from tests.factories import AppFactory
-from tests.processes import web
+from tests.support.factories import AppFactory
+from tests.support.processes import web
 
 PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
 _PAGE = """<!doctype html><title>Shop</title><script type="module" src="/page.js"></script>

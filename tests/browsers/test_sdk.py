@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, Page
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.browsers.conftest import Shop
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests import pooler
 from tests.chaos.machine import other_machine, what_is_missing
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.service import running_service
 from tests.chaos.surroundings import with_bad_receivers
 from tests.chaos.trial import Finding, hold_trial, plan_trial
+from tests.support import pooler
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from tests.chaos.fleet import LANES, LOOPBACK, Member
 from tests.chaos.machine import Machine
 from tests.chaos.scenario import Chance, Scenario
 from tests.chaos.service import Service
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _BACK_SECONDS = 10.0
 _LEASE_SECONDS = 30.0  # of webhooks that the machine had claimed

@@ -14,7 +14,7 @@ from tests.chaos.fleet import LOOPBACK
 from tests.chaos.scenario import Chance, Scenario
 from tests.chaos.servers import own_postgresql
 from tests.chaos.service import Outage, Service, Standby
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _BACK_SECONDS = 10.0
 _NOTICED_SECONDS = 4.0  # until somebody has promoted the standby

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from tests.chaos.service import Service
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 Deed = Callable[[Service], None]
 

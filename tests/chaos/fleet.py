@@ -10,8 +10,8 @@ from urllib.request import urlopen
 
 from config.local import processes
 from tests.chaos.servers import children_of
-from tests.receiver import free_port
-from tests.waiting import wait_until
+from tests.support.receiver import free_port
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES = ("worker", "bulk", "walk", "webhooks")

@@ -18,7 +18,7 @@ from tests.chaos.plan import TENANTS, Kind, Planned
 from tests.chaos.scenario import PROMPT, Chance, Finding, Scenario, Trial
 from tests.chaos.servers import PATIENCE_SECONDS, ports_of
 from tests.chaos.service import Service
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 # What each lane writes into amid its transaction, and not with the claim before it.
 _WRITTEN: Mapping[str, str] = {

@@ -9,8 +9,8 @@ from tests.chaos.fleet import LANES
 from tests.chaos.probing import metric
 from tests.chaos.scenario import Scenario
 from tests.chaos.service import Service
-from tests.garbage import garbage_like
-from tests.waiting import wait_until
+from tests.support.garbage import garbage_like
+from tests.support.waiting import wait_until
 
 _QUEUES = ("single", "bulk", "walk", "sweep", "webhooks")
 _BESIDE = "beside"  # a queue that nobody listens to

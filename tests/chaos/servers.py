@@ -19,8 +19,8 @@ import redis
 from config.local import servers
 from config.local.servers import Server
 from tests.chaos.machine import Machine
-from tests.receiver import free_port
-from tests.waiting import wait_until
+from tests.support.receiver import free_port
+from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 60.0
 _CONNECTIONS = 70  # what the service has, and some: those that are to use up all need not be many

@@ -18,16 +18,16 @@ from redis import Redis
 
 from config.local.processes import listening_workers
 from config.local.servers import DATABASE
-from tests import pooler
-from tests import receiver as receivers
 from tests.chaos.fleet import LANES, LOOPBACK, ROOT, TWO_OF_EACH, Fleet, Member
 from tests.chaos.load import Load
 from tests.chaos.machine import BLOCK, Machine
 from tests.chaos.plan import TENANTS
 from tests.chaos.servers import OwnServer, addresses_of, own_postgresql, own_redis
 from tests.chaos.tenants import MANY, Course, Tenant, seed
-from tests.receiver import Receiver
-from tests.waiting import wait_until
+from tests.support import pooler
+from tests.support import receiver as receivers
+from tests.support.receiver import Receiver
+from tests.support.waiting import wait_until
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from tests import receiver
 from tests.chaos.crowd import CROWD
 from tests.chaos.mischief import MANNERS, POISON, targets
 from tests.chaos.tenants import Course
+from tests.support import receiver
 
 
 @contextmanager

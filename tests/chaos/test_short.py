@@ -10,7 +10,6 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from tests import receiver as receivers
 from tests.chaos import faults
 from tests.chaos.faults import Fault
 from tests.chaos.fleet import Fleet
@@ -21,8 +20,9 @@ from tests.chaos.servers import own_postgresql, own_redis
 from tests.chaos.service import Service, environment_of
 from tests.chaos.tenants import TRIGGERED, Tenant, seed
 from tests.chaos.trial import hold_trial, plan_trial
-from tests.processes import environment
-from tests.waiting import wait_until
+from tests.support import receiver as receivers
+from tests.support.processes import environment
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.mostly_waits, pytest.mark.without_pooler]
 

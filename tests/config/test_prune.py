@@ -38,12 +38,12 @@ from journeys.operations.retention import (
     STEP_RUNS,
     TRIGGERS,
 )
-from tests.calls import data, job_of, let_workers_decide, trigger
-from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.walking.stories import walked
-from tests.one_of_everything import one_of_everything
-from tests.simultaneous import all_at_once, elsewhere, made_to_wait
+from tests.support.calls import data, job_of, let_workers_decide, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.one_of_everything import one_of_everything
+from tests.support.simultaneous import all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db
 

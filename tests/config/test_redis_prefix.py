@@ -13,11 +13,11 @@ from engage.redis.availability import redis_takes_writes
 from engage.redis.metric_counters import DECISIONS, all_counts
 from journeys import wakeups
 from journeys.models import Enrollment
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.processes import SCHEDULER, WORKER, celery
-from tests.waiting import wait_until
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.processes import SCHEDULER, WORKER, celery
+from tests.support.waiting import wait_until
 
 PREFIX = "staging:"
 

@@ -16,9 +16,9 @@ from customers.models import Customer
 from engage.models import Workspace
 from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory
-from tests.processes import environment
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory
+from tests.support.processes import environment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,8 +10,8 @@ from customers.audience import Audience, pages_of_audience, select_audience
 from customers.models import Customer, Segment
 from customers.segments import ErrorResolvingSegments
 from engage.models import Workspace
-from tests.factories import CustomerFactory, SegmentFactory, crowd
-from tests.plans import rows_gone_through
+from tests.support.factories import CustomerFactory, SegmentFactory, crowd
+from tests.support.plans import rows_gone_through
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from customers.roster import CustomerData, Upserted
 from customers.upsert import UpsertedItem, upsert_customer, upsert_customers
 from engage.errors import Refusal
 from engage.models import Workspace
-from tests.factories import CustomerFactory, WorkspaceFactory
-from tests.tables import taken_back
+from tests.support.factories import CustomerFactory, WorkspaceFactory
+from tests.support.tables import taken_back
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

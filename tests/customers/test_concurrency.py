@@ -11,10 +11,10 @@ from django.db import OperationalError, connection, transaction
 from customers import upsert
 from customers.models import Customer, Segment, SegmentMembership
 from engage.models import Workspace
-from tests.calls import customers_path, data
-from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory, SegmentFactory
-from tests.simultaneous import all_at_once, done_with_customers_locked_in_order, elsewhere, made_to_wait
+from tests.support.calls import customers_path, data
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, SegmentFactory
+from tests.support.simultaneous import all_at_once, done_with_customers_locked_in_order, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,7 @@ from customers.models import Customer
 from engage.database.fragment import Fragment
 from engage.models import Workspace
 from tests.customers.awkward_values import NAMES, VALUES
-from tests.factories import CustomerFactory
+from tests.support.factories import CustomerFactory
 
 
 def compiled(condition: dict[str, Any], columns: Columns | None = None) -> Fragment:

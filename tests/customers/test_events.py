@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from customers.events import NewEvent, record_events
 from customers.models import Event
 from engage.models import Workspace
-from tests.factories import CustomerFactory
+from tests.support.factories import CustomerFactory
 
 
 def _new(workspace: Workspace, customer_id: str, **changes: object) -> NewEvent:

@@ -12,8 +12,8 @@ from customers.identity import Identifiers, Resolution, best_match_query, find_o
 from customers.models import Customer
 from engage.errors import InvalidRequest
 from engage.models import Workspace
-from tests.factories import CustomerFactory
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
+from tests.support.factories import CustomerFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
 NOBODY = "f" * 24
 

@@ -16,10 +16,10 @@ from customers.identifier_rules import ascii_domain, one_spelling
 from customers.models import Customer, SegmentMembership
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey
-from tests.bridge_calls import click
-from tests.calls import customers_path, data, refused, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.bridge_calls import click
+from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 APART, TOGETHER = "Rene\u0301", "Ren\u00e9"
 UNICODE, ASCII = "Ada@M\u00dcNCHEN.example", "ada@xn--mnchen-3ya.example"

@@ -11,8 +11,8 @@ from customers.models import Customer
 from customers.profile import ProfileChange, check_claim, claim_attributes, merge_attributes
 from engage.errors import InvalidRequest
 from engage.models import Workspace
-from tests.factories import CustomerFactory
-from tests.simultaneous import all_at_once
+from tests.support.factories import CustomerFactory
+from tests.support.simultaneous import all_at_once
 
 
 @pytest.fixture

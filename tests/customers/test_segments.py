@@ -9,9 +9,9 @@ from customers.models import Customer
 from customers.segments import check_segment_conditions
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.calls import data, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 

@@ -7,9 +7,9 @@ import pytest
 from engage import credentials
 from engage.credentials import KEY_PREFIX, digest, is_well_formed, new_key
 from engage.models import ApiKey, Workspace
-from tests.calls import customers_path, refused
-from tests.clients import ServerClient
-from tests.factories import ApiKeyFactory
+from tests.support.calls import customers_path, refused
+from tests.support.clients import ServerClient
+from tests.support.factories import ApiKeyFactory
 
 
 def test_a_key_is_recognised_by_its_prefix_and_its_checksum() -> None:

@@ -11,7 +11,7 @@ from django.db.models import Field, Model
 from customers.models import Segment
 from engage.models import ApiKey, Workspace
 from journeys.models import Journey
-from tests.factories import ApiKeyFactory
+from tests.support.factories import ApiKeyFactory
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from customers.models import Customer
 from engage.models import Workspace
 from engage.request_log import configure_logging
 from journeys.models import Chunk, Journey
-from tests.calls import customers_path, data, let_workers_decide, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import customers_path, data, let_workers_decide, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 PRIVATE = {
     "e-mail": "ada.lovelace@example.com",

@@ -3,7 +3,7 @@
 import pytest
 
 from engage.terminal import printable
-from tests.terminals import HOSTILE, SHOWN, commands_in
+from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:

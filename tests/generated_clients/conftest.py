@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.docs.documentation import openapi_document
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engage.models import Workspace
-from tests.calls import let_workers_walk
-from tests.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 from tests.generated_clients.programs import PATH
-from tests.processes import web
+from tests.support.calls import let_workers_walk
+from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
+from tests.support.processes import web
 
 _REST_SECONDS = 0.05
 # What every session is refused, by code.

@@ -7,7 +7,7 @@ import pytest
 
 from config.docs.documentation import openapi_document
 from tests.generated_clients.programs import run
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 pytestmark = pytest.mark.usefixtures("node")
 HERE = Path(__file__).parent

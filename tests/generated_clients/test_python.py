@@ -9,7 +9,7 @@ import pytest
 from engage.models import Workspace
 from tests.generated_clients.programs import run
 from tests.generated_clients.sessions import REFUSALS, refusals, world_of
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 HERE = Path(__file__).parent
 

@@ -10,10 +10,10 @@ from customers.conditions import Root, parse_condition
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
-from tests.bridge_calls import click, refused_without_a_trace
-from tests.calls import refused
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.bridge_calls import click, refused_without_a_trace
+from tests.support.calls import refused
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 TRACKED = {"actionType": "track_event", "actionData": {"eventName": "offer_seen"}}
 known_and_new = pytest.mark.parametrize("user_id", ["u-1", "new"])

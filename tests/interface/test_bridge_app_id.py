@@ -10,10 +10,10 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from engage.models import App, Workspace
-from tests.bridge_calls import ACTION, both_calls, call, refused_without_a_trace
-from tests.calls import refused
-from tests.clients import SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, AppFactory
+from tests.support.bridge_calls import ACTION, both_calls, call, refused_without_a_trace
+from tests.support.calls import refused
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import ApiKeyFactory, AppFactory
 
 
 @both_calls

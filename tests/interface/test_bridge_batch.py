@@ -9,10 +9,10 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, refused_without_a_trace
-from tests.calls import data
-from tests.clients import Answer, SdkClient
-from tests.factories import AppFactory, CustomerFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, refused_without_a_trace
+from tests.support.calls import data
+from tests.support.clients import Answer, SdkClient
+from tests.support.factories import AppFactory, CustomerFactory
 
 BATCH = "/api/v1/sdk/bridge/batch"
 

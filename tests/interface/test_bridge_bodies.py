@@ -6,8 +6,8 @@ import pytest
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, refused_without_a_trace, submit
-from tests.clients import SdkClient
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, refused_without_a_trace, submit
+from tests.support.clients import SdkClient
 
 # How big -------------------------------------------------------------------------------------------------------------
 

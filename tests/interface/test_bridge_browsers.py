@@ -12,10 +12,10 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.http.times import iso_utc
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call, refused_without_a_trace
-from tests.calls import data, refused
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call, refused_without_a_trace
+from tests.support.calls import data, refused
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import AppFactory, CustomerFactory
 
 TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
 CAPTURED = {"formData": {"city": "Ulm"}, "submitAction": {"type": "track_event", "eventName": "seen"}}

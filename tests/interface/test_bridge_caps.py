@@ -15,10 +15,10 @@ from customers.models import Customer, Event
 from engage.models import IdempotencyRecord, Workspace
 from engage.redis.metric_counters import metric_counters
 from journeys.models import Enrollment, EnrollmentJob
-from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
-from tests.calls import data, let_workers_decide, refused, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory, JourneyFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call
+from tests.support.calls import data, let_workers_decide, refused, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory
 
 pytestmark = pytest.mark.usefixtures("_two_a_day")
 

@@ -8,9 +8,9 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import Workspace
-from tests.bridge_calls import refused_without_a_trace, submit
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory
+from tests.support.bridge_calls import refused_without_a_trace, submit
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory
 
 FORM = {"first_name": "Ada", "size": "M", "newsletter": True}
 

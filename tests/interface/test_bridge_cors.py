@@ -6,9 +6,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from tests.bridge_calls import both_calls, call
-from tests.clients import Answer, SdkClient
-from tests.factories import AppFactory
+from tests.support.bridge_calls import both_calls, call
+from tests.support.clients import Answer, SdkClient
+from tests.support.factories import AppFactory
 
 ORIGIN = {"Origin": "https://shop.example"}
 

@@ -9,11 +9,11 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, Workspace
-from tests.bridge_calls import ACTION, CAPTURE, both_calls, call, refused_without_a_trace
-from tests.calls import refused, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import all_at_once
+from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call, refused_without_a_trace
+from tests.support.calls import refused, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import all_at_once
 
 EVERYTHING = {"userId": "u-1", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"}
 COLUMNS = {"userId": "user_id", "external_id": "external_id", "email": "email", "phone": "phone"}

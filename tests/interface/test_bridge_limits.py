@@ -11,10 +11,10 @@ from pytest_django import Settings
 from bridge.models import Interaction
 from customers.models import Customer
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, both_calls, call
-from tests.calls import refused
-from tests.clients import SdkClient
-from tests.factories import AppFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, both_calls, call
+from tests.support.calls import refused
+from tests.support.clients import SdkClient
+from tests.support.factories import AppFactory
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 
 from customers.models import Customer, SegmentMembership
 from engage.models import Workspace
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, call, refused_without_a_trace
-from tests.calls import customers_path, data, refused
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, SegmentFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, call, refused_without_a_trace
+from tests.support.calls import customers_path, data, refused
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, SegmentFactory
 
 KIB = 1024
 VICTIM = "ada@example.com"

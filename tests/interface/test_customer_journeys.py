@@ -11,9 +11,9 @@ from customers.models import Customer, Event
 from engage.http.times import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, WebhookDelivery
-from tests.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 

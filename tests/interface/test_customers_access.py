@@ -8,9 +8,9 @@ from config.docs.documentation import openapi_document
 from customers.models import Customer, SegmentMembership
 from engage.http.views import FOREIGN_WORKSPACE
 from engage.models import Workspace
-from tests.calls import customers_path, refused
-from tests.clients import ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, SegmentFactory
+from tests.support.calls import customers_path, refused
+from tests.support.clients import ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, SegmentFactory
 
 NOBODY = "0" * 24
 CALLS: list[tuple[str, list[str], Any]] = [

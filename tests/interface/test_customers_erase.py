@@ -19,11 +19,11 @@ from customers.models import Customer, Event, SegmentMembership, Tombstone
 from engage.models import Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
-from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 ADA, BOB = "ada.lovelace", "bob.example"
 

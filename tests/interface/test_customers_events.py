@@ -12,10 +12,10 @@ from customers.models import Customer, Event
 from engage.http.times import iso_utc
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Trigger
-from tests.calls import customers_path, data, refused
-from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
-from tests.simultaneous import done_with_customers_locked_in_order
+from tests.support.calls import customers_path, data, refused
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
+from tests.support.simultaneous import done_with_customers_locked_in_order
 
 
 def report(server: ServerClient, workspace: Workspace, body: Any) -> Answer:

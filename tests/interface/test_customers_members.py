@@ -7,9 +7,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer, Segment, SegmentMembership
 from engage.models import Workspace
-from tests.calls import customers_path, data, refused
-from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory, SegmentFactory, crowd
+from tests.support.calls import customers_path, data, refused
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, SegmentFactory, crowd
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer
 from engage.database.object_ids import is_object_id
 from engage.models import Workspace
-from tests.calls import customers_path, data, refused
-from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory
+from tests.support.calls import customers_path, data, refused
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory
 
 NOBODY = "0" * 24
 

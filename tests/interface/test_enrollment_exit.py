@@ -9,12 +9,12 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_walk, refused, trigger
-from tests.clients import Answer, ServerClient
-from tests.clock import time_passes
-from tests.factories import JourneyFactory
 from tests.journeys.walking.stories import enter, history, out_of_reach, walked
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.calls import data, let_workers_walk, refused, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LATER = {"id": "later", "type": "delay", "for": "P7D"}

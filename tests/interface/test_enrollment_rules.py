@@ -10,11 +10,11 @@ from engage.models import Workspace
 from journeys.design.authoring import save_journey
 from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, Enrollment, Journey, Trigger
-from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter, history
+from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
 

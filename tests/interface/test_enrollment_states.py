@@ -13,12 +13,12 @@ from engage.http.times import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits
-from tests.calls import data, let_workers_walk, refused
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter, out_of_reach, walked
 from tests.journeys.webhooks.standing import make_due, send
-from tests.receiver import running
+from tests.support.calls import data, let_workers_walk, refused
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.receiver import running
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 NOW = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)

@@ -7,9 +7,9 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
-from tests.calls import customers_path, data, job_of, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 NOT_MET = "The customer did not meet the journey's entry conditions."
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}

@@ -9,10 +9,10 @@ import pytest
 
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace
-from tests.calls import customers_path, data, refused, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace
+from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 MIB = 1024 * 1024
 PACKED = {"Content-Encoding": "gzip"}

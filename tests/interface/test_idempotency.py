@@ -15,10 +15,10 @@ from customers.models import Customer, Event
 from engage.http.idempotency import prune_idempotency_records
 from engage.models import IdempotencyRecord, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
-from tests.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call
-from tests.calls import data, refused, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import (
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import (
     ApiKeyFactory,
     AppFactory,
     CustomerFactory,
@@ -27,7 +27,7 @@ from tests.factories import (
     crowd,
     take_milliseconds,
 )
-from tests.simultaneous import all_at_once
+from tests.support.simultaneous import all_at_once
 
 ADA = {"external_id": "ada"}
 KEY = {"Idempotency-Key": "4711"}

@@ -9,12 +9,12 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from journeys.webhooks.client import Limits
-from tests.bridge_calls import submit
-from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
 from tests.journeys.webhooks.standing import send
-from tests.receiver import running
+from tests.support.bridge_calls import submit
+from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.receiver import running
 
 NAMES = ["email", "phone", "userId", "external_id"]
 THEIRS = "attacker@evil.example"

@@ -12,10 +12,10 @@ from customers.models import Customer, Segment
 from engage.http.views import FOREIGN_WORKSPACE
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
-from tests.tables import taken_back
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, MessageFactory, SegmentFactory
+from tests.support.tables import taken_back
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from django.db import transaction
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from tests.calls import data, job_of, let_workers_decide, refused, trigger
-from tests.clients import Answer, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from engage.errors import BodyTooLarge
 from engage.http.parsing import StrictJsonParser
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
-from tests.calls import customers_path, data, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 
 @pytest.fixture

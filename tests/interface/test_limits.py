@@ -14,11 +14,11 @@ from django.db import OperationalError, connection, transaction
 from engage.models import DEFAULT_RATE_LIMIT, ApiKey, Workspace
 from engage.sizes import MAX_BODY_BYTES
 from journeys.models import EnrollmentJob, Journey
-from tests.bridge_calls import CAPTURE, LEAST
-from tests.calls import data, refused, trigger
-from tests.clients import Answer, SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
-from tests.simultaneous import all_at_once
+from tests.support.bridge_calls import CAPTURE, LEAST
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.simultaneous import all_at_once
 
 
 @pytest.fixture(autouse=True)

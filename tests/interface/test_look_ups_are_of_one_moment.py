@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 
 from engage.models import Workspace
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter
-from tests.simultaneous import elsewhere
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,12 +8,12 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.webhooks.client import Limits
-from tests.bridge_calls import submit
-from tests.calls import data, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.webhooks.standing import send
-from tests.receiver import Arrived, running
+from tests.support.bridge_calls import submit
+from tests.support.calls import data, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.receiver import Arrived, running
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from django.db import connection
 from engage.models import Workspace
 from journeys.counts.folding import fold
 from journeys.models import Journey, JourneyRevision
-from tests.calls import data, let_workers_decide, let_workers_walk, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
+from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
 
 STEPS: list[Any] = [{"id": "day", "type": "delay", "for": "P1D"}, {"id": "out", "type": "exit", "reason": "Over."}]
 

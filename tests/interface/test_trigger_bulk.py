@@ -7,9 +7,9 @@ import pytest
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
 
 Cast = dict[str, Customer]
 

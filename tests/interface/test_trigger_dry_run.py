@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from customers.models import Customer
 from engage.models import ApiKey, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, JourneyRevision
-from tests.calls import data, job_of, let_workers_decide, refused, trigger
-from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
-from tests.tables import everything
+from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.support.tables import everything
 
 DAY = {"id": "day", "type": "delay", "for": "P1D"}
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}

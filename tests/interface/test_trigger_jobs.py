@@ -9,9 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 NAMES = ("ada", "grace", "alan", "edsger")
 

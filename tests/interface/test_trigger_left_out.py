@@ -10,9 +10,9 @@ from pytest_django import DjangoAssertNumQueries
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Journey, Trigger, UnknownExternalId
-from tests.calls import customers_path, data, let_workers_decide, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 
 NAMES = ("ada", "grace", "alan", "edsger")
 Cast = dict[str, Customer]

@@ -10,9 +10,9 @@ from customers.models import Customer
 from engage.credentials import new_key
 from engage.models import ApiKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
-from tests.calls import refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.calls import refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 
 @pytest.fixture(autouse=True)

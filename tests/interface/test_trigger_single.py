@@ -8,9 +8,9 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
-from tests.calls import data, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, take_milliseconds
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, take_milliseconds
 
 
 @pytest.fixture

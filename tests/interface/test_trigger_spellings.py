@@ -6,9 +6,9 @@ import pytest
 
 from engage.models import Workspace
 from journeys.models import Trigger
-from tests.calls import data, refused, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.calls import data, refused, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 
 @pytest.mark.parametrize(

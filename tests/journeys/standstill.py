@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from tests.clock import time_passes
-from tests.simultaneous import all_at_once
+from tests.support.clock import time_passes
+from tests.support.simultaneous import all_at_once
 
 
 @contextmanager

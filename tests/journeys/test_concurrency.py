@@ -16,10 +16,10 @@ from journeys.entering.settling import settle
 from journeys.entering.turns import claim_next_chunks
 from journeys.entering.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.simultaneous import (
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import (
     PATIENCE_SECONDS,
     all_at_once,
     done_with_customers_locked_in_order,

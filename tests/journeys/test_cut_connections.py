@@ -22,13 +22,13 @@ from journeys.entering.lanes import serve_lane
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import JourneyFactory, crowd
-from tests.processes import SCHEDULER, WORKER, celery, pool_children
-from tests.simultaneous import PATIENCE_SECONDS
-from tests.waiting import wait_until
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.processes import SCHEDULER, WORKER, celery, pool_children
+from tests.support.simultaneous import PATIENCE_SECONDS
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 

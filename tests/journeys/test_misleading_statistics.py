@@ -25,11 +25,11 @@ from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
-from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import JourneyFactory, crowd
-from tests.plans import rows_gone_through
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.plans import rows_gone_through
 
 STEPS = [
     {"id": "day", "type": "delay", "for": "P1D"},

@@ -5,9 +5,9 @@ from django.db import connection
 
 from engage.models import Workspace
 from journeys.models import Journey
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
 
 TABLES = ("customers_customer", "journeys_enrollmentjob", "journeys_enrollment", "journeys_trigger")
 FEW, MANY = 3, 2000

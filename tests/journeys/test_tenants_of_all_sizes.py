@@ -10,10 +10,10 @@ from django.db import connection
 from customers.models import Customer, Segment
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.bridge_calls import click
-from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import JourneyFactory, SegmentFactory, crowd
+from tests.support.bridge_calls import click
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import JourneyFactory, SegmentFactory, crowd
 
 CUSTOMERS, NAMED = 3000, 50
 SMALL_WORKSPACES = 2000

@@ -18,11 +18,11 @@ from engage.redis.availability import redis_client
 from journeys import wakeups
 from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep
-from tests.calls import data, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.processes import celery, environment
-from tests.waiting import wait_until
+from tests.support.calls import data, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.processes import celery, environment
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 

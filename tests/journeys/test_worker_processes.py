@@ -12,12 +12,12 @@ from django.db import transaction
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from tests.calls import data, job_of, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
-from tests.processes import SCHEDULER, WORKER, celery, kill_group, pool_children
-from tests.simultaneous import made_to_wait
-from tests.waiting import wait_until
+from tests.support.calls import data, job_of, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.processes import SCHEDULER, WORKER, celery, kill_group, pool_children
+from tests.support.simultaneous import made_to_wait
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 

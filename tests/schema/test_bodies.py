@@ -8,11 +8,11 @@ from jsonschema_rs import Draft202012Validator
 
 from engage.models import Workspace
 from journeys.models import Journey
-from tests.bridge_calls import ACTION, CAPTURE, LEAST
-from tests.calls import customers_path, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.conformance import at, violation
-from tests.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, LEAST
+from tests.support.calls import customers_path, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.conformance import at, violation
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
 SEGMENT = "{segment}"
 # Taken, although the plain form does not allow them: it says what callers should send.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tests.conformance import at, escaped, target
+from tests.support.conformance import at, escaped, target
 
 CODES = {
     "app_quota_exceeded": (429, "Rate limit exceeded"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients import ServerClient
-from tests.conformance import Exchange
+from tests.support.clients import ServerClient
+from tests.support.conformance import Exchange
 
 ID = "68a1f0c2e4b0a1d2c3e4f5a1"
 UNCOUNTED = {"Content-Type": "application/json", "X-Request-Id": "r"}

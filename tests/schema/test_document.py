@@ -13,9 +13,9 @@ from django.test import Client
 
 from config import ROOT
 from config.docs.documentation import openapi_document
-from tests.clients import Answer
-from tests.conformance import at, escaped, referred, violation
-from tests.processes import environment
+from tests.support.clients import Answer
+from tests.support.conformance import at, escaped, referred, violation
+from tests.support.processes import environment
 
 PATH = "/api/v1/schema"
 CALLS = {

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 from django.core.management import call_command
 from django.test import Client
 
-from tests.clients import Answer
+from tests.support.clients import Answer
 
 PAGE = "/api/v1/docs"
 

@@ -9,7 +9,7 @@ import pytest
 
 from config.docs.documentation import openapi_document
 from engage.json.keywords import STRICT
-from tests.conformance import at, escaped, referred, target
+from tests.support.conformance import at, escaped, referred, target
 
 _SCHEMA = "content/application~1json/schema"
 _OF_TEXTS = {"pattern", "format", "minLength", "maxLength", "enum", "const"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.service import Effort, Service, call
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _SHORT, _SECONDS = 10_000, 5
 _LONG, _OVER = 100_000, 60

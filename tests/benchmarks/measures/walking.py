@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.service import Effort, Service, call
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 _EVERYBODY = {"field": "customer.external_id", "op": "exists"}

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from bridge.browser.files import BUDGETS, FOLDER, build, manifest, script_tag, served
-from tests.clients import Answer
+from tests.support.clients import Answer
 
 
 def test_what_is_made_is_up_to_date() -> None:

@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 
 from engage.models import IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET
-from tests.bridge_calls import ACTION, call
-from tests.clients import SdkClient
-from tests.factories import AppFactory
+from tests.support.bridge_calls import ACTION, call
+from tests.support.clients import SdkClient
+from tests.support.factories import AppFactory
 
 
 def test_it_prints_a_token_that_the_app_takes(acme: Workspace) -> None:

@@ -20,9 +20,9 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET, token
-from tests.bridge_calls import ACTION, CAPTURE, call
-from tests.clients import Answer, SdkClient
-from tests.factories import AppFactory, CustomerFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.clients import Answer, SdkClient
+from tests.support.factories import AppFactory, CustomerFactory
 
 PRIVATE: dict[str, Any] = {
     "RS256": generate_rsa(public_exponent=65537, key_size=2048),

@@ -3,8 +3,8 @@ import pytest
 from bridge.models import Message
 from engage.models import App, Workspace
 from tests.bridge.messages import sale
-from tests.clients import SdkClient
-from tests.factories import AppFactory, MessageFactory
+from tests.support.clients import SdkClient
+from tests.support.factories import AppFactory, MessageFactory
 
 
 @pytest.fixture

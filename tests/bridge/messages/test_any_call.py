@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.bridge.messages import sale
-from tests.bridge_calls import ACTION, CAPTURE, call
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory
-from tests.tables import taken_back
+from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory
+from tests.support.tables import taken_back
 
 EXAMPLES = 10 * int(os.environ.get("FUZZ_EXAMPLES", "30"))
 

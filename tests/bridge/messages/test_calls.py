@@ -9,9 +9,9 @@ from bridge.messages.rules import Rule, RuleType
 from bridge.models import Message
 from engage.models import Workspace
 from tests.bridge.messages import sale
-from tests.calls import data, refused
-from tests.clients import ServerClient
-from tests.factories import MessageFactory
+from tests.support.calls import data, refused
+from tests.support.clients import ServerClient
+from tests.support.factories import MessageFactory
 
 WHOLE = {"status": "active", "actions": sale.ACTIONS, "forms": sale.FORMS}
 

@@ -9,10 +9,10 @@ from bridge.models import Interaction, Message
 from customers.models import Customer, Event
 from engage.models import App, Workspace
 from tests.bridge.messages import sale
-from tests.bridge_calls import ACTION, CAPTURE, call
-from tests.bridge_calls import refused_without_a_trace as refused
-from tests.clients import SdkClient
-from tests.factories import CustomerFactory, MessageFactory
+from tests.support.bridge_calls import ACTION, CAPTURE, call
+from tests.support.bridge_calls import refused_without_a_trace as refused
+from tests.support.clients import SdkClient
+from tests.support.factories import CustomerFactory, MessageFactory
 
 UPDATE = "update_profile"
 TRACK = "track_event"

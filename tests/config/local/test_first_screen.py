@@ -11,8 +11,8 @@ import pytest
 
 from config.local.demo import Demo
 from config.local.first_screen import Address, first_screen
-from tests.receiver import free_port
-from tests.terminals import HOSTILE, SHOWN, commands_in
+from tests.support.receiver import free_port
+from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
 DEMO: Demo = {
     "workspace": {

@@ -18,7 +18,7 @@ from config import ROOT
 from config.local import servers
 from config.local.first_screen import Address
 from config.local.launch import LaunchError, _address, _free_port_above, _refuse_a_busy_port
-from tests.receiver import free_port
+from tests.support.receiver import free_port
 
 pytestmark = pytest.mark.mostly_waits
 

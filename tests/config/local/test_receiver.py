@@ -13,9 +13,9 @@ from standardwebhooks import Webhook
 
 from config import ROOT
 from config.local.receiver import is_signed
-from tests.receiver import free_port
-from tests.terminals import HOSTILE, SHOWN
-from tests.waiting import wait_until
+from tests.support.receiver import free_port
+from tests.support.terminals import HOSTILE, SHOWN
+from tests.support.waiting import wait_until
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes....").decode()
 OTHER = "whsec_" + base64.b64encode(b"another one of thirty-two bytes.").decode()

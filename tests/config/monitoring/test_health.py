@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from structlog.testing import capture_logs
 
-from tests.clients import Answer
+from tests.support.clients import Answer
 
 pytestmark = pytest.mark.django_db
 READY = {"status": "ready", "postgresql": "up", "migrations": "applied", "redis": "up"}

@@ -20,13 +20,13 @@ from engage.models import Workspace
 from engage.redis.metric_counters import REQUESTS, metric_counters
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, WebhookDelivery, WebhookHost
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import Answer, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter
 from tests.journeys.webhooks.standing import send, standing
-from tests.one_of_everything import one_of_everything
-from tests.receiver import running
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.one_of_everything import one_of_everything
+from tests.support.receiver import running
 
 pytestmark = pytest.mark.django_db
 _SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\} (\S+)')

@@ -8,7 +8,7 @@ import pytest
 from django.core.checks import run_checks
 
 from config import ROOT
-from tests.processes import environment
+from tests.support.processes import environment
 
 _TELL = "import gc; print(gc.get_freeze_count(), len(gc.get_objects()), gc.isenabled())"
 _TELL_LOADED = "print(*sorted({'config.urls', 'unfold.admin', 'rest_framework.parsers'} & sys.modules.keys()))"

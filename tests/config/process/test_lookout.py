@@ -12,13 +12,13 @@ from pytest_django import Settings
 
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.calls import data, trigger
 from tests.chaos.servers import OwnServer, own_redis
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
-from tests.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
-from tests.receiver import Receiver, running
-from tests.waiting import wait_until
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
+from tests.support.receiver import Receiver, running
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 

@@ -12,13 +12,13 @@ from engage.models import Workspace
 from engage.redis.metric_counters import SKIPPED, all_counts
 from journeys import wakeups
 from journeys.models import Enrollment
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.garbage import garbage_like
-from tests.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
-from tests.receiver import Receiver, running
-from tests.waiting import wait_until
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.garbage import garbage_like
+from tests.support.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
+from tests.support.receiver import Receiver, running
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -10,8 +10,8 @@ import redis
 from pytest_django import Settings
 
 from tests.chaos.servers import OwnServer, own_redis
-from tests.processes import SCHEDULER, celery
-from tests.waiting import wait_until
+from tests.support.processes import SCHEDULER, celery
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.mostly_waits]
 

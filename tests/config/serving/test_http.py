@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import wait_until
-from tests.web_server import Said, Web, web_server
+from tests.support.waiting import wait_until
+from tests.support.web_server import Said, Web, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

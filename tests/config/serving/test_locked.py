@@ -16,10 +16,10 @@ from customers.models import Customer
 from engage.database.statement_limit import longer_statements, statement_limit
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory
-from tests.processes import environment
-from tests.web_server import Web, web_server
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory
+from tests.support.processes import environment
+from tests.support.web_server import Web, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 

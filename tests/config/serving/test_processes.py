@@ -9,8 +9,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.waiting import wait_until
-from tests.web_server import Web, is_served, somebody_listens, web_server
+from tests.support.waiting import wait_until
+from tests.support.web_server import Web, is_served, somebody_listens, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -11,9 +11,9 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
-from tests.clients import SdkClient, ServerClient
-from tests.factories import JourneyFactory
-from tests.web_server import Web, web_server
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import JourneyFactory
+from tests.support.web_server import Web, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

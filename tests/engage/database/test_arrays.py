@@ -11,7 +11,7 @@ from hypothesis.extra.django import TestCase
 
 from engage.database.backend.arrays import WholeListDumper
 from engage.models import App, Workspace
-from tests.factories import AppFactory
+from tests.support.factories import AppFactory
 
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 

@@ -11,12 +11,12 @@ from django.db import connection
 
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
-from tests.pooler import PROGRAM, Pooler, pgbouncer
-from tests.processes import SCHEDULER, WORKER, celery
-from tests.waiting import wait_until
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.pooler import PROGRAM, Pooler, pgbouncer
+from tests.support.processes import SCHEDULER, WORKER, celery
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -23,7 +23,7 @@ from engage.database.backend.base import WatchedConnection, _this_thread
 from engage.database.backend.silence import silence
 from engage.database.outages import is_cut_off, is_held_up
 from engage.models import Workspace
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 

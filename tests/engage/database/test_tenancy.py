@@ -12,8 +12,8 @@ from customers.models import Customer
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
-from tests.one_of_everything import one_of_everything, populate
-from tests.tables import taken_back
+from tests.support.one_of_everything import one_of_everything, populate
+from tests.support.tables import taken_back
 
 TENANTS = [model for model in apps.get_models() if hasattr(model, "workspace_id")]
 LINKS = [

@@ -13,9 +13,9 @@ from customers.models import Customer
 from engage.http import credential_memory
 from engage.http.credential_memory import CredentialMemory
 from engage.models import ApiKey, App, Workspace
-from tests.calls import customers_path
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory
+from tests.support.calls import customers_path
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
 _MOMENT = 0.5

@@ -9,8 +9,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from engage.models import Workspace
-from tests.calls import refused
-from tests.clients import Answer, ServerClient
+from tests.support.calls import refused
+from tests.support.clients import Answer, ServerClient
 
 
 @pytest.mark.parametrize("sent", ["abc", "A-b_9", "x" * 64])

@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from config import urls
 from journeys.models import Journey
-from tests.calls import refused, trigger
-from tests.clients import Answer, ServerClient
+from tests.support.calls import refused, trigger
+from tests.support.clients import Answer, ServerClient
 
 
 def broken(_: HttpRequest) -> NoReturn:

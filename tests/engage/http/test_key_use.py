@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from engage.models import ApiKey, Workspace
-from tests.clients import ServerClient
-from tests.factories import ApiKeyFactory
-from tests.simultaneous import elsewhere
+from tests.support.clients import ServerClient
+from tests.support.factories import ApiKeyFactory
+from tests.support.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db
 

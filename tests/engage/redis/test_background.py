@@ -11,8 +11,8 @@ import pytest
 import structlog
 
 from engage.redis.background import BackgroundCall
-from tests.processes import ROOT
-from tests.waiting import wait_until
+from tests.support.processes import ROOT
+from tests.support.waiting import wait_until
 
 _LONG = 60.0
 

@@ -20,10 +20,10 @@ from engage.models import Workspace
 from engage.redis.availability import redis_availability, redis_client
 from engage.redis.limit_counters import CounterCache, CountingAlone
 from journeys.models import Journey
-from tests.bridge_calls import ACTION, call
-from tests.calls import trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.bridge_calls import ACTION, call
+from tests.support.calls import trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
 
 
 @pytest.fixture

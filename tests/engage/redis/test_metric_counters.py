@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from engage.redis.metric_counters import BUCKETS, SUM, MetricCounters, all_counts
-from tests.processes import ROOT, environment
-from tests.waiting import wait_until
+from tests.support.processes import ROOT, environment
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from journeys.counts.history import counted_by_history
 from journeys.counts.stats import Span, StepStats, journey_stats
 from journeys.models import Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 STEPS: list[dict[str, Any]] = [

@@ -13,8 +13,8 @@ from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.webhook_targets import TargetRules
-from tests.factories import JourneyFactory, WorkspaceFactory
-from tests.simultaneous import all_at_once
+from tests.support.factories import JourneyFactory, WorkspaceFactory
+from tests.support.simultaneous import all_at_once
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 12, tzinfo=UTC)

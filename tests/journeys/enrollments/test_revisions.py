@@ -12,7 +12,7 @@ from journeys.enrollments import revisions
 from journeys.enrollments.revisions import courses_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import Course, parse_course
-from tests.factories import JourneyFactory
+from tests.support.factories import JourneyFactory
 
 ROOM = 2_000_000
 Steps = list[dict[str, Any]]

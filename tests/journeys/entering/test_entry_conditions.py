@@ -18,8 +18,8 @@ from journeys.entering.entry_conditions import failing_conditions
 from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
-from tests.calls import let_workers_decide
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import let_workers_decide
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 

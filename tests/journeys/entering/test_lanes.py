@@ -20,10 +20,10 @@ from journeys.entering.lanes import serve_lane
 from journeys.entering.turns import claim_next_chunks, due_chunks
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
-from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, SegmentFactory, crowd
-from tests.simultaneous import all_at_once
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, SegmentFactory, crowd
+from tests.support.simultaneous import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 

@@ -17,11 +17,11 @@ from journeys.entering.settling import settle
 from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, EnrollmentJob, Journey
-from tests.calls import data, trigger
-from tests.clients import ServerClient
-from tests.factories import crowd
 from tests.journeys.standstill import standing_still_while
-from tests.simultaneous import elsewhere
+from tests.support.calls import data, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import crowd
+from tests.support.simultaneous import elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,9 +18,9 @@ from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.tasks import enroll
-from tests.calls import data, job_of, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory
+from tests.support.calls import data, job_of, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

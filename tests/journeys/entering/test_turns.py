@@ -13,12 +13,12 @@ from journeys.entering.lanes import serve_lane
 from journeys.entering.turns import claim_next_chunks, due_chunks
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob, Journey
 from journeys.walking import walk_due
-from tests.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.entering.test_lanes import task_ids
-from tests.plans import rows_gone_through
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.plans import rows_gone_through
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 

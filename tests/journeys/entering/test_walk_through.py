@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Journey
-from tests.factories import CustomerFactory, JourneyFactory
-from tests.tables import everything
-from tests.terminals import HOSTILE, SHOWN, commands_in
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.tables import everything
+from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
 AT = "2026-11-20T12:00:00Z"
 NOT_MET = "conditions_not_met: The customer did not meet the journey's entry conditions."

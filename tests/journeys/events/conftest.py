@@ -5,11 +5,11 @@ import pytest
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
-from tests.calls import let_workers_walk
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.events.reporting import THANK, WAIT
 from tests.journeys.walking.stories import enter
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 
 @pytest.fixture

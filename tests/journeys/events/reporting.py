@@ -5,10 +5,10 @@ from typing import Any
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
-from tests.calls import customers_path, data, let_workers_walk
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory
 from tests.journeys.walking.stories import enter
+from tests.support.calls import customers_path, data, let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory
 
 BIG = {"field": "event.properties.total", "op": "gte", "value": 100}
 WAIT = {

@@ -13,12 +13,12 @@ from customers.models import Customer, Event
 from engage.http.times import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
-from tests.bridge_calls import click
-from tests.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.bridge_calls import click
+from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 LEFT = [{"event": "left"}]
 MAIL = {"id": "mail", "type": "update_profile", "attributes": {"mailed": True}}

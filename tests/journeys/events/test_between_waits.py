@@ -16,13 +16,13 @@ from engage.http.times import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many
 from tests.journeys.walking.stories import enter, history
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 THANK = {"id": "thank", "type": "update_profile", "attributes": {"thanked": "{{ event.name }} {{ event.properties }}"}}
 BOTH = [("a", "done"), ("b", "done"), ("thank", "done")]

@@ -14,13 +14,13 @@ from journeys import wakeups
 from journeys.enrollments import revisions
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.tasks import walk
-from tests.bridge_calls import click, submit
-from tests.calls import customers_path, data, let_workers_walk, refused, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
 from tests.journeys.walking.stories import enter, history
+from tests.support.bridge_calls import click, submit
+from tests.support.calls import customers_path, data, let_workers_walk, refused, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 
 def from_a_click(server: ServerClient, sdk: SdkClient, ada: Customer) -> None:

@@ -10,13 +10,13 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_walk
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report, report_many
 from tests.journeys.walking.stories import enter, history
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.calls import data, let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 def test_who_waits_for_the_event_goes_on_at_once(server: ServerClient, ada: Customer, waiting: Enrollment) -> None:

@@ -9,12 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
-from tests.bridge_calls import click, submit
-from tests.calls import data, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.factories import JourneyFactory
 from tests.journeys.events.reporting import BIG, THANK, WAIT, YEAR, event_journey, inside, report
 from tests.journeys.walking.stories import enter, history
+from tests.support.bridge_calls import click, submit
+from tests.support.calls import data, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import JourneyFactory
 
 HEEDLESS = {**WAIT, "fromBridge": False}
 EXIT = {"event": "ordered", "fromBridge": False}

@@ -3,12 +3,12 @@
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
-from tests.bridge_calls import click
-from tests.calls import data, let_workers_walk
-from tests.clients import SdkClient, ServerClient
-from tests.factories import JourneyFactory
 from tests.journeys.events.reporting import THANK, event_journey, inside, report
 from tests.journeys.walking.stories import enter, history
+from tests.support.bridge_calls import click
+from tests.support.calls import data, let_workers_walk
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.factories import JourneyFactory
 
 OF_SALE = {"field": "event.messageId", "op": "eq", "value": "sale"}
 PROVEN = {"field": "event.verified", "op": "eq", "value": True}

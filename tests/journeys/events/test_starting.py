@@ -9,11 +9,11 @@ from django.utils import timezone
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
-from tests.calls import job_of, let_workers_decide, let_workers_walk
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory, take_milliseconds
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results
-from tests.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.calls import job_of, let_workers_decide, let_workers_walk
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, take_milliseconds
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
 def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(

@@ -8,10 +8,10 @@ from journeys.entering import bulk
 from journeys.entering.lanes import serve_lane
 from journeys.jobs.of_trigger import WantedJobs, trigger_jobs_page
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import SegmentFactory, crowd
-from tests.plans import rows_gone_through
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import SegmentFactory, crowd
+from tests.support.plans import rows_gone_through
 
 BLOCK, NUMBER = 500, 3_000
 RARE = (7, 1_003, 1_004, 2_999)  # the ordinals of jobs that failed

@@ -12,9 +12,9 @@ from journeys.entering import bulk
 from journeys.entering.lanes import serve_lane
 from journeys.jobs.progress import count_by_result, count_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, TriggerProgress
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, crowd
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, crowd
 
 NUMBER = 1_000  # two chunks
 

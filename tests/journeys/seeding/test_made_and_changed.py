@@ -12,9 +12,9 @@ from engage.http.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
 from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey
-from tests.bridge_calls import ACTION, call
-from tests.clients import SdkClient
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described, everything, members_of
+from tests.support.bridge_calls import ACTION, call
+from tests.support.clients import SdkClient
 
 
 @pytest.mark.django_db

@@ -17,11 +17,11 @@ from customers.models import Customer, Segment
 from engage.http.authentication import api_key_of
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey
-from tests.factories import CustomerFactory
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described
-from tests.processes import ROOT, environment
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
-from tests.terminals import HOSTILE, SHOWN, commands_in
+from tests.support.factories import CustomerFactory
+from tests.support.processes import ROOT, environment
+from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
+from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
 
 @pytest.mark.django_db

@@ -5,9 +5,9 @@ from typing import Any
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 
 def enter(server: ServerClient, journey: Journey, customer: Customer, **payload: Any) -> Enrollment:

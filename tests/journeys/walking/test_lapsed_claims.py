@@ -13,11 +13,11 @@ from journeys.models import Enrollment
 from journeys.walking import walk_due
 from journeys.walking.claims import lock_customers_of
 from journeys.walking.turns import claim_longest_due
-from tests.clients import ServerClient
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
-from tests.simultaneous import done_with_customers_locked_in_order, elsewhere
+from tests.support.clients import ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import done_with_customers_locked_in_order, elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

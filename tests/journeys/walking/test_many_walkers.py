@@ -13,12 +13,12 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
 from journeys.walking import walk_due
 from journeys.walking.turns import claim_longest_due
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
-from tests.processes import SCHEDULER, WORKER, celery, kill_group
-from tests.simultaneous import all_at_once
-from tests.waiting import wait_until
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.processes import SCHEDULER, WORKER, celery, kill_group
+from tests.support.simultaneous import all_at_once
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 

@@ -22,13 +22,13 @@ from journeys.entering.turns import claim_next_chunks
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
 from journeys.walking.turns import claim_longest_due
-from tests.bridge_calls import ACTION
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import SdkClient, ServerClient
-from tests.clock import time_passes
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, WorkspaceFactory
 from tests.journeys.walking.reference import EXIT_ON, FIRST_VERSIONS, PAUSE, SECOND, SECOND_ENTRIES, Entry, Reference
-from tests.tables import empty_all
+from tests.support.bridge_calls import ACTION
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import SdkClient, ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, WorkspaceFactory
+from tests.support.tables import empty_all
 
 CUSTOMERS = ["ada", "grace"]
 EVENTS = st.one_of(

@@ -8,10 +8,10 @@ from engage.models import Workspace
 from journeys.models import CHUNK_SIZE, Enrollment, Journey, JourneyRevision
 from journeys.walking import turns, walk_due
 from journeys.walking.turns import Batch, claim_in_turn, claim_longest_due, claim_tried
-from tests.calls import customers_path, data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory, crowd
-from tests.plans import rows_gone_through
+from tests.support.calls import customers_path, data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory, crowd
+from tests.support.plans import rows_gone_through
 
 pytestmark = pytest.mark.django_db
 

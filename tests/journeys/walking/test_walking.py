@@ -17,12 +17,12 @@ from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDeliver
 from journeys.steps.definition import STEP_TYPES
 from journeys.walking import walk_due
 from journeys.walking.turns import claim_longest_due
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory, crowd
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history, walked
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 PROFILE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
 TRACK = {"id": "tell", "type": "track_event", "eventName": "noted", "eventProperties": {"plan": "{{ customer.plan }}"}}

@@ -6,11 +6,11 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.walking import walk_due
-from tests.calls import data, let_workers_decide, let_workers_walk, trigger
-from tests.clients import ServerClient
-from tests.clock import time_passes
-from tests.factories import CustomerFactory, JourneyFactory
 from tests.journeys.walking.stories import enter, history, walked
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
+from tests.support.factories import CustomerFactory, JourneyFactory
 
 
 def test_what_a_customer_s_steps_write_is_merged_later_values_over_earlier_ones(

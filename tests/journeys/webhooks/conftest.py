@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.receiver import Receiver, running
+from tests.support.receiver import Receiver, running
 
 
 @pytest.fixture

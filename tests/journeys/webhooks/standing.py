@@ -10,7 +10,7 @@ from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision, WebhookDelivery
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.sending import Sent, send_due
-from tests.factories import JourneyFactory
+from tests.support.factories import JourneyFactory
 
 # Enough for what answers at all, and soon over for what does not.
 SHORT = Limits(connect=0.3, total=0.6)

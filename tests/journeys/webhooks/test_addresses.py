@@ -17,7 +17,7 @@ from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.resending import send_again
 from tests.journeys.webhooks.standing import make_due, send, standing
-from tests.receiver import Receiver, running
+from tests.support.receiver import Receiver, running
 
 NOT_PUBLIC = "The host has an address that is not public; webhooks are not sent there."
 NO_HOST = "The URL's host is no name and no address."

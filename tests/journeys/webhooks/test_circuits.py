@@ -17,8 +17,8 @@ from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
-from tests.receiver import Receiver, running
-from tests.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
+from tests.support.receiver import Receiver, running
+from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db
 

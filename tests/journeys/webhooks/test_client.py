@@ -19,7 +19,7 @@ from django.utils import timezone
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.deadlines import Deadline
 from journeys.webhooks.outcomes import Outcome
-from tests.receiver import Receiver, free_port, running
+from tests.support.receiver import Receiver, free_port, running
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 SHORT = Limits(connect=0.2, total=0.4)

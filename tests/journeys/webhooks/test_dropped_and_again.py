@@ -12,8 +12,8 @@ from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.backlog import backlog
 from journeys.webhooks.resending import DeliveryNotFailed, send_again
 from tests.journeys.webhooks.standing import make_due, send, send_elsewhere, standing, standing_still
-from tests.receiver import Receiver
-from tests.simultaneous import made_to_wait
+from tests.support.receiver import Receiver
+from tests.support.simultaneous import made_to_wait
 
 pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)

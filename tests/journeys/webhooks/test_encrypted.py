@@ -13,11 +13,11 @@ from engage.models import Workspace
 from journeys.enrollments import revisions
 from journeys.models import Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
-from tests.calls import data, let_workers_decide, trigger
-from tests.clients import ServerClient
-from tests.factories import JourneyFactory
 from tests.journeys.webhooks.standing import send
-from tests.receiver import Receiver
+from tests.support.calls import data, let_workers_decide, trigger
+from tests.support.clients import ServerClient
+from tests.support.factories import JourneyFactory
+from tests.support.receiver import Receiver
 
 TOKEN = "Bearer receivers-own-token"
 OLD, NEW = "o" * 32, "n" * 32

@@ -25,9 +25,9 @@ from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
 from tests.journeys.webhooks.standing import SHORT, seconds_until_due, send, send_elsewhere, standing
-from tests.receiver import Receiver, running
-from tests.simultaneous import all_at_once, done_with_customers_locked_in_order
-from tests.waiting import wait_until
+from tests.support.receiver import Receiver, running
+from tests.support.simultaneous import all_at_once, done_with_customers_locked_in_order
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)

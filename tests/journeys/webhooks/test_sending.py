@@ -13,7 +13,7 @@ from journeys.models import WebhookAttempt, WebhookDelivery
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.schedule import DeliveryVerdict, judge
 from tests.journeys.webhooks.standing import make_due, seconds_until_due, send, standing, standing_still
-from tests.receiver import Receiver, free_port
+from tests.support.receiver import Receiver, free_port
 
 pytestmark = pytest.mark.django_db
 with_others = pytest.mark.django_db(transaction=True)

@@ -15,8 +15,8 @@ from journeys.models import WebhookSecret
 from journeys.webhooks.signing import new_secret, signed_headers
 from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 from tests.journeys.webhooks.standing import send, standing
-from tests.receiver import Arrived, Receiver
-from tests.simultaneous import all_at_once
+from tests.support.receiver import Arrived, Receiver
+from tests.support.simultaneous import all_at_once
 
 
 def verifies(request: Arrived, secret: str) -> bool:

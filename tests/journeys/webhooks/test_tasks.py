@@ -18,9 +18,9 @@ from journeys import wakeups
 from journeys.models import WebhookDelivery
 from journeys.tasks import send
 from tests.journeys.webhooks.standing import make_due, standing
-from tests.processes import WEBHOOK_WORKER, celery, kill_group
-from tests.receiver import Receiver
-from tests.waiting import wait_until
+from tests.support.processes import WEBHOOK_WORKER, celery, kill_group
+from tests.support.receiver import Receiver
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
 

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from engage.models import ApiKey, App
-from tests.conformance import Exchange
+from tests.support.conformance import Exchange
 
 
 @dataclass(frozen=True)

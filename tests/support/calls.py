@@ -6,7 +6,7 @@ from engage.models import Workspace
 from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, Journey
 from journeys.walking import walk_due
-from tests.clients import Answer, ServerClient
+from tests.support.clients import Answer, ServerClient
 
 
 def trigger(server: ServerClient, journey: Journey, body: Any, **options: Any) -> Answer:

@@ -16,9 +16,9 @@ from urllib.request import urlopen
 
 from config import ROOT
 from config.local.processes import commands
-from tests.processes import environment
-from tests.receiver import free_port
-from tests.waiting import wait_until
+from tests.support.processes import environment
+from tests.support.receiver import free_port
+from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 30.0
 

@@ -6,8 +6,8 @@ import pytest
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from tests.calls import refused
-from tests.clients import Answer, SdkClient
+from tests.support.calls import refused
+from tests.support.clients import Answer, SdkClient
 
 ACTION = "/api/v1/sdk/bridge/action"
 CAPTURE = "/api/v1/sdk/bridge/capture"

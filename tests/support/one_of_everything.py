@@ -26,7 +26,7 @@ from journeys.models import (
     WebhookHost,
     WebhookSecret,
 )
-from tests.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 
 
 def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Customer]:

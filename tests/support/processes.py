@@ -15,11 +15,11 @@ from django.db import connection
 
 from config.local import embedded
 from config.local.processes import commands
-from tests import pooler
-from tests.receiver import free_port
-from tests.waiting import wait_until
+from tests.support import pooler
+from tests.support.receiver import free_port
+from tests.support.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def environment() -> dict[str, str]:

@@ -15,8 +15,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from config.local.servers import ordinary_user
-from tests.receiver import free_port
-from tests.waiting import wait_until
+from tests.support.receiver import free_port
+from tests.support.waiting import wait_until
 
 PROGRAM = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
 _PREPARES_SINCE = (1, 21)
