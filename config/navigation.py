@@ -12,10 +12,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 
-from bridge.models import Interaction
+from bridge.models import Interaction, Message
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import may_view
-from engage.models import ApiKey, App, Workspace
+from engage.models import ApiKey, App, IdentityKey, Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 
 
@@ -64,6 +64,10 @@ _NAVIGATION = [
         _list("Segments", "groups", Segment),
         _list("Segment members", "group_add", SegmentMembership),
         _list("Events", "event_note", Event),
+    ),
+    _group(
+        "In-app messages",
+        _list("In-app messages", "chat_bubble", Message),
         _list("In-app interactions", "touch_app", Interaction),
     ),
     _group(
@@ -71,6 +75,7 @@ _NAVIGATION = [
         _list("Workspaces", "domain", Workspace),
         _list("API keys", "key", ApiKey),
         _list("Apps", "devices", App),
+        _list("Identity keys", "fingerprint", IdentityKey),
         _list("Webhook secrets", "signature", WebhookSecret),
         _list("Users", "badge", User),
         _list("Groups", "shield_person", Group),

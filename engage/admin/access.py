@@ -1,4 +1,4 @@
-"""Admin pages for a workspace's API keys and apps."""
+"""The admin page of a workspace's API keys."""
 
 from typing import Any
 
@@ -10,14 +10,12 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
-from engage.admin.columns import badge
-from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter
+from engage.admin.columns import badge, list_url
+from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.key_rights import has_key_rights, why_no_key
-from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
-from engage.http.app_quotas import counted_today
-from engage.models import ApiKey, App, Workspace
+from engage.models import ApiKey, Workspace
 
 _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
 
@@ -80,6 +78,8 @@ class ApiKeyAdmin(RecordAdmin):
             "opts": self.opts,
             "title": "The new API key",
             "key": obj,
+            "of": obj.workspace,
+            "done": list_url(ApiKey),
             "secret": vars(obj)["secret"],
         }
         return TemplateResponse(request, "engage/admin/new_key.html", context)
@@ -103,45 +103,7 @@ class ApiKeyAdmin(RecordAdmin):
         return super().response_change(request, obj)
 
 
-@admin.register(App)
-class AppAdmin(RecordAdmin):
-    """An app is disabled rather than deleted, because recorded interactions refer to it."""
-
-    list_display = ("name", "workspace", "enabled", "id", "created_at")
-    list_filter = (("workspace", AutocompleteSelectFilter), ("enabled", BooleanRadioFilter))
-    search_fields = ("name", "=id")
-    search_help_text = "Name or app id"
-    autocomplete_fields = ("workspace",)
-    fields = (
-        "workspace",
-        "name",
-        "enabled",
-        "allowed_origins",
-        "message_policy",
-        ("identity", "anonymous"),
-        "id",
-        "created_at",
-        "today",
-    )
-    written_once = ("workspace",)
-    never_deleted = "An app is not deleted, because interactions refer to it. Switch it off instead."
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "allowed_origins":
-            return OriginsField(label="Allowed origins", required=False)
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-    @display(description="Today (UTC)")
-    def today(self, app: App) -> str:
-        """What all its callers have used of what the app may do in a day."""
-        counts = counted_today(app.id)
-        if counts is None:
-            return "not known while Redis is away"
-        return ", ".join(f"{count:,} of {quota.limit:,} {quota}" for quota, count in counts.items())
-
-
 show_on(
     Workspace,
     Panel(model=ApiKey, by="workspace", columns=("__str__", "validity", "last_used_at"), title="API keys"),
-    Panel(model=App, by="workspace", columns=("__str__", "id", "enabled")),
 )

@@ -7,6 +7,7 @@ rows came first keeps a time or a number.
 import os
 import re
 import time
+from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from django.db import models
@@ -37,6 +38,11 @@ def new_object_id() -> str:
 def new_object_ids(number: int) -> list[str]:
     """As many new ids, in their order: rows that are written together with them touch few pages of an index."""
     return sorted(new_object_id() for _ in range(number))
+
+
+def first_id_at(instant: datetime) -> str:
+    """How the ids of this second begin: ids from then on are not smaller."""
+    return f"{int(instant.timestamp()):08x}"
 
 
 def _random_part() -> str:

@@ -18,6 +18,8 @@ import structlog
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from engage.database.object_ids import first_id_at
+
 PAGE = 5_000
 _LOCK_TIMEOUT = "100ms"
 log = structlog.get_logger(__name__)
@@ -108,7 +110,7 @@ def _statement(prunable: Prunable, statement: str, *, page: int) -> str:
 
 def _prune_page(statement: str, after: tuple[Any, ...], before: datetime) -> tuple[int, tuple[Any, ...] | None]:
     """How many rows were deleted, and the last key of the page; None if nothing old is left."""
-    edge = f"{int(before.timestamp()):08x}"  # how the ids of that second begin
+    edge = first_id_at(before)
     parameters = {"edge": edge, "before": before, **{f"after_{place}": key for place, key in enumerate(after)}}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")

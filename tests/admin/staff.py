@@ -27,4 +27,5 @@ def codenames(rights: Iterable[str]) -> list[str]:
 def needed_to_add(model: str) -> list[str]:
     """The permissions that adding a record of the model takes."""
     of_key = codenames(KEY_RIGHTS) if model == "apikey" else ()
-    return [f"add_{model}", *of_key, *(() if model == "workspace" else ["view_workspace"])]
+    refers_to = {"workspace": [], "identitykey": ["view_app"]}.get(model, ["view_workspace"])
+    return [f"add_{model}", *of_key, *refers_to]

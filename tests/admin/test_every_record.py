@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 from django.utils.text import capfirst
 
+from bridge.models import Message
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
-from engage.models import ApiKey, App, Workspace
+from engage.models import ApiKey, App, IdentityKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
@@ -31,6 +32,7 @@ NOT_SHOWN = {
     "Enrollment.steps_begun": "the timeline shows the steps",
     "Event.chain": "only bounds how long events lead to further events",
     "Event.serial": "only tells which event came first",
+    "IdentityKey.secret": "nobody sees it again",
     "JourneyRevision.exit_events": "the names in exit_on",
     "Trigger.called_by": "the table of the call says it",
     "Trigger.keeps_progress": "only says how its results are counted",
@@ -217,7 +219,9 @@ def test_a_list_is_in_the_sidebar_of_who_may_change_its_records(db: None) -> Non
     assert set(shown) == {App, Chunk}
 
 
-@pytest.mark.parametrize("model", [Workspace, ApiKey, App, Segment, Journey, WebhookSecret], ids=named)
+@pytest.mark.parametrize(
+    "model", [Workspace, ApiKey, App, IdentityKey, Message, Segment, Journey, WebhookSecret], ids=named
+)
 def test_who_may_only_add_records_finds_the_page_for_it_in_the_sidebar(db: None, model: type[Model]) -> None:
     needed = needed_to_add(str(model._meta.model_name))
     client, add = staff_with(*needed), f"{list_of(model)}add/"

@@ -26,7 +26,14 @@ from journeys.models import (
     WebhookHost,
     WebhookSecret,
 )
-from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import (
+    ApiKeyFactory,
+    AppFactory,
+    CustomerFactory,
+    JourneyFactory,
+    MessageFactory,
+    SegmentFactory,
+)
 
 
 def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Customer]:
@@ -41,6 +48,9 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
         WebhookSecret.objects.create(workspace=workspace, secret="whsec_")
     for _ in range(rows):
         WebhookSecret.objects.create(workspace=workspace, secret="whsec_", retires_at=timezone.now())
+    for app in apps_:
+        MessageFactory.create(workspace=workspace, actions=[{"id": "x", "type": "close"}])
+        IdentityKey.objects.create(workspace=workspace, app=app, kid="k1", alg="HS256", secret="s" * 32)
     for number, customer in enumerate(customers):
         live_through(customer, journey=entered[number % journeys], app=apps_[number])
     return customers
@@ -110,7 +120,6 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
     key, app = ApiKeyFactory.create(workspace=workspace), AppFactory.create(workspace=workspace)
     IdempotencyRecord.objects.create(workspace=workspace, api_key=key, **digests, status=202, body="{}")
     IdempotencyRecord.objects.create(workspace=workspace, app=app, **digests, status=200, body="{}")
-    IdentityKey.objects.create(workspace=workspace, app=app, kid="k1", alg=IdentityKey.Algorithm.HS256, secret="s" * 32)
     counted = {"workspace": workspace, "journey": enrollment.journey, "kind": CountKind.ENTRY, "name": "enrolled"}
     CountDelta.objects.create(**counted, revision_id=0, hour=now, number=1)
     Count.objects.create(**counted, revision_id=0, grain=Count.Grain.ALL, begin=now, number=1)

@@ -1,4 +1,4 @@
-"""The admin page of interactions: what customers did in messages."""
+"""Interactions: what customers did in messages."""
 
 from django.contrib import admin
 from django.db.models import Q

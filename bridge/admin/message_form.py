@@ -1,0 +1,68 @@
+"""The form that creates and edits a message: its definition as JSON, refused as the API refuses it."""
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from bridge.messages.authoring import MessageChanges, check_key
+from bridge.messages.definition import InvalidMessage, parse_definition
+from bridge.models import Message
+from engage.admin.json_field import JsonField
+
+_CHANGED = ("status", "actions", "forms")
+
+
+class MessageForm(forms.ModelForm[Message]):
+    """A refusal is shown at its field and names the place: `actions[1].properties.n.max must be a number`."""
+
+    actions = JsonField(
+        named="actions",
+        required=False,
+        help_text='The buttons, such as [{"id": "cta", "type": "track_event", "eventName": "clicked", "properties": '
+        '{"n": {"type": "number", "max": 10}}}, {"id": "opt", "type": "update_profile", "attributes": {"plan": '
+        '{"type": "string", "values": ["free", "pro"]}}}]; empty: none.',
+    )
+    forms = JsonField(
+        named="forms",
+        required=False,
+        help_text='The forms, such as [{"id": "nps", "fields": {"score": {"type": "number", "required": true}}, '
+        '"submitAction": {"type": "track_event", "eventName": "answered"}}]; without a submitAction, every field '
+        "becomes an attribute. Other actions or forms make a new revision.",
+    )
+
+    class Meta:
+        model = Message
+        fields = ("workspace", "key", "status", "actions", "forms")
+        help_texts = {
+            "key": "The messageId in the page's calls.",
+            "status": "Only an active message counts: of others, apps that enforce take nothing.",
+        }
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        try:
+            check_key(key)
+        except InvalidMessage as refusal:
+            raise ValidationError(refusal.message) from None
+        return key
+
+    def clean_actions(self) -> Any:
+        return self._checked("actions")
+
+    def clean_forms(self) -> Any:
+        return self._checked("forms")
+
+    def _checked(self, name: str) -> Any:
+        value = self.cleaned_data[name]
+        listed = [] if value is None else value
+        try:
+            parse_definition(actions=listed if name == "actions" else [], forms=listed if name == "forms" else [])
+        except InvalidMessage as refusal:
+            raise ValidationError(refusal.message) from None
+        return listed
+
+    def changes(self) -> MessageChanges:
+        """All of a new message; of an existing one, what was edited."""
+        written = [name for name in _CHANGED if "key" in self.fields or name in self.changed_data]
+        return cast("MessageChanges", {name: self.cleaned_data[name] for name in written})

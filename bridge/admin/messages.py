@@ -1,0 +1,91 @@
+"""In-app messages: what their buttons and forms may write, and what became of it."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+from unfold.views import ChangeList
+
+from bridge.admin.message_form import MessageForm
+from bridge.messages.authoring import save_message
+from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
+from bridge.models import Interaction, Message
+from engage.admin.columns import badge, may_view
+from engage.admin.edits import TakenMeanwhile
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
+from engage.admin.panels import Panel, show_on
+from engage.admin.records import RecordAdmin
+from engage.models import Workspace
+
+_STATUS = {"active": "success", "draft": "info", "archived": ""}
+_OF_INTERACTIONS = {"clicks", "refusals"}
+
+
+class _WithFigures(ChangeList):
+    """Reads the figures of all messages of a page at once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        if _OF_INTERACTIONS & {*self.list_display}:
+            figures = recent_figures(self.result_list, now=timezone.now())
+            for message in self.result_list:
+                vars(message)["recent"] = figures[message.pk]
+
+
+@admin.register(Message)
+class MessageAdmin(RecordAdmin):
+    form = MessageForm
+    list_display = ("key", "status", "workspace", "revision", "clicks", "refusals", "updated_at")
+    colours: ClassVar = {"status": _STATUS}
+    list_filter = (("workspace", AutocompleteSelectFilter), ("status", ChoicesDropdownFilter))
+    search_fields = ("key", "=id")
+    search_help_text = "Key or id"
+    autocomplete_fields = ("workspace",)
+    fieldsets = (
+        (None, {"fields": ("workspace", ("key", "status"))}),
+        ("What it may write", {"fields": ("actions", "forms")}),
+        (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
+    )
+    written_once = ("workspace", "key")
+
+    def shown_as(self, name: str, request: HttpRequest) -> Any:
+        if name in _OF_INTERACTIONS and not may_view(Interaction, request=request):
+            return None
+        return super().shown_as(name, request)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return _WithFigures
+
+    @display(description="clicks in 7 days")
+    def clicks(self, message: Message) -> str:
+        """How often its buttons and forms were used."""
+        return up_to(vars(message)["recent"].clicks)
+
+    @display(description="refusals in 7 days")
+    def refusals(self, message: Message) -> SafeString | str:
+        """Of apps that enforce, and what those that report would have refused."""
+        recent = vars(message)["recent"]
+        told = [f"{up_to(recent.reported)} reported"] if recent.reported else []
+        if recent.refused is None:
+            told.append("refused: not known while Redis is away")
+        elif recent.refused:
+            told.append(f"{recent.refused:,} refused")
+        return badge(", ".join(told), "warning") if told else "0"
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        saved = save_message(workspace_id=obj.workspace_id, key=obj.key, **form.changes())
+        if not change and not saved.created:
+            raise TakenMeanwhile
+        obj.pk, obj.revision = saved.message.pk, saved.message.revision
+
+
+def up_to(number: int) -> str:
+    """A number that was counted up to COUNTED_AT_MOST."""
+    return f"{number:,}+" if number >= COUNTED_AT_MOST else f"{number:,}"
+
+
+show_on(Workspace, Panel(model=Message, by="workspace", columns=("__str__", "status", "revision", "updated_at")))

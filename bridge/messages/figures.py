@@ -1,0 +1,81 @@
+"""What was recorded of messages in the last seven days, read from bounded ranges of indexes.
+
+A day is one of UTC. What counts is when the service recorded something, which its id tells, not when a page says that
+it happened: so a range of ids is a range of an index.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bridge.models import Message
+from engage.database.object_ids import first_id_at
+from engage.database.sql import Rows, Statement
+from engage.redis.availability import REDIS_FAILURES
+from engage.redis.metric_counters import MESSAGE_REFUSALS, daily_counts
+
+DAYS = 7
+COUNTED_AT_MOST = 10_000  # of each message of a list
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent:
+    """How often a message was used, how often its apps let something through that it does not list, and refused it.
+
+    The first two are counted up to COUNTED_AT_MOST. `refused` is None while Redis is away.
+    """
+
+    clicks: int
+    reported: int
+    refused: int | None
+
+
+_COUNTED = """
+CROSS JOIN LATERAL (SELECT count(*) AS number FROM (
+    SELECT 1 FROM bridge_interaction one
+    WHERE one.message_id = named.key AND one.workspace_id = named.workspace_id AND one.id >= {since} {which}
+    LIMIT {most}) AS counted) AS
+"""
+_RECENT = Statement(
+    "SELECT named.id, clicks.number AS clicks, reported.number AS reported "
+    "FROM {named} {clicks} clicks {problems} reported",
+    named=Rows("named", {"id": "text", "workspace_id": "text", "key": "text"}),
+    clicks=_COUNTED.replace("{which}", ""),
+    problems=_COUNTED.replace("{which}", "AND one.message_problems IS NOT NULL"),
+)
+
+
+def recent_figures(messages: Iterable[Message], *, now: datetime) -> Mapping[str, Recent]:
+    """The figures of the last seven days by the message's id: one statement, whatever the number of messages."""
+    named = [(message.pk, message.workspace_id, message.key) for message in messages]
+    if not named:
+        return {}
+    counted = _RECENT.records(named=named, since=first_id_at(since(now)), most=COUNTED_AT_MOST)
+    refused = _refused_by_message(now)
+    return {
+        row["id"]: Recent(
+            clicks=row["clicks"],
+            reported=row["reported"],
+            refused=None if refused is None else refused[row["id"]],
+        )
+        for row in counted
+    }
+
+
+def since(now: datetime) -> datetime:
+    """When the first of the last seven days began; the last one is today."""
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=DAYS - 1)
+
+
+def _refused_by_message(now: datetime) -> Counter[str] | None:
+    first = since(now).date().isoformat()
+    refused: Counter[str] = Counter()
+    try:
+        for (_, day, _, message_id, _), number in daily_counts(MESSAGE_REFUSALS, until=now.date()).items():
+            if day >= first:
+                refused[message_id] += number
+    except REDIS_FAILURES:
+        return None
+    return refused

@@ -1,0 +1,156 @@
+"""Staff write what in-app messages may do."""
+
+import json
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from bridge.models import Interaction, Message
+from engage.admin.columns import page_url
+from engage.database.object_ids import first_id_at, new_object_id
+from engage.models import App, Workspace
+from engage.redis.metric_counters import metric_counters
+from tests.admin.records import cells
+from tests.admin.staff import staff_with
+from tests.bridge.messages import sale
+from tests.support.bridge_calls import ACTION, call
+from tests.support.clients import SdkClient
+from tests.support.factories import AppFactory, CustomerFactory, MessageFactory
+
+LIST = "/admin/bridge/message/"
+ADD = f"{LIST}add/"
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    """What the form sends."""
+    lists = {name: json.dumps(fields.pop(name, [])) for name in ("actions", "forms")}
+    return {"status": "active", **lists, **fields}
+
+
+def test_a_message_is_made_and_changed_as_by_the_api(staff: Client, acme: Workspace) -> None:
+    fields = said(workspace=acme.id, key="sale", actions=sale.ACTIONS, forms=sale.FORMS)
+    assert staff.post(ADD, fields).status_code == 302
+    message = Message.objects.get()
+    assert (message.key, message.status, message.revision) == ("sale", "active", 1)
+    assert (message.actions, message.forms) == (sale.ACTIONS, sale.FORMS)
+    for revision, forms in ((1, sale.FORMS), (2, [])):
+        changed = said(status="archived", actions=sale.ACTIONS, forms=forms)
+        assert staff.post(page_url(message), changed).status_code == 302
+        message.refresh_from_db()
+        assert (message.status, message.revision, message.forms) == ("archived", revision, forms)
+    told = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    assert told == ["Added.", "Changed Status.", "Changed forms."]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"actions": [{"id": "a", "type": "jump"}]}, "actions[0].type is 'jump', which is none of "),
+        (
+            {"actions": [{"id": "a", "type": "track_event", "eventName": "e", "properties": {"n": {"type": "x"}}}]},
+            "actions[0].properties.n.type is 'x', which is none of string, number, boolean, date.",
+        ),
+        ({"forms": [{"id": "f"}]}, "forms[0].fields is required."),
+        ({"forms": {}}, "forms must be an array, but an object came."),
+        ({"key": "x" * 256}, "at most 255 characters"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place_and_nothing_is_written(
+    staff: Client, acme: Workspace, fields: dict[str, Any], told: str
+) -> None:
+    page = staff.post(ADD, said(workspace=acme.id, **{"key": "sale", **fields}))
+    assert page.status_code == 200
+    assert told in unescape(page.content.decode())
+    assert not Message.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_what_is_no_json_is_refused_as_it_was_typed(staff: Client, acme: Workspace) -> None:
+    page = staff.post(ADD, {**said(workspace=acme.id, key="sale"), "actions": '[{"id": <b>'}).content.decode()
+    assert "actions is not JSON" in page
+    assert "[{&quot;id&quot;: &lt;b&gt;</textarea>" in page
+
+
+def test_a_key_that_is_taken_is_refused(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    taken = MessageFactory.create(workspace=acme, key="sale", actions=sale.ACTIONS)
+    page = staff.post(ADD, said(workspace=acme.id, key="sale")).content.decode()
+    assert "with this Workspace and Key already exists." in page
+    assert staff.post(ADD, said(workspace=rival.id, key="sale")).status_code == 302
+    taken.refresh_from_db()
+    assert taken.actions == sale.ACTIONS
+
+
+def test_staff_do_with_messages_what_they_may(acme: Workspace) -> None:
+    message = MessageFactory.create(workspace=acme, key="sale", actions=sale.ACTIONS)
+    looker, editor = staff_with("view_message"), staff_with("view_message", "change_message")
+    assert looker.post(page_url(message), said()).status_code == 403
+    assert 'name="actions"' not in looker.get(page_url(message)).content.decode()
+    assert looker.get(ADD).status_code == 403
+    assert looker.post(page_url(message).replace("change", "delete"), {"post": "yes"}).status_code == 403
+    assert staff_with("view_app").get(page_url(message)).status_code == 403
+    message.refresh_from_db()
+    assert message.actions == sale.ACTIONS
+    assert editor.post(page_url(message), said()).status_code == 302
+    message.refresh_from_db()
+    assert message.actions == []
+    may_delete = staff_with("view_message", "delete_message")
+    assert may_delete.post(page_url(message).replace("change", "delete"), {"post": "yes"}).status_code == 302
+    assert not Message.objects.exists()
+
+
+HOSTILE = "</textarea></script><script>alert(1)</script>\"'&<img src=x onerror=alert(1)>"
+
+
+def test_a_hostile_text_is_shown_and_not_obeyed(staff: Client, onlooker: Client, acme: Workspace) -> None:
+    hostile = {"id": "x", "type": "track_event", "eventName": HOSTILE, "properties": {HOSTILE: {"type": "string"}}}
+    message = MessageFactory.create(workspace=acme, key=HOSTILE, actions=[hostile])
+    interact(message, 1)
+    for client in (staff, onlooker):
+        for url in (LIST, page_url(message), page_url(acme), f"{page_url(message)[:-7]}history/"):
+            page = client.get(url).content.decode()
+            assert "<script>alert" not in page
+            assert "<img src=x" not in page
+            assert "&lt;script&gt;alert(1)" in page
+
+
+def interact(message: Message, number: int, *, days_ago: float = 0, **fields: Any) -> list[Interaction]:
+    """So many interactions of the message; made so long ago as their ids say."""
+    app = fields.pop("app", None) or AppFactory.create(workspace=message.workspace)
+    customer = CustomerFactory.create(workspace=message.workspace)
+    begin = first_id_at(timezone.now() - timedelta(days=days_ago))
+    made = [
+        Interaction(
+            id=begin + new_object_id()[len(begin) :],
+            workspace=message.workspace,
+            app=app,
+            customer=customer,
+            message_id=message.key,
+            kind=Interaction.Kind.CLOSE,
+            **fields,
+        )
+        for _ in range(number)
+    ]
+    return Interaction.objects.bulk_create(made)
+
+
+def test_the_list_counts_what_happened_in_seven_days(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    used, _ = (MessageFactory.create(workspace=acme, key=key) for key in ("used", "unused"))
+    namesake = MessageFactory.create(workspace=rival, key="used")
+    interact(used, 3)
+    interact(used, 2, days_ago=6, message_problems=[{"reason": "event_not_listed", "field": "x", "why": "y"}])
+    interact(used, 4, days_ago=8)
+    interact(namesake, 1)
+    strict = SdkClient(AppFactory.create(workspace=acme, message_policy=App.MessagePolicy.ENFORCE))
+    assert call(strict, ACTION, {"messageId": "used", "actionId": "none", "actionType": None}).status_code == 422
+    metric_counters.send()
+    page = staff.get(LIST).content.decode()
+    told = zip(*(cells(page, column) for column in ("key", "clicks", "refusals")), strict=True)
+    assert sorted(told) == [("unused", "0", "0"), ("used", "1", "0"), ("used", "5", "2 reported, 1 refused")]
+    without = staff_with("view_message").get(LIST).content.decode()
+    assert "field-clicks" not in without
+    assert "field-refusals" not in without
