@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
 
@@ -27,6 +27,14 @@ from journeys.webhooks.resending import send_again
 _Change = Callable[[HttpRequest, Enrollment], str]
 
 
+class StandsAtFilter(ExactFilter):
+    """Those who are inside and stand at a step; its index holds nobody else."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        narrowed = super().queryset(request, queryset)
+        return narrowed.filter(ended_at=None) if self.value() else narrowed
+
+
 @admin.register(Enrollment)
 class EnrollmentAdmin(ReadOnlyAdmin):
     list_display = ("id", "workspace", "journey", "customer", "state", "step_id", "due_at", "entered_at")
@@ -36,6 +44,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ("journey", SelectFilter),
         ("customer", ExactFilter),
         ("state", ChoicesDropdownFilter),
+        ("step_id", StandsAtFilter),
     )
     search_help_text = f"Enrollment id, job id, or {BY_CUSTOMER}"
     fieldsets = (

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
@@ -22,8 +23,10 @@ from journeys.admin.content_rights import (
     may_write_content,
     sees_credentials,
 )
+from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
+from journeys.admin.map import map_of
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
@@ -61,7 +64,13 @@ class JourneyAdmin(RecordAdmin):
     never_deleted = (
         "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Switch it off instead."
     )
+    change_form_outer_before_template: Any = "journeys/admin/map.html"
     change_form_before_template: Any = "journeys/admin/journey_help.html"
+
+    @property
+    def media(self) -> forms.Media:
+        inherited: forms.Media = super().media
+        return inherited + MAP_MEDIA
 
     @display(description="exit on")
     def exit_on(self, journey: Journey) -> SafeString | None:
@@ -82,6 +91,8 @@ class JourneyAdmin(RecordAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         may_edit = self.has_add_permission(request) or self.has_change_permission(request)
+        if context["original"] is not None:
+            context["map"] = map_of(context["original"], request=request)
         why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
         return super().render_change_form(request, {**context, **CONTEXT, "why_not": why_not}, *args, **kwargs)
 

@@ -105,6 +105,8 @@ class Enrollment(models.Model):
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
             # Serves the admin's lists of one journey, newest first, and of one workspace.
             models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
+            # Serves the list of those who stand at a step.
+            models.Index(fields=["journey", "step_id", "id"], condition=Q(ended_at=None), name="enrollment_by_step"),
         ]  # fmt: skip
 
     def __str__(self) -> str:

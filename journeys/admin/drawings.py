@@ -1,0 +1,122 @@
+"""Drawings of journeys: graphs with words and numbers, as static/journeys/map/drawing.js draws them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django.forms.widgets import Script
+
+from journeys.counts.stats import JourneyStats
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Edge, Graph, Node
+
+# What is told of a step, and under which name the styles know it.
+_ENDS = {"completed", "exited"}  # drawn only if a way leads there, or somebody came there all the same
+_TOLD = (("waiting", "waiting"), ("done", "went on"), ("failed", "failed"), ("interrupted", "left"))
+Drawing = dict[str, Any]
+_MODULE: Any = Script("journeys/map/page.js", type="module")  # which the stubs do not know
+MAP_MEDIA = forms.Media(css={"all": ["journeys/map/map.css"]}, js=[_MODULE])
+
+
+def plain(graph: Graph) -> Drawing:
+    """The steps alone."""
+    return _drawing(graph, notes=lambda node: [], count=lambda edge: None)
+
+
+def counted(graph: Graph, stats: JourneyStats, *, address: Callable[[str], str] | None) -> Drawing:
+    """The steps with what was counted; each leads to the address of those who stand there (None: nowhere)."""
+    totals = {ENTRY: sum(number for (source, _), number in stats.edges.items() if source == ENTRY)}
+    totals |= {COMPLETED: stats.completed, EXITED: stats.exited}
+
+    def notes(node: Node) -> list[dict[str, str]]:
+        if node.id in totals:
+            return [{"text": f"{totals[node.id]:,}", "kind": ""}] if totals[node.id] else []
+        step = stats.steps.get(node.id)
+        return [
+            {"text": f"{number:,} {word}", "kind": name}
+            for name, word in _TOLD
+            if step is not None and (number := getattr(step, name))
+        ]
+
+    drawing = _drawing(graph, notes=notes, count=lambda edge: stats.edges.get(edge, 0))
+    if address:
+        for node in drawing["nodes"]:
+            if node["id"][0] != "@":
+                node["href"] = address(node["id"])
+    return drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A customer's way: the steps in order, by their ids, where it stands now (None: it has ended), and what to note.
+
+    `end` is the node where it ended; `notes` are by the ids of nodes.
+    """
+
+    steps: tuple[str, ...]
+    here: str | None = None
+    end: str | None = None
+    notes: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        ahead = (self.here,) if self.here and self.steps[-1:] != (self.here,) else ()
+        return (ENTRY, *self.steps, *ahead, *((self.end,) if self.end else ()))
+
+
+def lit(graph: Graph, way: Way) -> Drawing:
+    """The steps with the way that one customer took; a way that is no edge (an exit at any step) is drawn as well."""
+    taken = set(zip(way.nodes, way.nodes[1:], strict=False))
+    known = {(edge.source, edge.target) for edge in graph.edges}
+    nodes = {node.id for node in graph.nodes}
+    more = [
+        Edge(source=source, target=target, label="left" if target == EXITED else "")
+        for source, target in sorted(taken - known)
+        if {source, target} <= nodes
+    ]
+    whole = Graph(nodes=graph.nodes, edges=(*graph.edges, *more), exits=graph.exits)
+
+    def notes(node: Node) -> list[dict[str, str]]:
+        here = node.id == way.here
+        return [{"text": text, "kind": "here" if here else ""} for text in way.notes.get(node.id, ())]
+
+    drawing = _drawing(whole, notes=notes, count=lambda edge: None)
+    for node in drawing["nodes"]:
+        node["mark"] = _mark(node["id"], way)
+    for edge in drawing["edges"]:
+        edge["lit"] = (edge["source"], edge["target"]) in taken
+    return drawing
+
+
+def _mark(node_id: str, way: Way) -> str:
+    if node_id == (way.here or way.end):
+        return "here"
+    return "taken" if node_id in way.nodes else "unvisited"
+
+
+def _drawing(
+    graph: Graph, *, notes: Callable[[Node], list[dict[str, str]]], count: Callable[[tuple[str, str]], int | None]
+) -> Drawing:
+    ends = {edge.target for edge in graph.edges}
+    return {
+        "nodes": [
+            {
+                "id": node.id,
+                "type": node.type,
+                "title": "" if node.id[0] == "@" else node.id,
+                "label": node.label,
+                "notes": said,
+            }
+            for node in graph.nodes
+            if (said := notes(node)) or node.type not in _ENDS or node.id in ends
+        ],
+        "edges": [
+            {
+                "source": edge.source,
+                "target": edge.target,
+                "label": edge.label,
+                "count": count((edge.source, edge.target)),
+            }
+            for edge in graph.edges
+        ],
+    }
