@@ -50,10 +50,11 @@ def counted(graph: Graph, stats: JourneyStats, *, address: Callable[[str], str] 
 class Way:
     """A customer's way: the steps in order, by their ids, where it stands now (None: it has ended), and what to note.
 
-    `end` is the node where it ended; `notes` are by the ids of nodes.
+    `end` is the node where it ended; `notes` are by the ids of nodes. Not `from_start`: earlier steps are not known.
     """
 
     steps: tuple[str, ...]
+    from_start: bool = True
     here: str | None = None
     end: str | None = None
     notes: Mapping[str, list[str]] = field(default_factory=dict)
@@ -61,7 +62,8 @@ class Way:
     @property
     def nodes(self) -> tuple[str, ...]:
         ahead = (self.here,) if self.here and self.steps[-1:] != (self.here,) else ()
-        return (ENTRY, *self.steps, *ahead, *((self.end,) if self.end else ()))
+        entry = (ENTRY,) if self.from_start else ()
+        return (*entry, *self.steps, *ahead, *((self.end,) if self.end else ()))
 
 
 def lit(graph: Graph, way: Way) -> Drawing:

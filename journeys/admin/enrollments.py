@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
 
@@ -15,6 +16,7 @@ from engage.admin.columns import page_url
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest, Refusal
+from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
@@ -58,7 +60,13 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"), "crowd")},
         ),
     )
+    change_form_outer_before_template: Any = "journeys/admin/way.html"
     change_form_outer_after_template: Any = "journeys/admin/timeline.html"
+
+    @property
+    def media(self) -> Media:
+        inherited: Media = super().media
+        return inherited + MAP_MEDIA
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         parts = parse_job_id(text)

@@ -1,6 +1,6 @@
 """The timeline on an enrollment's page: each step with its reasons, and each webhook with its attempts.
 
-It takes the same two queries for every history; a long one shows only its latest steps.
+It takes the same queries for every history; a long one shows only its latest steps.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,11 @@ from unfold.utils import display_for_value
 from customers.models import Customer
 from engage.admin.columns import badge, column_of, linked_fields, may_view
 from journeys.admin.content_rights import sees_credentials
+from journeys.admin.drawings import Drawing
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
+from journeys.admin.way import drawing_of
 from journeys.enrollments.history import RecordedStep, enrollment_history
-from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
 
 STEPS_SHOWN = 200
@@ -30,6 +32,7 @@ class Timeline:
     """An enrollment's history, ready for the template; `earlier` is the number of steps left out."""
 
     standing: str
+    drawing: Drawing | None
     table: dict[str, Any]
     earlier: int
     may_end: bool
@@ -66,6 +69,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
     return Timeline(
         standing=standing_of(read, delivery=steps[-1].delivery if steps else None),
+        drawing=drawing_of(history) if may_view(Journey, request=request) else None,
         table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
         may_end=read.state == Enrollment.State.ACTIVE and may("journeys.change_enrollment"),
