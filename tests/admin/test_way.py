@@ -9,8 +9,8 @@ from tests.admin.drawn import drawing_in, node_in, notes_of
 from tests.admin.enrollment_page import DAY, page_of
 from tests.admin.staff import staff_with
 from tests.admin.test_map import BRANCH
-from tests.clients import ServerClient
 from tests.journeys.walking.stories import walked
+from tests.support.clients import ServerClient
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "pro"}}
 LATER = {"id": "later", "type": "delay", "for": "P2D"}
