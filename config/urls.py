@@ -19,6 +19,7 @@ urlpatterns = [
     path("api/v1/customers/", include("journeys.api.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/messages/", include("bridge.messages.urls")),
+    path("api/v1/", include("engage.me.urls")),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),

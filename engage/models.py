@@ -11,9 +11,11 @@ from django.db.models.functions import Now
 
 from engage.credentials import new_key
 from engage.database.encrypted_fields import EncryptedTextField
-from engage.database.object_ids import ObjectIdField
+from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
+from engage.networks import LONGEST_NETWORK
 from engage.rates import parse_rate, validate_rate
+from engage.scopes import Scope
 
 DEFAULT_RATE_LIMIT = "100/m"
 _TIMES_AS_MANY = 10  # as triggers, unless a key says otherwise
@@ -57,10 +59,15 @@ class ApiKey(models.Model):
         max_length=20, null=True, blank=True, validators=[validate_rate],
         help_text="Reports of events. Empty: ten times as many as triggers.",
     )  # fmt: skip
+    # What the key may do; null: everything.
+    scopes = ArrayField(models.CharField(max_length=20, choices=Scope), null=True, blank=True)
+    journeys = ArrayField(models.CharField(max_length=OBJECT_ID_LENGTH), null=True, blank=True)
+    networks = ArrayField(models.CharField(max_length=LONGEST_NETWORK), null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False, help_text="Within a minute.")
+    last_used_from = models.GenericIPAddressField(null=True, editable=False, help_text="At that time.")
 
     class Meta:
         verbose_name = "API key"

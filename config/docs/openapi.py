@@ -5,7 +5,8 @@ Customer engagement: a server triggers journeys for one or many customers, and a
 in-app messages.
 
 **Authentication.** Servers send `Authorization: Bearer <API_KEY>`. SDKs send `X-App-Id: <APP_ID>` and no secret. A key
-or an app belongs to one workspace and has no access to any other.
+or an app belongs to one workspace and has no access to any other. A key may be limited to scopes, journeys and
+networks; each call says which scope it needs, and `GET /api/v1/me` what a key has.
 
 A page that wants to do without a preflight sends its JSON to the bridge as `text/plain`, its app's id as
 `?app=<APP_ID>`, and `idempotencyKey` and `identityToken` in the body in place of the headers.
@@ -53,6 +54,7 @@ SETTINGS = {
         {"name": "Journeys", "description": "For servers: trigger journeys and follow the results."},
         {"name": "Customers", "description": "For servers: customers, their events and journeys, and segment members."},
         {"name": "Messages", "description": "For servers: what in-app messages may write."},
+        {"name": "Access", "description": "For servers: what a key may do."},
         {"name": "In-app messages", "description": "For an app's SDK: clicks and forms in in-app messages."},
     ],
     "CAMELIZE_NAMES": True,  # the ids in the paths: workspaceId

@@ -12,7 +12,8 @@ from unfold.decorators import action, display
 
 from engage.admin.columns import badge, list_url
 from engage.admin.filters import AutocompleteSelectFilter
-from engage.admin.key_rights import has_key_rights, why_no_key
+from engage.admin.key_form import ApiKeyForm
+from engage.admin.key_rights import may_give_some, why_no_key
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import ApiKey, Workspace
@@ -35,24 +36,30 @@ class ApiKeyAdmin(RecordAdmin):
     fields = (
         "workspace",
         "name",
+        "scopes",
+        ("journeys", "networks"),
         "rate_limit",
         ("customers_rate_limit", "events_rate_limit"),
         "expires_at",
         ("prefix", "validity"),
         ("created_at", "revoked_at"),
-        "last_used_at",
+        ("last_used_at", "last_used_from"),
     )
+    form = ApiKeyForm
     written_once = ("workspace",)
     never_deleted = "An API key is not deleted. Revoke it instead."
     actions_submit_line: Any = ("revoke",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and has_key_rights(request)
+        return super().has_add_permission(request) and may_give_some(request)
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if super().has_add_permission(request) and not has_key_rights(request):
-            raise PermissionDenied(why_no_key(request))
+        if super().has_add_permission(request) and not may_give_some(request):
+            raise PermissionDenied(why_no_key(request, None))
         return super().add_view(request, *args, **kwargs)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 (Django's)
+        return type("KeyForm", (super().get_form(request, obj, change, **kwargs),), {"request": request})
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "expires_at":

@@ -1,45 +1,75 @@
-"""What an API key gives in its workspace, as permissions: whoever makes one must have them all."""
+"""What an API key gives in its workspace, as permissions: whoever gives a key a scope must have them all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.contrib.auth.models import Permission
 from django.http import HttpRequest
 
+from engage.scopes import Scope
+
 # By name, because the apps that have these models import this one.
-KEY_RIGHTS = (
-    "customers.view_customer",
-    "customers.add_customer",
-    "customers.change_customer",
-    "customers.delete_customer",
-    "customers.change_segment",
-    "customers.add_event",
-    "journeys.add_trigger",
-    "journeys.view_trigger",
-    "journeys.view_enrollmentjob",
-    "journeys.delete_enrollmentjob",
-    "journeys.view_enrollment",
-    "journeys.change_enrollment",
-    "journeys.view_webhookdelivery",
-    "bridge.view_message",
-    "bridge.add_message",
-    "bridge.change_message",
-    "bridge.delete_message",
-)
+_RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
+    Scope.TRIGGER: (
+        "journeys.add_trigger",
+        "journeys.view_trigger",
+        "journeys.view_enrollmentjob",
+        "journeys.delete_enrollmentjob",
+    ),
+    Scope.EVENTS: ("customers.add_event", "customers.add_customer"),
+    Scope.CUSTOMERS_READ: ("customers.view_customer",),
+    Scope.CUSTOMERS_WRITE: ("customers.view_customer", "customers.add_customer", "customers.change_customer"),
+    Scope.CUSTOMERS_ERASE: ("customers.delete_customer",),
+    Scope.SEGMENTS: ("customers.change_segment",),
+    Scope.ENROLLMENTS: (
+        "journeys.view_enrollment",
+        "journeys.change_enrollment",
+        "journeys.view_webhookdelivery",
+    ),
+    Scope.STATS: ("journeys.view_journey",),
+    Scope.MESSAGES: (
+        "bridge.view_message",
+        "bridge.add_message",
+        "bridge.change_message",
+        "bridge.delete_message",
+    ),
+    Scope.DEFINITIONS: ("journeys.view_journey", "journeys.change_journey"),
+}
 
 
-def has_key_rights(request: HttpRequest) -> bool:
-    """Whether this member of staff may do themselves all that a key may do."""
-    return bool(request.user.has_perms(KEY_RIGHTS))
+def rights_of(scopes: Collection[str] | None) -> list[str]:
+    """The permissions that a key with these scopes gives; None: with all."""
+    given = (rights for scope, rights in _RIGHTS_OF_SCOPE.items() if scopes is None or scope in scopes)
+    return list(dict.fromkeys(right for rights in given for right in rights))
 
 
-def why_no_key(request: HttpRequest) -> str:
-    """Which permissions this member of staff lacks to make a key."""
-    missing = ", ".join(_names([right for right in KEY_RIGHTS if not request.user.has_perm(right)]))
-    return f"A key reaches no further than whoever makes it. To make one, your account also needs: {missing}."
+KEY_RIGHTS = tuple(rights_of(None))
+
+
+def may_give(request: HttpRequest, scope: Scope) -> bool:
+    """Whether this member of staff may do themselves all that a key with the scope may do."""
+    return bool(request.user.has_perms(rights_of([scope])))
+
+
+def may_give_some(request: HttpRequest) -> bool:
+    """Whether there is a scope that this member of staff may give to a key."""
+    return any(may_give(request, scope) for scope in Scope)
+
+
+def why_no_key(request: HttpRequest, scopes: Collection[str] | None) -> str | None:
+    """Which permissions this member of staff lacks to give a key these scopes (None: all); None if they may."""
+    missing = _names([right for right in rights_of(scopes) if not request.user.has_perm(right)])
+    if not missing:
+        return None
+    return (
+        f"A key reaches no further than whoever makes it. To give it this, your account also needs: "
+        f"{', '.join(missing)}."
+    )
 
 
 def _names(rights: Sequence[str]) -> list[str]:
     """The permissions as the pages of accounts and groups name them, without their "Can"."""
+    if not rights:
+        return []
     named = {
         f"{app}.{codename}": name.removeprefix("Can ")
         for app, codename, name in Permission.objects.values_list("content_type__app_label", "codename", "name")

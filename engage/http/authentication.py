@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
+from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -13,9 +14,11 @@ from rest_framework.request import Request
 from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.errors import InvalidRequest, Refusal
+from engage.http.client_address import exact_address
 from engage.http.credential_memory import CredentialMemory
 from engage.http.query_strings import single_value
 from engage.models import ApiKey, App
+from engage.networks import is_in_any
 from engage.origins import tidy_origin
 
 log = structlog.get_logger(__name__)
@@ -25,12 +28,13 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 # Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
 # executing it.
 _KEY_OF_DIGEST = """
-SELECT id, workspace_id, rate_limit, customers_rate_limit, events_rate_limit, expires_at, revoked_at, last_used_at
+SELECT id, workspace_id, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks, expires_at,
+       revoked_at, last_used_at
 FROM engage_apikey WHERE digest = %s
 """
 # Skips a key that is locked: a call does not wait for whoever changes its key.
 _NOTE_USE = """
-UPDATE engage_apikey SET last_used_at = %(now)s WHERE id = ANY(ARRAY(
+UPDATE engage_apikey SET last_used_at = %(now)s, last_used_from = %(address)s::inet WHERE id = ANY(ARRAY(
     SELECT id FROM engage_apikey
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at <= %(noted_before)s) FOR NO KEY UPDATE SKIP LOCKED
 ))
@@ -51,6 +55,18 @@ class Unauthorized(Refusal):
     code = "unauthorized"
 
     def __init__(self, message: str) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class NetworkNotAllowed(Refusal):
+    """The API key may be used from certain networks only, and the call comes from another."""
+
+    status = 401  # from there, the key proves nobody
+    error = "Network not allowed"
+    code = "network_not_allowed"
+
+    def __init__(self, address: str) -> None:
+        message = f"This API key may not be used from {address or 'an unknown address'}."
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
@@ -80,7 +96,9 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Authenticates `Authorization: Bearer <API_KEY>`; `request.auth` is the ApiKey. Raises Unauthorized."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKey]:
-        key = api_key_of(request.headers.get("Authorization", ""), now=timezone.now())
+        key = api_key_of(request.headers.get("Authorization", ""), now=(now := timezone.now()))
+        require_network(key, request._request)
+        note_use(key, request._request, now=now)
         structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)
         return None, key
 
@@ -89,7 +107,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def api_key_of(header: str, *, now: datetime) -> ApiKey:
-    """The valid key in the header. Records its use about once a minute. Raises Unauthorized."""
+    """The valid key in the header. Raises Unauthorized."""
     scheme, _, secret = header.strip().partition(" ")
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret:
@@ -97,11 +115,29 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     key = _key_with(secret)
     if key is None or not key.is_valid_at(now):
         raise Unauthorized(KEY_NOT_VALID)
-    if key.last_used_at is None or now - key.last_used_at >= _USE_NOTED_EVERY:
-        with connection.cursor() as cursor:
-            cursor.execute(_NOTE_USE, {"id": key.id, "now": now, "noted_before": now - _USE_NOTED_EVERY})
-        key.last_used_at = now  # every caller shares the remembered key, so the next update is due in a minute
     return key
+
+
+def require_network(key: ApiKey, request: HttpRequest) -> None:
+    """Raises NetworkNotAllowed. Before the call is counted: whoever stole the key cannot use up its limit."""
+    if key.networks is None:
+        return
+    address = exact_address(request)
+    if address is None or not is_in_any(address, key.networks):
+        raise NetworkNotAllowed("" if address is None else str(address))
+
+
+def note_use(key: ApiKey, request: HttpRequest, *, now: datetime) -> None:
+    """Records when and from where the key is used, about once a minute."""
+    if key.last_used_at is not None and now - key.last_used_at < _USE_NOTED_EVERY:
+        return
+    seen = exact_address(request)
+    address = str(seen) if seen else None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _NOTE_USE, {"id": key.id, "now": now, "address": address, "noted_before": now - _USE_NOTED_EVERY}
+        )
+    key.last_used_at = now  # every caller shares the remembered key, so the next update is due in a minute
 
 
 def _key_with(secret: str) -> ApiKey | None:

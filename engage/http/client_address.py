@@ -1,10 +1,11 @@
 """The client's address, as far as it can be trusted."""
 
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
 
+Address = IPv4Address | IPv6Address
 _ONE_CALLERS_BITS = 64
 _ONE_SITES_BITS = 48
 
@@ -15,13 +16,26 @@ def client_address(request: HttpRequest) -> str:
     Entries further left in X-Forwarded-For come from the caller and are not trusted. For an IPv6 address this is its
     /64 network, which is what one caller commonly has.
     """
+    seen = _seen(request)
+    return str(ip_network((seen, _ONE_CALLERS_BITS), strict=False)) if isinstance(seen, IPv6Address) else str(seen)
+
+
+def exact_address(request: HttpRequest) -> Address | None:
+    """The same address in full, also in IPv6; None if the server knows none, as on a Unix socket."""
+    seen = _seen(request)
+    return None if isinstance(seen, str) else seen
+
+
+def _seen(request: HttpRequest) -> Address | str:
     peer: str = request.META.get("REMOTE_ADDR", "")
     if settings.TRUSTED_PROXIES == 0:
-        return _callers_network(peer)
-    seen = [address.strip() for address in request.headers.get("X-Forwarded-For", "").split(",") if address.strip()]
+        return _parsed(peer)
+    addresses = [address.strip() for address in request.headers.get("X-Forwarded-For", "").split(",")]
+    seen = [address for address in addresses if address]
     if len(seen) < settings.TRUSTED_PROXIES:
-        return _callers_network(peer)
-    return _callers_network(_without_port(seen[-settings.TRUSTED_PROXIES]), otherwise=peer)
+        return _parsed(peer)
+    forwarded = _parsed(_without_port(seen[-settings.TRUSTED_PROXIES]))
+    return _parsed(peer) if isinstance(forwarded, str) else forwarded
 
 
 def site_of(address: str) -> str | None:
@@ -38,11 +52,10 @@ def _without_port(text: str) -> str:
     return text.partition(":")[0] if text.count(":") == 1 else text
 
 
-def _callers_network(text: str, *, otherwise: str = "") -> str:
+def _parsed(text: str) -> Address | str:
+    """The address, or else the text; an IPv4 address also where it came inside IPv6."""
     try:
         address = ip_address(text)
     except ValueError:
-        return otherwise or text
-    if not isinstance(address, IPv6Address):
         return text
-    return str(address.ipv4_mapped or ip_network((address, _ONE_CALLERS_BITS), strict=False))
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

@@ -1,6 +1,7 @@
 """Which call may be meant by an address at which there is nothing."""
 
 import re
+from functools import cache
 
 from django.urls import Resolver404, resolve
 
@@ -28,6 +29,12 @@ def _call_at(segments: list[str]) -> str | None:
         route = resolve(f"/{_CALLS}{'/'.join(segments)}").route
     except Resolver404:
         return None
+    return documented_path(route)
+
+
+@cache
+def documented_path(route: str) -> str:
+    """A route of Django's as the OpenAPI document names it, such as `/api/v1/customers/{workspaceId}`."""
     return f"/{_PARAMETER.sub(lambda found: f'{{{_camel_case(found[1])}}}', route)}"
 
 

@@ -19,10 +19,12 @@ from engage.http.authentication import ApiKeyAuthentication, AppAuthentication, 
 from engage.http.caps import SITE_FACTOR
 from engage.http.client_address import client_address, site_of
 from engage.http.idempotency import Caller
+from engage.http.near_misses import documented_path
 from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.models import ApiKey, App
 from engage.rates import parse_rate
+from engage.scopes import require_scope, scope_of_call
 from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
 FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
@@ -37,6 +39,17 @@ class WorkspaceNotFound(Refusal):
 
     def __init__(self) -> None:
         super().__init__(f"The workspace is not found. {FOREIGN_WORKSPACE}")
+
+
+class JourneyNotAllowed(Refusal):
+    """The API key is for certain journeys only, and the call is about another."""
+
+    status = 403
+    error = "Journey not allowed"
+    code = "journey_not_allowed"
+
+    def __init__(self, journey_id: str) -> None:
+        super().__init__(f"This API key is not for the journey {journey_id[:100]!r}.")
 
 
 class ApiView(APIView):
@@ -124,6 +137,26 @@ class ServerView(_LimitedView):
         limit, seconds = key.rate_for(self.policy, reads=reads)
         caller = f"{key.id} reads" if reads else key.id
         return count_call(request._request, policy=self.policy, caller=caller, limit=limit, window_seconds=seconds)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        key = self.api_key
+        if key.scopes is not None and request.method in self.allowed_methods:
+            self._require_scope_of_call()
+        if key.journeys is not None and (journey_id := self.journey_of(kwargs)) not in {None, *key.journeys}:
+            raise JourneyNotAllowed(str(journey_id))
+
+    def _require_scope_of_call(self) -> None:
+        found = self.request._request.resolver_match
+        path = documented_path(found.route if found else "")
+        require_scope(self.api_key.scopes, scope_of_call(str(self.request.method), path))
+
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there.
+
+        Views of what belongs to a journey look it up, in the workspace of the key.
+        """
+        return ids.get("journey_id")
 
     @property
     def api_key(self) -> ApiKey:

@@ -9,13 +9,22 @@ from rest_framework import exceptions
 
 from engage.errors import InvalidRequest, Refusal
 from engage.http.app_quotas import AppQuotaExceeded, Quota
-from engage.http.authentication import KEY_LEAKED, KEY_NOT_VALID, InvalidAppId, OriginNotAllowed, Unauthorized
+from engage.http.authentication import (
+    KEY_LEAKED,
+    KEY_NOT_VALID,
+    InvalidAppId,
+    NetworkNotAllowed,
+    OriginNotAllowed,
+    Unauthorized,
+)
 from engage.http.envelope import as_refusal
 from engage.http.idempotency import IdempotencyKeyReused, RequestInProgress
 from engage.http.inflation import GZIP_TOO_SHORT, InvalidGzip
 from engage.http.parsing import body_too_large
 from engage.http.rate_limit import RateLimitExceeded, Usage
+from engage.http.views import JourneyNotAllowed
 from engage.json.storable import InvalidJson
+from engage.scopes import Scope, ScopeMissing
 from engage.sizes import MAX_BODY_BYTES
 
 Refusals = Sequence[Refusal]
@@ -37,7 +46,13 @@ OF_A_BODY: Refusals = (
     body_too_large(MAX_BODY_BYTES),
 )
 OF_AN_IDEMPOTENCY_KEY: Refusals = (RequestInProgress(), IdempotencyKeyReused())
-OF_A_SERVER: Refusals = (Unauthorized(KEY_NOT_VALID), as_refusal(Http404()))
+OF_A_SERVER: Refusals = (
+    Unauthorized(KEY_NOT_VALID),
+    NetworkNotAllowed("198.51.100.7"),
+    ScopeMissing(Scope.TRIGGER),
+    JourneyNotAllowed("6b00b1b1aa4223798a14fee8"),
+    as_refusal(Http404()),
+)
 OF_AN_SDK: Refusals = (
     InvalidRequest(KEY_LEAKED),
     InvalidAppId(),

@@ -85,7 +85,7 @@ FROM (
           AND job.queued_ms < {ms} + CASE WHEN journey.id < {journey_id} THEN 1 ELSE 0 END
         ORDER BY job.queued_ms DESC LIMIT {most}
     ) AS newest
-    WHERE journey.workspace_id = {workspace_id}
+    WHERE journey.workspace_id = {workspace_id} AND coalesce(journey.id = ANY({journeys}::text[]), true)
     ORDER BY newest.queued_ms DESC, newest.journey_id DESC LIMIT {most}
 ) AS job
 JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
@@ -99,13 +99,17 @@ ORDER BY job.queued_ms DESC, job.journey_id DESC
 
 
 def customer_triggers_page(
-    *, workspace_id: str, customer_id: str, after: Place | None, limit: int
+    *, workspace_id: str, customer_id: str, journeys: Sequence[str] | None = None, after: Place | None, limit: int
 ) -> CustomerTriggersPage:
-    """At most `limit` jobs of the customer, in one statement; empty if the workspace has no such customer."""
+    """At most `limit` jobs of the customer, in one statement; empty if the workspace has no such customer.
+
+    `journeys` are those to look at; None: all.
+    """
     place = after or _START
     rows = _PAGE.records(
         workspace_id=workspace_id,
         customer_id=customer_id,
+        journeys=None if journeys is None else list(journeys),
         ms=place.queued_ms,
         journey_id=place.journey_id,
         most=limit + 1,

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from engage.database.object_ids import is_object_id
+from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal
 from journeys.models import Enrollment, WebhookDelivery
 
@@ -44,3 +44,9 @@ def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentStat
         raise EnrollmentNotFound(enrollment_id)
     is_active = enrollment.state == Enrollment.State.ACTIVE
     return EnrollmentState(enrollment=enrollment, goes_on_at=enrollment.goes_on_at if is_active else None)
+
+
+def journey_of_enrollment(*, workspace_id: str, enrollment_id: str) -> str | None:
+    """The journey of the workspace's enrollment; None if there is no such enrollment."""
+    found = row_with_id(Enrollment.objects.filter(workspace_id=workspace_id).only("journey_id"), enrollment_id)
+    return found.journey_id if found else None

@@ -66,6 +66,12 @@ def own_trigger(*, workspace_id: str, trigger_id: str) -> Trigger:
     return trigger
 
 
+def journey_of_trigger(*, workspace_id: str, trigger_id: str) -> str | None:
+    """The journey of the workspace's trigger; None if there is no such trigger."""
+    found = row_with_id(Trigger.objects.filter(workspace_id=workspace_id).only("journey_id"), trigger_id)
+    return found.journey_id if found else None
+
+
 def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
     """The trigger's jobs, counted now. Raises TriggerNotFound."""
     trigger = own_trigger(workspace_id=workspace_id, trigger_id=trigger_id)

@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from customers.conditions.instants import parse_instant
 from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
 from engage.models import ApiKey, App, IdentityKey, Workspace
+from engage.networks import tidy_network
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
+from engage.scopes import Scope
+from journeys.models import Journey
 from journeys.seeding.reading import refuse_twins, text_for
 
 _LONGEST_ORIGIN = 255
@@ -23,14 +27,20 @@ _LIMITS = {
     "customersRateLimit": "customers_rate_limit",
     "eventsRateLimit": "events_rate_limit",
 }
+_OF_USE = ("last_used_at", "last_used_from")
+_RIGHTS = {"scopes": "scopes", "journeys": "journeys", "networks": "networks", "expiresAt": "expires_at"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedApiKey:
-    """`limits` are those to set, by the model's field; None stands for the default. The others are kept."""
+    """`settings` are those to set, by the model's field; None stands for the default. The others are kept.
+
+    `journeys` are keys of the workspace's journeys, with their places; None if they are kept or in the settings.
+    """
 
     name: str
-    limits: Mapping[str, str | None] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    journeys: Sequence[Part] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,21 +65,58 @@ class SeedApp:
 
 
 def read_api_keys(part: Part) -> list[SeedApiKey]:
-    """`[{"name": "server", "rateLimit": "100/m"}]`. Raises InvalidSeed."""
-    keys = [item.fields(required=["name"], optional=_LIMITS) for item in part.items()]
+    """`[{"name": "server", "rateLimit": "100/m", "scopes": ["trigger"], "journeys": null, …}]`. Raises InvalidSeed."""
+    keys = [item.fields(required=["name"], optional=[*_LIMITS, *_RIGHTS]) for item in part.items()]
     refuse_twins(fields["name"] for fields in keys)
-    return [
-        SeedApiKey(
-            name=text_for(fields["name"], ApiKey, "name"),
-            limits={_LIMITS[name]: _limit(part, _LIMITS[name]) for name, part in fields.items() if name in _LIMITS},
-        )
-        for fields in keys
-    ]
+    return [_api_key(fields) for fields in keys]
+
+
+def _api_key(fields: Mapping[str, Part]) -> SeedApiKey:
+    settings: dict[str, Any] = {
+        _LIMITS[name]: _limit(part, _LIMITS[name]) for name, part in fields.items() if name in _LIMITS
+    }
+    rights = {name: part for name, part in fields.items() if name in _RIGHTS}
+    settings |= {_RIGHTS[name]: None for name, part in rights.items() if part.is_null}
+    given = {name: part for name, part in rights.items() if not part.is_null}
+    if "scopes" in given:
+        settings["scopes"] = [_choice(item, Scope.values) for item in _some(given["scopes"])]
+    if "networks" in given:
+        settings["networks"] = [_network(item) for item in _some(given["networks"])]
+    if "expiresAt" in given:
+        settings["expires_at"] = _instant(given["expiresAt"])
+    return SeedApiKey(
+        name=text_for(fields["name"], ApiKey, "name"),
+        settings=settings,
+        journeys=_some(given["journeys"]) if "journeys" in given else None,
+    )
 
 
 def _limit(part: Part, column: str) -> str | None:
     """A rate; null is the default for those that triggers do not have."""
     return None if part.is_null and column != "rate_limit" else text_for(part, ApiKey, column)
+
+
+def _some(part: Part) -> list[Part]:
+    """The items, each a text and there once. An empty list could be meant as all or as none."""
+    items = part.items()
+    if not items:
+        part.refuse("must not be empty; null stands for all.")
+    refuse_twins(items)
+    return items
+
+
+def _network(part: Part) -> str:
+    try:
+        return tidy_network(part.text())
+    except ValueError as error:
+        part.refuse(f"must be a network such as 203.0.113.0/24: {error}.")
+
+
+def _instant(part: Part) -> datetime:
+    instant = parse_instant(part.text())
+    if instant is None:
+        part.refuse("must be a time in ISO 8601.")
+    return instant
 
 
 def read_apps(part: Part) -> list[SeedApp]:
@@ -81,16 +128,19 @@ def read_apps(part: Part) -> list[SeedApp]:
         SeedApp(
             name=text_for(fields["name"], App, "name"),
             allowed_origins=_origins(fields["allowedOrigins"]) if "allowedOrigins" in fields else None,
-            checks={_CHECKS[name]: _check(part, _CHECKS[name]) for name, part in fields.items() if name in _CHECKS},
+            checks={
+                _CHECKS[name]: _choice(part, _CHOICES[_CHECKS[name]])
+                for name, part in fields.items()
+                if name in _CHECKS
+            },
             keys=_identity_keys(fields["identityKeys"]) if "identityKeys" in fields else None,
         )
         for fields in apps
     ]
 
 
-def _check(part: Part, column: str) -> str:
+def _choice(part: Part, choices: Sequence[str]) -> str:
     text = part.text()
-    choices = _CHOICES[column]
     if text not in choices:
         part.refuse(f"is {text[:40]!r}, which is none of {', '.join(choices)}.")
     return text
@@ -105,16 +155,12 @@ def _identity_keys(part: Part) -> list[SeedIdentityKey]:
 
 
 def _identity_key(fields: Mapping[str, Part]) -> SeedIdentityKey:
-    alg, secret, end = fields["alg"].text(), fields["secret"], fields.get("expiresAt")
-    if alg not in IdentityKey.Algorithm.values:
-        fields["alg"].refuse(f"is {alg[:40]!r}, which is none of {', '.join(IdentityKey.Algorithm.values)}.")
+    alg, secret, end = _choice(fields["alg"], IdentityKey.Algorithm.values), fields["secret"], fields.get("expiresAt")
     try:
         verifying_key(alg, secret.text())
     except InvalidIdentityKey as invalid:
         secret.refuse(str(invalid))
-    expires_at = None
-    if end is not None and not end.is_null and (expires_at := parse_instant(end.text())) is None:
-        end.refuse("must be a time in ISO 8601.")
+    expires_at = None if end is None or end.is_null else _instant(end)
     return SeedIdentityKey(
         kid=text_for(fields["kid"], IdentityKey, "kid"), alg=alg, secret=secret.text(), expires_at=expires_at
     )
@@ -132,32 +178,46 @@ def _origin(part: Part) -> str:
 
 
 def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bool) -> dict[str, str | None]:
-    """Creates missing keys and sets the limits of the others; `renew` issues new secrets for all of them.
+    """Creates missing keys and changes the others; `renew` issues new secrets for all of them.
 
-    Returns each key's secret by its name; None unless the secret was created now.
+    Returns each key's secret by its name; None unless the secret was created now. Raises InvalidSeed.
     """
     if not keys:
         return {}
+    journeys = _journey_ids(workspace, keys)
     named = ApiKey.objects.filter(workspace=workspace, name__in=[key.name for key in keys])
     stored = {row.name: row for row in named.select_for_update(no_key=True)}
     secrets: dict[str, str | None] = {}
     for key in keys:
         row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
-        for column, limit in key.limits.items():
-            setattr(row, column, limit)
         secrets[key.name] = _renew(row) if renew or key.name not in stored else None
+        for column, value in key.settings.items():
+            setattr(row, column, value)
+        if key.journeys is not None:
+            row.journeys = [journeys[part.text()] for part in key.journeys]
         stored[key.name] = row
     ApiKey.objects.bulk_create(
         [stored[key.name] for key in keys],
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=["prefix", "digest", *_LIMITS.values(), "expires_at", "revoked_at", "last_used_at"],
+        update_fields=["prefix", "digest", *_LIMITS.values(), *_RIGHTS.values(), "revoked_at", *_OF_USE],
     )
     return secrets
 
 
+def _journey_ids(workspace: Workspace, keys: Sequence[SeedApiKey]) -> dict[str, str]:
+    """The ids of the journeys that the keys are for, by their keys. Raises InvalidSeed."""
+    named = {part.text(): part for key in keys for part in key.journeys or ()}
+    own = Journey.objects.filter(workspace=workspace, key__in=named) if named else Journey.objects.none()
+    ids = dict(own.values_list("key", "id"))
+    for key, part in named.items():
+        if key not in ids:
+            part.refuse("is no journey of the workspace.")
+    return ids
+
+
 def _renew(row: ApiKey) -> str:
-    row.expires_at = row.revoked_at = row.last_used_at = None
+    row.expires_at = row.revoked_at = row.last_used_at = row.last_used_from = None
     return row.take_new_secret()
 
 

@@ -17,6 +17,8 @@ MODELS = [
 ]
 # What the form of an app says of messages and identities, unless it is changed.
 NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}
+# What the form of a key says, unless it is limited.
+ALL_SCOPES = {"scopes": "all"}
 READ_ONLY = [model for model in MODELS if isinstance(admin.site.get_model_admin(model), ReadOnlyAdmin)]
 
 

@@ -14,10 +14,10 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, Workspace
-from tests.admin.records import NO_CHECKS, cells
+from tests.admin.records import ALL_SCOPES, NO_CHECKS, cells
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import later
-from tests.support.factories import ApiKeyFactory, AppFactory
+from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory
 from tests.support.simultaneous import made_to_wait
 
 KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
@@ -26,6 +26,7 @@ KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
 def make_key(staff: Client, of: Workspace, **fields: Any) -> str:
     """Makes a key; the page that answers."""
     said = {"workspace": of.id, "name": "shop", "rate_limit": "100/m", "expires_at_0": "", "expires_at_1": ""}
+    said |= ALL_SCOPES
     answer = staff.post(f"{KEYS}add/", {**said, **fields})
     assert answer.status_code == 200
     return answer.content.decode()
@@ -54,6 +55,31 @@ def test_a_key_is_given_its_limits(staff: Client, acme: Workspace) -> None:
     make_key(staff, acme, customers_rate_limit="7/s")
     key = ApiKey.objects.get()
     assert (key.rate_limit, key.customers_rate_limit, key.events_rate_limit) == ("100/m", "7/s", None)
+
+
+def test_a_key_is_limited_and_shows_its_limits(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    welcome, other = (JourneyFactory.create(workspace=acme, key=key) for key in ("welcome", "other"))
+    limits = {"scopes": ["trigger", "events"], "journeys": f"welcome\n{other.id}\n", "networks": "10.0.0.0/8\n::1"}
+    make_key(staff, acme, **limits)
+    key = ApiKey.objects.get()
+    assert (key.scopes, key.journeys) == (["trigger", "events"], [welcome.id, other.id])
+    assert key.networks == ["10.0.0.0/8", "::1/128"]
+    page = staff.get(page_url(key)).content.decode()
+    assert re.findall(r'name="scopes" value="([^"]*)"[^>]* checked>', page) == ["trigger", "events"]
+    assert "welcome\nother</textarea>" in page
+    assert "10.0.0.0/8\n::1/128</textarea>" in page
+    staff.post(page_url(key), {"name": key.name, "rate_limit": "5/s", **ALL_SCOPES})
+    key.refresh_from_db()
+    assert [key.scopes, key.journeys, key.networks] == [None] * 3
+
+
+def test_a_key_is_refused_what_it_cannot_be_limited_to(staff: Client, acme: Workspace, rival: Workspace) -> None:
+    foreign = JourneyFactory.create(workspace=rival, key="theirs")
+    for name in ("theirs", foreign.id, "none"):
+        assert f"The workspace has no journey {name}." in make_key(staff, acme, journeys=name)
+    assert "10.0.0.1/8 is no network: 10.0.0.1/8 has host bits set." in make_key(staff, acme, networks="10.0.0.1/8")
+    assert "This field is required." in make_key(staff, acme, scopes=[])
+    assert not ApiKey.objects.exists()
 
 
 def test_only_the_digest_of_a_key_is_kept(staff: Client, acme: Workspace) -> None:
@@ -104,7 +130,9 @@ def test_a_revoked_key_is_refused_from_then_on(staff: Client, acme: Workspace, s
     with later():
         ApiKeyFactory.create_batch(2, workspace=acme)
     before = timezone.now()
-    answer = staff.post(page_url(key), {"name": key.name, "rate_limit": "5/s", "engage_apikey_revoke": ""})
+    answer = staff.post(
+        page_url(key), {"name": key.name, "rate_limit": "5/s", "engage_apikey_revoke": "", **ALL_SCOPES}
+    )
     assert answer.status_code == 302
     key.refresh_from_db()
     assert key.revoked_at is not None
@@ -120,14 +148,14 @@ def test_looking_at_a_key_and_saving_it_do_not_revoke_it(staff: Client, acme: Wo
     key = ApiKeyFactory.create(workspace=acme)
     (button,) = re.findall(r'<button[^>]*name="engage_apikey_revoke"[^>]*>', staff.get(page_url(key)).content.decode())
     assert "return confirm(" in button
-    staff.post(page_url(key), {"name": "renamed", "rate_limit": "5/s"})
+    staff.post(page_url(key), {"name": "renamed", "rate_limit": "5/s", **ALL_SCOPES})
     key.refresh_from_db()
     assert (key.name, key.rate_limit, key.revoked_at) == ("renamed", "5/s", None)
 
 
 def test_a_key_keeps_its_workspace(staff: Client, acme: Workspace, rival: Workspace) -> None:
     key = ApiKeyFactory.create(workspace=acme)
-    staff.post(page_url(key), {"workspace": rival.id, "name": key.name, "rate_limit": "5/s"})
+    staff.post(page_url(key), {"workspace": rival.id, "name": key.name, "rate_limit": "5/s", **ALL_SCOPES})
     key.refresh_from_db()
     assert key.workspace_id == acme.id
 
@@ -154,7 +182,7 @@ def test_a_key_is_shown_with_its_first_characters_its_limit_and_when_it_was_used
 @pytest.mark.django_db(transaction=True)
 def test_a_key_that_is_revoked_while_its_page_is_saved_stays_revoked(staff: Client, acme: Workspace) -> None:
     key = ApiKeyFactory.create(workspace=acme, rate_limit="7/s")
-    fields = {"name": key.name, "rate_limit": "8/s", "expires_at_0": "", "expires_at_1": ""}
+    fields = {"name": key.name, "rate_limit": "8/s", "expires_at_0": "", "expires_at_1": "", **ALL_SCOPES}
     with transaction.atomic():
         ApiKey.objects.update(revoked_at=timezone.now())
         saving = made_to_wait(lambda: staff.post(page_url(key), fields))

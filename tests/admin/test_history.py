@@ -10,7 +10,7 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, WebhookSecret
-from tests.admin.records import NO_CHECKS
+from tests.admin.records import ALL_SCOPES, NO_CHECKS
 from tests.admin.test_edits_at_once import edit, form_of
 from tests.support.factories import ApiKeyFactory, AppFactory
 
@@ -65,7 +65,7 @@ def entries() -> list[tuple[str, str, str]]:
 
 def revoke(staff: Client, key: ApiKey, **fields: str) -> list[str]:
     """Presses the button; the messages that follow."""
-    said = {"name": key.name, "rate_limit": key.rate_limit, "engage_apikey_revoke": "", **fields}
+    said = {"name": key.name, "rate_limit": key.rate_limit, "engage_apikey_revoke": "", **ALL_SCOPES, **fields}
     return [str(message) for message in staff.post(page_url(key), said, follow=True).context["messages"]]
 
 

@@ -14,7 +14,7 @@ from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
-from tests.admin.records import MODELS, NO_CHECKS, cells, list_of, named
+from tests.admin.records import ALL_SCOPES, MODELS, NO_CHECKS, cells, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
 from tests.support.one_of_everything import populate
 
@@ -144,7 +144,8 @@ def test_a_choice_of_workspaces_names_them_alone(staff: Client, acme: Workspace)
 def test_who_may_not_view_workspaces_adds_nothing_to_one(acme: Workspace, model: str) -> None:
     (kind,) = [one for one in MODELS if one._meta.model_name == model]
     client, add = staff_with(*{*needed_to_add(model)} - {"view_workspace"}, f"view_{model}"), list_of(kind) + "add/"
-    known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api", "workspace": acme.id, **NO_CHECKS}
+    known = {"name": "New", "key": "new", "rate_limit": "1/s", "trigger_type": "api", "workspace": acme.id}
+    known |= NO_CHECKS | ALL_SCOPES
     for answer in (client.get(add), client.post(add, known)):
         assert answer.status_code == 403
         assert "permission to view workspace" in answer.content.decode()

@@ -10,7 +10,7 @@ from django.utils.html import strip_tags
 
 from engage.admin.columns import page_url
 from engage.models import Workspace
-from tests.admin.records import NO_CHECKS, list_of
+from tests.admin.records import ALL_SCOPES, NO_CHECKS, list_of
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
 KINDS = pytest.mark.parametrize(
@@ -18,7 +18,7 @@ KINDS = pytest.mark.parametrize(
     [
         pytest.param(SegmentFactory, "key", {"name": "VIP", "conditions": ""}, id="segment"),
         pytest.param(AppFactory, "name", {"enabled": "on", "allowed_origins": "", **NO_CHECKS}, id="app"),
-        pytest.param(ApiKeyFactory, "name", {"rate_limit": "5/s", "expires_at_0": "", "expires_at_1": ""}, id="key"),
+        pytest.param(ApiKeyFactory, "name", {"rate_limit": "5/s", **ALL_SCOPES}, id="key"),
     ],
 )
 

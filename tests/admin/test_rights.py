@@ -9,8 +9,9 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from engage.admin.columns import page_url
-from engage.admin.key_rights import KEY_RIGHTS
+from engage.admin.key_rights import KEY_RIGHTS, rights_of
 from engage.models import ApiKey, Workspace
+from engage.scopes import Scope
 from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.operations.redaction import steps_without_credentials
@@ -18,7 +19,7 @@ from journeys.webhooks.signing_secrets import current_secrets
 from tests.admin.staff import codenames, needed_to_add, staff_with
 from tests.admin.test_access import KEYS, make_key, secret_on, works
 from tests.admin.test_journeys import ADD, CONDITION, EXITS, PRICEY, STEPS, said
-from tests.support.factories import JourneyFactory
+from tests.support.factories import ApiKeyFactory, JourneyFactory
 
 NOT_THEIRS = "needs the permission to view customers, too"
 CALL: dict[str, Any] = {
@@ -51,19 +52,55 @@ def test_the_rights_that_a_key_gives_are_permissions_that_can_be_granted() -> No
     assert set(KEY_RIGHTS) <= there
 
 
-def test_a_key_is_made_only_by_those_who_may_do_what_it_gives(acme: Workspace, subtests: pytest.Subtests) -> None:
-    fields = {"workspace": acme.id, "name": "shop", "rate_limit": "100/m"}
+def test_a_scope_is_given_only_by_those_who_may_do_what_it_gives(acme: Workspace, subtests: pytest.Subtests) -> None:
     for missing in KEY_RIGHTS:
         with subtests.test(missing=missing):
             client = staff_with("add_apikey", "view_apikey", "view_workspace", *codenames({*KEY_RIGHTS} - {missing}))
-            for answer in (client.get(f"{KEYS}add/"), client.post(f"{KEYS}add/", fields)):
-                assert answer.status_code == 403
-                name = Permission.objects.get(codename=missing.partition(".")[2]).name.removeprefix("Can ")
-                assert f"your account also needs: {name}." in answer.content.decode()
-            assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
+            name = Permission.objects.get(codename=missing.partition(".")[2]).name.removeprefix("Can ")
+            given = [scope for scope in Scope if missing in rights_of([scope])]
+            for scopes in (["all"], *([scope.value] for scope in given)):
+                page = unescape(make_key(client, acme, scopes=scopes))
+                assert f"your account also needs: {name}." in page
             assert not ApiKey.objects.exists()
+            others = [scope.value for scope in Scope if scope not in given]
+            assert works(secret_on(make_key(client, acme, scopes=others)), acme)
+            assert ApiKey.objects.get().scopes == others
+            ApiKey.objects.all().delete()
     maker = staff_with("view_apikey", *needed_to_add("apikey"))
     assert works(secret_on(make_key(maker, acme)), acme)
+
+
+def test_who_may_give_no_scope_makes_no_key(acme: Workspace) -> None:
+    client = staff_with("add_apikey", "view_apikey", "view_workspace")
+    for answer in (client.get(f"{KEYS}add/"), client.post(f"{KEYS}add/", {"workspace": acme.id, "name": "shop"})):
+        assert answer.status_code == 403
+        assert "your account also needs: add trigger, " in answer.content.decode()
+    assert f"{KEYS}add/" not in client.get(KEYS).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("wider", "saved"),
+    [
+        ({"scopes": ["trigger", "customers:erase"]}, False),
+        ({"scopes": ["all"]}, False),
+        ({"scopes": ["customers:erase"], "journeys": ""}, False),
+        ({"scopes": ["customers:erase"], "networks": "", "journeys": "welcome"}, False),
+        ({"scopes": ["trigger"], "networks": ""}, True),
+        ({"scopes": ["customers:erase"], "journeys": "welcome", "name": "renamed"}, True),
+    ],
+)
+def test_a_key_is_widened_only_by_those_who_may_do_what_it_gives(
+    acme: Workspace, wider: dict[str, Any], saved: bool
+) -> None:
+    journey = JourneyFactory.create(workspace=acme, key="welcome")
+    limits = {"scopes": ["customers:erase"], "journeys": [journey.id], "networks": ["203.0.113.0/24"]}
+    key = ApiKeyFactory.create(workspace=acme, **limits)
+    client = staff_with("change_apikey", *codenames(rights_of(["trigger"])))
+    fields = {"name": key.name, "rate_limit": key.rate_limit, "networks": "203.0.113.0/24", **wider}
+    assert client.post(page_url(key), fields).status_code == (302 if saved else 200)
+    key.refresh_from_db()
+    if not saved:
+        assert {name: getattr(key, name) for name in limits} == limits
 
 
 def test_who_has_all_rights_of_a_key_but_may_not_add_one_is_refused(acme: Workspace) -> None:

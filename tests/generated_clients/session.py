@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from engage_client import AuthenticatedClient
+from engage_client.api.access import get_me
 from engage_client.api.customers import (
     change_segment_members,
     erase_customer,
@@ -62,6 +63,7 @@ from engage_client.models import (
     JobResult,
     JobStatus,
     JsonObject,
+    MeAnswer,
     MembersChangedAnswer,
     MembersRequest,
     MessageClosed,
@@ -184,6 +186,8 @@ assert bulk.data.customers_enrolled == 1
 def look() -> JobAnswer:
     return done(get_job.sync_detailed(WORKSPACE, job_id, client=api), JobAnswer)
 
+
+assert done(get_me.sync_detailed(client=api), MeAnswer).data.workspace.workspace_id == WORKSPACE
 
 deadline = time.monotonic() + 60
 while (job := look().data).status == JobStatus.QUEUED:

@@ -108,6 +108,8 @@ check("customersEnrolled" in bulk.data && bulk.data.customerIds?.length === 1, J
 const { jobId, triggerId } = single.data;
 const JOB = "/api/v1/journeys/{workspaceId}/jobs/{jobId}";
 const look = () => done(api.GET(JOB, { params: { path: { workspaceId, jobId } } }), 200);
+const me = await done(api.GET("/api/v1/me"), 200);
+check(me.data.workspace.workspaceId === workspaceId, "The key is of another workspace.");
 const deadline = Date.now() + 60_000;
 let job: components["schemas"]["Job"] = (await look()).data;
 while (job.status === "queued") {

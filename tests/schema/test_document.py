@@ -36,6 +36,7 @@ CALLS = {
     ("DELETE", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}/journeys"),
     ("POST", "/api/v1/customers/{workspaceId}/segments/{segmentId}/members"),
+    ("GET", "/api/v1/me"),
     ("GET", "/api/v1/messages/{workspaceId}"),
     ("PUT", "/api/v1/messages/{workspaceId}/{key}"),
     ("GET", "/api/v1/messages/{workspaceId}/{key}"),
@@ -206,9 +207,9 @@ def test_what_does_not_go_together_is_told_with_its_refusal(operation_id: str, m
 def test_what_calls_have_in_common_stands_once() -> None:
     components = plain("/components")
     told = plain("/info/description")
-    for kind in ("Unauthorized", "RequestInProgress", "RateLimitExceeded", "InternalError"):
-        (example,) = components["responses"][kind]["content"]["application/json"]["examples"].values()
-        assert f"| `{example['value']['code']}` |" in told
+    for kind in ("UnauthorizedOrNetworkNotAllowed", "RequestInProgress", "RateLimitExceeded", "InternalError"):
+        for example in components["responses"][kind]["content"]["application/json"]["examples"].values():
+            assert f"| `{example['value']['code']}` |" in told
     assert "| `X-RateLimit-Remaining` |" in told
     for part in ("responses", "parameters", "headers"):
         described = {json.dumps(component) for component in components[part].values()}

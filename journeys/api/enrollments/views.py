@@ -1,5 +1,7 @@
 """The API's views of enrollments, for servers."""
 
+from collections.abc import Mapping
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,10 +13,15 @@ from journeys.api.enrollments.serializers import read_exit, read_history_query, 
 from journeys.enrollments.by_customer import customer_triggers_page
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.enrollments.history import enrollment_history
-from journeys.enrollments.states import EnrollmentNotFound
+from journeys.enrollments.states import EnrollmentNotFound, journey_of_enrollment
 
 
-class EnrollmentView(LookupView):
+class _OfEnrollmentView(ServerView):
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        return journey_of_enrollment(workspace_id=self.api_key.workspace_id, enrollment_id=ids["enrollment_id"])
+
+
+class EnrollmentView(_OfEnrollmentView, LookupView):
     """`GET /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}`"""
 
     @schema.describe_history
@@ -25,7 +32,7 @@ class EnrollmentView(LookupView):
         return success(answers.ENROLLMENT_MESSAGE, answers.history_data(history))
 
 
-class EnrollmentExitView(ServerView):
+class EnrollmentExitView(_OfEnrollmentView):
     """`POST /api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit`"""
 
     policy = "exit"
@@ -47,5 +54,11 @@ class CustomerJourneysView(WorkspaceView):
     def get(self, request: Request, workspace_id: str, customer_id: str) -> Response:
         after, limit = read_triggers_query(request.query_params)
         customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
-        page = customer_triggers_page(workspace_id=workspace_id, customer_id=customer.id, after=after, limit=limit)
+        page = customer_triggers_page(
+            workspace_id=workspace_id,
+            customer_id=customer.id,
+            journeys=self.api_key.journeys,
+            after=after,
+            limit=limit,
+        )
         return success(answers.TRIGGERS_MESSAGE, answers.customer_journeys_data(customer.id, page))

@@ -15,15 +15,17 @@ from engage.http.envelope import success
 from engage.http.long_answers import long_answer
 from engage.http.replays import once_per_key
 from engage.http.views import LookupView, ServerView
+from engage.scopes import Scope, require_scope
 from journeys.api.triggers import answers, schema
 from journeys.api.triggers.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
 from journeys.api.triggers.serializers import TriggerCall, read_dry_run, read_jobs_query, read_trigger_call
 from journeys.entering.dry_runs import dry_run_many, dry_run_one
 from journeys.entering.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
+from journeys.job_ids import parse_job_id
 from journeys.jobs.cancellation import cancel_job
 from journeys.jobs.of_trigger import trigger_jobs_page
 from journeys.jobs.states import JobNotFound, job_state
-from journeys.jobs.trigger_states import TriggerNotFound, trigger_state
+from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, trigger_state
 
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
@@ -56,6 +58,8 @@ class TriggerView(ServerView):
     def post(self, request: Request, workspace_id: str, journey_id: str) -> HttpResponseBase:
         call = read_trigger_call(request.data)
         is_dry_run = _is_dry_run(request)
+        if is_dry_run:  # it shows what is known of people
+            require_scope(self.api_key.scopes, Scope.CUSTOMERS_READ)
         self.require_own(workspace_id, otherwise=JourneyNotFound(journey_id))
         match call.target:
             case Recipient() as recipient if is_dry_run:
@@ -124,6 +128,10 @@ class TriggerView(ServerView):
 class JobView(LookupView):
     """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
 
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        parts = parse_job_id(ids["job_id"])
+        return parts.journey_id if parts else None
+
     @schema.describe_job
     def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
         self.require_own(workspace_id, otherwise=JobNotFound(job_id))
@@ -137,7 +145,12 @@ class JobView(LookupView):
         return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
 
 
-class TriggerStateView(LookupView):
+class _OfTriggerView(LookupView):
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        return journey_of_trigger(workspace_id=self.api_key.workspace_id, trigger_id=ids["trigger_id"])
+
+
+class TriggerStateView(_OfTriggerView):
     """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}`"""
 
     @schema.describe_trigger_state
@@ -147,7 +160,7 @@ class TriggerStateView(LookupView):
         return success(answers.TRIGGER_MESSAGE, answers.trigger_data(trigger))
 
 
-class TriggerJobsView(LookupView):
+class TriggerJobsView(_OfTriggerView):
     """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs`"""
 
     @schema.describe_trigger_jobs

@@ -26,7 +26,9 @@ Make a workspace as a JSON file describes it, or the demo where no file is given
 
   {
     "workspace": {"key": "acme", "name": "Acme"},
-    "apiKeys":   [{"name": "server", "rateLimit": "100/m", "customersRateLimit": null, "eventsRateLimit": null}],
+    "apiKeys":   [{"name": "server", "rateLimit": "100/m", "customersRateLimit": null, "eventsRateLimit": null,
+                   "scopes": ["trigger", "events"], "journeys": ["welcome"], "networks": ["203.0.113.0/24"],
+                   "expiresAt": null}],
     "apps":      [{"name": "web", "allowedOrigins": [], "messagePolicy": "open", "identity": "off",
                    "anonymous": "allow", "identityKeys": [{"kid": "k1", "alg": "HS256", "expiresAt": null,
                                                            "secret": "at-least-32-bytes-that-nobody-knows"}]}],

@@ -1,4 +1,4 @@
-"""When a key was last used is noted, at most once a minute."""
+"""When and from where a key was last used is noted, at most once a minute."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from engage.models import ApiKey, Workspace
 from tests.support.clients import ServerClient
+from tests.support.clock import later
 from tests.support.factories import ApiKeyFactory
 from tests.support.simultaneous import elsewhere
 
@@ -27,6 +28,15 @@ def test_the_first_use_is_noted(server: ServerClient, acme: Workspace) -> None:
     assert last_used_at(server) is None
     use(server, acme)
     assert timezone.now() - last_used_at(server) < timedelta(seconds=10)
+
+
+def test_the_address_is_noted_with_the_time(server: ServerClient, acme: Workspace) -> None:
+    for minute, (address, noted) in enumerate(
+        [("2001:db8:1:2:3::9", "2001:db8:1:2:3::9"), ("::ffff:10.1.2.3", "10.1.2.3")]
+    ):
+        with later(seconds=120 * minute):
+            server.get(f"/api/v1/journeys/{acme.id}/jobs/none", REMOTE_ADDR=address)
+        assert ApiKey.objects.get().last_used_from == noted
 
 
 def test_a_use_within_the_minute_writes_nothing(

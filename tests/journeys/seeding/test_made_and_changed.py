@@ -1,6 +1,8 @@
 """`seed_workspace` makes what a file describes, and changes what differs."""
 
 import json
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.core.management import CommandError
@@ -159,6 +161,22 @@ def test_the_limits_of_a_key_are_set_one_by_one_and_null_is_the_default(seed: Se
     assert limits() == ("100/m", "7/s", "9/h")
     seed(described(apiKeys=[{"name": "server", "rateLimit": "5/s", "customersRateLimit": None}]))
     assert limits() == ("5/s", None, "9/h")
+
+
+@pytest.mark.django_db
+def test_what_a_key_may_do_is_set_one_by_one_and_null_is_everything(seed: Seed) -> None:
+    def rights() -> list[Any]:
+        return list(ApiKey.objects.values_list("scopes", "journeys", "networks", "expires_at").get())
+
+    welcome = seed()["journeys"]["welcome"]
+    assert rights() == [None] * 4
+    end, until = "2031-01-01T00:00:00Z", datetime(2031, 1, 1, tzinfo=UTC)
+    seed(described(apiKeys=[{"name": "server", "scopes": ["trigger"], "journeys": ["welcome"], "expiresAt": end}]))
+    assert rights() == [["trigger"], [welcome], None, until]
+    seed(described(apiKeys=[{"name": "server", "networks": ["10.0.0.0/8", "::1"], "scopes": None}]))
+    assert rights() == [None, [welcome], ["10.0.0.0/8", "::1/128"], until]
+    seed(described(apiKeys=[{"name": "server", "journeys": None, "networks": None, "expiresAt": None}]))
+    assert rights() == [None] * 4
 
 
 @pytest.mark.django_db

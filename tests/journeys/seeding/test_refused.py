@@ -48,6 +48,21 @@ BAD: list[tuple[Any, str]] = [
     (described(apiKeys=[{"name": "a", "eventsRateLimit": "fast"}]), "apiKeys[0].eventsRateLimit: 'fast' is no rate."),
     (described(apiKeys=[{"name": "a", "rateLimit": None}]), "apiKeys[0].rateLimit must be a string, but null came."),
     (described(apiKeys=[{"name": "a"}, {"name": "a"}]), "apiKeys[1].name is the same as apiKeys[0].name."),
+    (described(apiKeys=[{"name": "a", "scopes": []}]), "apiKeys[0].scopes must not be empty; null stands for all."),
+    (
+        described(apiKeys=[{"name": "a", "scopes": ["all"]}]),
+        "apiKeys[0].scopes[0] is 'all', which is none of trigger, e",
+    ),
+    (described(apiKeys=[{"name": "a", "scopes": ["stats", "stats"]}]), "apiKeys[0].scopes[1] is the same as apiKeys[0"),
+    (
+        described(apiKeys=[{"name": "a", "journeys": ["none"]}]),
+        "apiKeys[0].journeys[0] is no journey of the workspace.",
+    ),
+    (
+        described(apiKeys=[{"name": "a", "networks": ["10.0.0.1/8"]}]),
+        "apiKeys[0].networks[0] must be a network such as 203.0.113.0/24: 10.0.0.1/8 has host bits set.",
+    ),
+    (described(apiKeys=[{"name": "a", "expiresAt": "soon"}]), "apiKeys[0].expiresAt must be a time in ISO 8601."),
     (described(apps=[{"name": 7}]), "apps[0].name must be a string, but a number came."),
     (described(apps=[{"name": "a", "allowedOrigins": "*"}]), "apps[0].allowedOrigins must be an array, but a string"),
     (

@@ -1,0 +1,20 @@
+"""An example answer about a key, for the OpenAPI document."""
+
+from engage.me.answers import Me
+
+ME = Me(
+    keyId="6b00b1b1aa4223798a14fee1",
+    name="shop",
+    prefix="engage_0aB1c2",
+    workspace={"workspaceId": "6b00b1b1aa4223798a14fee0", "key": "acme", "name": "Acme"},
+    scopes=["trigger", "events"],
+    journeys=["6b00b1b1aa4223798a14fee8"],
+    networks=["203.0.113.0/24"],
+    expiresAt=None,
+    limits={
+        "trigger": {"calls": 100, "seconds": 60},
+        "customers": {"calls": 1000, "seconds": 60},
+        "events": {"calls": 1000, "seconds": 60},
+        "lookup": {"calls": 1000, "seconds": 60},
+    },
+)

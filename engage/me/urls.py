@@ -1,0 +1,5 @@
+from django.urls import path
+
+from engage.me.views import MeView
+
+urlpatterns = [path("me", MeView.as_view())]

@@ -1,0 +1,23 @@
+"""Networks in CIDR notation, from which an API key may be used."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+
+LONGEST_NETWORK = 43  # of IPv6, written in full
+_PARSED = 1000
+
+
+def tidy_network(text: str) -> str:
+    """The network in its usual spelling; a single address is one, too. Raises ValueError, which says why it is none."""
+    return str(_network(text.strip()))
+
+
+def is_in_any(address: IPv4Address | IPv6Address, networks: Iterable[str]) -> bool:
+    """Whether one of the networks has the address."""
+    return any(address in _network(text) for text in networks)
+
+
+@lru_cache(_PARSED)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)

@@ -1,0 +1,78 @@
+"""What an API key may be for: scopes, and which of them each call needs.
+
+A key without scopes of its own has all of them, and those that are added later as well.
+"""
+
+from collections.abc import Collection, Mapping
+
+from django.db import models
+
+from engage.errors import Refusal
+
+
+class Scope(models.TextChoices):
+    TRIGGER = "trigger", "trigger journeys, ask what became of it, and take it back"
+    EVENTS = "events", "report events"
+    CUSTOMERS_READ = "customers:read", "read customers and all that is known of them"
+    CUSTOMERS_WRITE = "customers:write", "read, create and change customers"
+    CUSTOMERS_ERASE = "customers:erase", "erase customers"
+    SEGMENTS = "segments", "change who is in a segment"
+    ENROLLMENTS = "enrollments", "read where customers are in journeys, and end that"
+    STATS = "stats", "read how journeys do, and their steps"
+    MESSAGES = "messages", "read and change what in-app messages may write"
+    DEFINITIONS = "definitions", "steer and change journeys and segments themselves"
+
+
+# A call with a body that changes a customer answers with the whole customer.
+_INCLUDED: Mapping[Scope, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CUSTOMERS_READ}}
+
+# Every call of a server, by its method and its path below /api/v1/. None: any key may make it.
+SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
+    ("GET", "me"): None,
+    # Whoever triggers may see what became of it. A dry run shows what is known of people: it needs customers:read, too.
+    ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
+    ("GET", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
+    ("DELETE", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
+    ("GET", "journeys/{workspaceId}/triggers/{triggerId}"): Scope.TRIGGER,
+    ("GET", "journeys/{workspaceId}/triggers/{triggerId}/jobs"): Scope.TRIGGER,
+    ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
+    ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
+    ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,
+    ("PUT", "customers/{workspaceId}"): Scope.CUSTOMERS_WRITE,
+    ("POST", "customers/{workspaceId}/batch"): Scope.CUSTOMERS_WRITE,
+    ("DELETE", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_ERASE,
+    ("POST", "customers/{workspaceId}/segments/{segmentId}/members"): Scope.SEGMENTS,
+    ("GET", "customers/{workspaceId}/{customerId}/journeys"): Scope.ENROLLMENTS,
+    ("GET", "journeys/{workspaceId}/enrollments/{enrollmentId}"): Scope.ENROLLMENTS,
+    ("POST", "journeys/{workspaceId}/enrollments/{enrollmentId}/exit"): Scope.ENROLLMENTS,
+    ("GET", "journeys/{workspaceId}/{journeyId}/graph"): Scope.STATS,
+    ("GET", "journeys/{workspaceId}/{journeyId}/stats"): Scope.STATS,
+    ("GET", "messages/{workspaceId}"): Scope.MESSAGES,
+    ("GET", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
+    ("PUT", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
+    ("DELETE", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
+}
+
+
+class ScopeMissing(Refusal):
+    """The API key lacks the scope that the call needs."""
+
+    status = 403
+    error = "Scope missing"
+    code = "scope_missing"
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(f"This API key lacks the scope {scope.value}, which this call needs.")
+
+
+def scope_of_call(method: str, path: str) -> Scope | None:
+    """The scope that the call at this documented path needs; None: it needs none. Raises KeyError for no call."""
+    return SCOPE_OF_CALL["GET" if method == "HEAD" else method, path.removeprefix("/api/v1/")]
+
+
+def require_scope(scopes: Collection[str] | None, needed: Scope | None) -> None:
+    """Raises ScopeMissing unless the scopes of a key (None: all) include the needed one."""
+    if scopes is None or needed is None or needed in scopes:
+        return
+    if not any(needed in _INCLUDED.get(Scope(scope), ()) for scope in scopes):
+        raise ScopeMissing(needed)
