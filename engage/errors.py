@@ -21,6 +21,7 @@ class Refusal(Exception):
     status = 400
     error = "Invalid request"
     code = "invalid_request"
+    further: "Sequence[Refusal]" = ()  # the others that were found with it
 
     def __init__(
         self, message: str, *, details: Sequence[FailureDetail] = (), headers: Mapping[str, str] | None = None
@@ -34,6 +35,10 @@ class Refusal(Exception):
         """Itself, with one more sentence in its message."""
         self.message = f"{self.message} {why}"
         return self
+
+    def all_found(self) -> "list[Refusal]":
+        """Itself, and the others that were found with it."""
+        return [self, *self.further]
 
     def as_value(self) -> Self:
         """Itself, to be kept: without the frames in which it was raised, and so without the body that they hold."""

@@ -1,18 +1,19 @@
 """Parses a condition from its JSON into a tree that can be evaluated."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from customers.conditions.fields import Field, parse_field
 from customers.conditions.operands import Op, parse_operand
 from engage.errors import Refusal
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 
 MAX_DEPTH = 10
 MAX_TESTS = 100
 _MAX_OP_LENGTH = 40
 _NEGATIONS = {"ne": Op.EQ, "not_in": Op.IN, "not_exists": Op.EXISTS}
+_Parsed = TypeVar("_Parsed")
 _OPS = [*Op, *_NEGATIONS]
 
 
@@ -69,18 +70,26 @@ def _parse(part: Part, roots: Collection[str], *, depth: int) -> Condition:
         part.refuse(f"is nested too deeply; conditions go at most {MAX_DEPTH} deep.")
     names = part.members().keys()
     if "all" in names:
-        return AllOf(_parse_list(part.fields(required=["all"])["all"], roots, depth=depth + 1))
+        return AllOf(_only(part, "all", lambda inner: _parse_list(inner, roots, depth=depth + 1)))
     if "any" in names:
-        return AnyOf(_parse_list(part.fields(required=["any"])["any"], roots, depth=depth + 1))
+        return AnyOf(_only(part, "any", lambda inner: _parse_list(inner, roots, depth=depth + 1)))
     if "not" in names:
-        return Not(_parse(part.fields(required=["not"])["not"], roots, depth=depth + 1))
+        return Not(_only(part, "not", lambda inner: _parse(inner, roots, depth=depth + 1)))
     if not names & {"field", "op"}:
         part.refuse("must hold all, any or not, or field and op.")
     return _parse_test(part, roots)
 
 
+def _only(part: Part, name: str, parse: Callable[[Part], _Parsed]) -> _Parsed:
+    """What stands under this name, beside which nothing may stand."""
+    with Reading() as read:
+        fields = part.fields(required=[name], reading=read)
+        return read(lambda: parse(fields[name]))
+
+
 def _parse_list(part: Part, roots: Collection[str], *, depth: int) -> tuple[Condition, ...]:
-    conditions = tuple(_parse(item, roots, depth=depth) for item in part.items(at_most=MAX_TESTS))
+    with Reading() as read:
+        conditions = tuple(read.each(part.items(at_most=MAX_TESTS), lambda item: _parse(item, roots, depth=depth)))
     if not conditions:
         part.refuse("must hold at least one condition.")
     return conditions
@@ -92,9 +101,11 @@ def _parse_test(part: Part, roots: Collection[str]) -> Condition:
     if name not in _OPS:
         written.refuse(f"is {name!r}, which is none of {', '.join(_OPS)}.")
     op = _NEGATIONS.get(name) or Op(name)
-    parts = part.fields(required=["field", "op"] if op is Op.EXISTS else ["field", "op", "value"])
-    field = parse_field(parts["field"], roots=roots)
-    test = FieldTest(field, op) if op is Op.EXISTS else FieldTest(field, op, parse_operand(parts["value"], op))
+    with Reading() as read:
+        parts = part.fields(required=["field", "op"] if op is Op.EXISTS else ["field", "op", "value"], reading=read)
+        field = read(lambda: parse_field(parts["field"], roots=roots))
+        operand = None if op is Op.EXISTS else read(lambda: parse_operand(parts["value"], op))
+    test = FieldTest(field, op, operand)
     return Not(test) if name in _NEGATIONS else test
 
 

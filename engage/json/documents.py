@@ -1,11 +1,85 @@
-"""Strict reading of a JSON document: wrong, missing and unknown fields are refused, and the refusal names the place."""
+"""Strict reading of a JSON document: wrong, missing and unknown fields are refused, and the refusal names the place.
 
-from collections.abc import Collection
+A refusal is an exception, so whoever reads one part after the other finds the first mistake alone. `Reading` finds all.
+"""
+
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Never
+from functools import partial
+from types import TracebackType
+from typing import Never, Self, TypeVar, cast
 
 from engage.errors import Refusal
 from engage.json.storable import describe
+
+_Value = TypeVar("_Value")
+
+
+class Reading:
+    """Reads part after part; the first refusal is raised at the end of the block, with the others as `further`.
+
+    What could not be read is None inside the block, so a value may be used only after it:
+
+        with Reading() as read:
+            url = read(lambda: read_url(fields["url"]))
+            body = read(lambda: read_body(fields["body"]))
+        return Request(url, body)
+    """
+
+    def __init__(self) -> None:
+        self._refused: list[Refusal] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, read: Callable[[], _Value]) -> _Value:
+        try:
+            return read()
+        except Refusal as refusal:
+            self._refused += refusal.all_found()
+        except _Missing:
+            pass  # refused already
+        return cast("_Value", None)
+
+    def each(self, parts: "Iterable[Part]", read: "Callable[[Part], _Value]") -> list[_Value]:
+        """What is read of each part, None where it could not be read."""
+        return [self(partial(read, part)) for part in parts]
+
+    def note(self, part: "Part", reason: str) -> None:
+        """Refuses the part, at the end of the block."""
+        try:
+            part.refuse(reason)
+        except Refusal as refusal:
+            self._refused.append(refusal)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, Refusal):
+            self._refused += error.all_found()
+        elif error is not None:
+            return
+        if self._refused:
+            raise one_of(self._refused)
+
+
+class _Missing(KeyError):
+    """A required field is not there, and that has been refused."""
+
+
+class Fields(dict[str, "Part"]):
+    """The parts of an object by name; inside a reading, one that is missing is not refused again."""
+
+    def __missing__(self, name: str) -> Never:
+        raise _Missing(name)
+
+
+def one_of(refusals: Iterable[Refusal]) -> Refusal:
+    """The first of the refusals (there is one), with the others as `further`; what is said twice counts once."""
+    found: dict[str, Refusal] = {}
+    for refusal in refusals:
+        found.setdefault(refusal.message, refusal)
+    first, *further = found.values()
+    first.further = further
+    return first
 
 
 @dataclass(frozen=True)
@@ -34,17 +108,30 @@ class Part:
             self.refuse_type("an object")
         return {name: self._at(value, name) for name, value in self.value.items()}
 
-    def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, "Part"]:
-        """The parts of an object by name. It must have all required fields, and no others but the optional ones."""
+    def fields(
+        self, *, required: Collection[str] = (), optional: Collection[str] = (), reading: Reading | None = None
+    ) -> Fields:
+        """The parts of an object by name. It must have all required fields, and no others but the optional ones.
+
+        In a reading, those that are right can be read even if others are missing or unknown.
+        """
         found = self.members()
         known = [*required, *optional]
-        for name, part in found.items():
-            if name not in known:
-                part.refuse(f"is not known; what may stand here is {', '.join(known)}.")
-        for name in required:
-            if name not in found:
-                self._at(None, name).refuse("is required.")
-        return found
+
+        def check(read: Reading) -> None:
+            for name, part in found.items():
+                if name not in known:
+                    read.note(part, f"is not known; what may stand here is {', '.join(known)}.")
+            for name in required:
+                if name not in found:
+                    read.note(self._at(None, name), "is required.")
+
+        if reading is not None:
+            check(reading)
+        else:
+            with Reading() as own:
+                check(own)
+        return Fields({name: part for name, part in found.items() if name in known})
 
     def field(self, name: str) -> "Part":
         """The part with this name in an object; refused if missing."""

@@ -82,8 +82,9 @@ class JourneyForm(forms.ModelForm[Journey]):
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
         changed = None if self._is_new else self.changed_data
+        refused = set(self.errors)
         for refusal in refusals_of(Journey(**values), **content, changed=changed):
-            if refusal.field not in self.errors:
+            if refusal.field not in refused:
                 message = _in_the_form(refusal, trigger_type=values["trigger_type"])
                 self.add_error(refusal.field if refusal.field in self.fields else None, message)
 

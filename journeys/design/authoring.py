@@ -1,8 +1,8 @@
 """Creating and changing journeys: the one place where their rules, steps and exit rules are checked and saved."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack, cast
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -11,14 +11,15 @@ from django.db import transaction
 from customers.conditions import InvalidCondition, Root, parse_condition
 from engage.errors import Refusal
 from engage.json.compact import same_json
+from engage.json.documents import one_of
 from engage.models import Workspace
 from journeys.design.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
-from journeys.steps.definition import Step, parse_steps
+from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
-from journeys.steps.webhook import Webhook
-from journeys.steps.webhook_targets import RefusedRequest
+from journeys.steps.webhook_targets import Target
 from journeys.steps.written import InvalidSteps
+from journeys.webhooks.addresses import refuse_address
 
 # How seed files and messages spell the fields of a journey.
 SPELLINGS = {
@@ -108,14 +109,14 @@ def check_journey(
     journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
 ) -> None:
     """Raises InvalidJourney unless the journey may be saved with these steps and exit rules (see `refusals_of`)."""
-    for refusal in refusals_of(journey, steps=steps, exit_on=exit_on, changed=changed):
-        raise refusal
+    if found := list(refusals_of(journey, steps=steps, exit_on=exit_on, changed=changed)):
+        raise one_of(found)
 
 
 def refusals_of(
     journey: Journey, *, steps: object, exit_on: object = None, changed: Collection[str] | None = None
 ) -> Iterator[InvalidJourney]:
-    """Why the journey may not be saved with these steps and exit rules; at most one reason per check.
+    """Why the journey may not be saved with these steps and exit rules: every mistake in them.
 
     `changed` names the fields that differ from what was saved; None: all of them. Unchanged steps need not keep to
     rules that came later. A journey that is switched off may keep whatever it has: what has become invalid must not
@@ -133,9 +134,9 @@ def refusals_of(
     for check in checks:
         try:
             check()
-        except InvalidJourney as refusal:
-            if journey.active or refusal.field not in kept:
-                yield refusal
+        except InvalidJourney as found:
+            if journey.active or found.field not in kept:
+                yield from cast("list[InvalidJourney]", found.all_found())
 
 
 def _kept(changed: Collection[str] | None) -> frozenset[str]:
@@ -198,8 +199,11 @@ def _check_fields(journey: Journey) -> None:
     try:
         journey.clean_fields(exclude={"workspace"})
     except ValidationError as invalid:
-        field, (message, *_) = next(iter(invalid.message_dict.items()))
-        raise InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}") from None
+        raise one_of(
+            InvalidJourney(field, f"{SPELLINGS.get(field, field)}: {message}")
+            for field, messages in invalid.message_dict.items()
+            for message in messages
+        ) from None
 
 
 def _check_trigger(journey: Journey) -> None:
@@ -219,37 +223,36 @@ def _check_event_where(journey: Journey) -> None:
     try:
         parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
     except InvalidCondition as refusal:
-        raise InvalidJourney("event_where", refusal.message) from None
+        raise _all_of("event_where", refusal) from None
 
 
 def _check_entry_conditions(journey: Journey) -> None:
     try:
         check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
     except InvalidCondition as refusal:
-        raise InvalidJourney("entry_conditions", refusal.message) from None
+        raise _all_of("entry_conditions", refusal) from None
 
 
 def _check_steps(steps: object, *, stored: bool) -> None:
     try:
-        parsed = parse_steps(steps, stored=stored)
-        if not stored:
-            _check_targets(parsed)
+        parse_steps(steps, stored=stored, require_callable=_require_callable)
     except InvalidSteps as refusal:
-        raise InvalidJourney("steps", refusal.message) from None
+        raise _all_of("steps", refusal) from None
 
 
-def _check_targets(steps: Sequence[Step]) -> None:
-    """Raises InvalidSteps for a webhook that would never be sent: the rules are settings, which steps do not know."""
-    for place, step in enumerate(steps):
-        if isinstance(step, Webhook):
-            try:
-                settings.WEBHOOK_TARGETS.check(step.url.target)
-            except RefusedRequest as refusal:
-                raise InvalidSteps(f"steps[{place}].url cannot be called: {refusal}") from None
+def _require_callable(target: Target) -> None:
+    """Raises RefusedRequest for a target that webhooks never go to: the rules are settings, which steps do not know."""
+    settings.WEBHOOK_TARGETS.check(target)
+    refuse_address(host=target.host, port=target.port, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
 
 
 def _check_exit_rules(exit_on: object) -> None:
     try:
         parse_exit_rules(exit_on)
     except InvalidExitRules as refusal:
-        raise InvalidJourney("exit_on", refusal.message) from None
+        raise _all_of("exit_on", refusal) from None
+
+
+def _all_of(field: str, refusal: Refusal) -> Refusal:
+    """The mistakes that were found in this field of the journey."""
+    return one_of(InvalidJourney(field, found.message) for found in refusal.all_found())

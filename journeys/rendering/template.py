@@ -1,6 +1,7 @@
 """Parses a template once, to be rendered any number of times."""
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 
 from liquid import BoundTemplate, Environment
 from liquid.builtin.expressions import FilteredExpression
@@ -26,6 +27,15 @@ _OPENING = re.compile(r"\{[{%]")
 _LONG_BLANK = re.compile(r"\s{100}")
 _RAW = re.compile(r"-?\s*(?:raw|doc)\b")
 _SHOWN_LENGTH = 80
+# The names that a template may begin with, and those that may follow them (None: any).
+_KNOWN: Mapping[str, Collection[str] | None] = {
+    "customer": None,
+    "api": {"payload", "properties"},
+    "event": {"name", "properties", "messageId", "verified"},
+    "journey": {"id", "name"},
+    "enrollment": {"id"},
+    "now": (),
+}
 
 
 class Template:
@@ -35,6 +45,11 @@ class Template:
 
     def __init__(self, parsed: BoundTemplate) -> None:
         self._parsed = parsed
+
+    def strange_names(self) -> list[str]:
+        """The names in it that can never have a value, such as `user.name` and `api.coupon`."""
+        used = [variable.segments for many in self._parsed.analyze().globals.values() for variable in many]
+        return list(dict.fromkeys(_in_words(names) for names in used if not _may_have_a_value(names)))
 
     def render(self, rendering: Rendering) -> str:
         """The text, at most MAX_OUTPUT bytes of UTF-8; notes missing names. Raises RenderingFailed and nothing else."""
@@ -58,6 +73,20 @@ class Template:
         if found := unstorable(text):
             raise RenderingFailed(f"its output holds {found}.")
         return text
+
+
+def _may_have_a_value(names: Sequence[object]) -> bool:
+    """Whether there may be such a value; names that are only known when it is rendered may lead to one."""
+    root, *inner = names
+    if root not in _KNOWN:
+        return False
+    known = _KNOWN[str(root)]
+    return known is None or not inner or not isinstance(inner[0], str) or inner[0] in known
+
+
+def _in_words(names: Sequence[object]) -> str:
+    written = (str(name) if isinstance(name, str) else "…" for name in names)
+    return _shown(".".join(written))
 
 
 def is_template(text: str) -> bool:

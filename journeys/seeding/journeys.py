@@ -63,5 +63,5 @@ def _seed_journey(workspace: Workspace, described: SeedJourney, now: datetime) -
     try:
         saved = save_journey(workspace=workspace, key=described.key, now=now, **described.changes)
     except InvalidJourney as refusal:
-        raise InvalidSeed(f"{described.place}.{refusal.message}") from None
+        raise InvalidSeed("\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())) from None
     return saved.journey.id

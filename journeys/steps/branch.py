@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from customers.conditions import Condition, Facts, Root, evaluate, findings_of, values_that_decide
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
@@ -56,17 +56,25 @@ class Branch:
 
 def parse_branch(step: WrittenStep) -> Branch:
     """Parses a `branch` step. Raises InvalidSteps."""
-    fields = step.fields(required=["cases"], optional=["else"])
-    parts = fields["cases"].items(at_most=MAX_CASES)
+    with Reading() as read:
+        fields = step.fields(required=["cases"], optional=["else"], reading=read)
+        cases = read(lambda: _read_cases(step, fields["cases"]))
+        otherwise = read(lambda: step.target_in(fields, "else"))
+    return Branch(id=step.id, cases=cases, next=otherwise)
+
+
+def _read_cases(step: WrittenStep, part: Part) -> tuple[Case, ...]:
+    parts = part.items(at_most=MAX_CASES)
     if not parts:
-        fields["cases"].refuse("must hold at least one case.")
-    return Branch(
-        id=step.id,
-        cases=tuple(_read_case(step, part) for part in parts),
-        next=step.target_in(fields, "else"),
-    )
+        part.refuse("must hold at least one case.")
+    with Reading() as read:
+        cases = read.each(parts, lambda one: _read_case(step, one))
+    return tuple(cases)
 
 
 def _read_case(step: WrittenStep, part: Part) -> Case:
-    fields = part.fields(required=["if", "next"])
-    return Case(condition=read_condition(fields["if"], roots=list(Root)), next=step.target(fields["next"]))
+    with Reading() as read:
+        fields = part.fields(required=["if", "next"], reading=read)
+        condition = read(lambda: read_condition(fields["if"], roots=list(Root)))
+        target = read(lambda: step.target(fields["next"]))
+    return Case(condition=condition, next=target)

@@ -5,11 +5,12 @@ last step. A journey without steps completes at once.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.steps.branch import Branch, parse_branch
 from journeys.steps.delay import Delay, parse_delay
 from journeys.steps.exit import Exit, parse_exit
@@ -18,6 +19,7 @@ from journeys.steps.track_event import TrackEvent, parse_track_event
 from journeys.steps.update_profile import UpdateProfile, parse_update_profile
 from journeys.steps.wait_for_event import WaitForEvent, parse_wait_for_event
 from journeys.steps.webhook import Webhook, parse_webhook
+from journeys.steps.webhook_targets import Target
 from journeys.steps.written import LONGEST_ID, InvalidSteps, UnknownStepType, WrittenStep
 
 MAX_STEPS = 200
@@ -39,32 +41,42 @@ _PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
 STEP_TYPES = tuple(_PARSERS)
 
 
-def parse_steps(value: object, *, stored: bool = False) -> tuple[Step, ...]:
+def parse_steps(
+    value: object, *, stored: bool = False, require_callable: Callable[[Target], None] | None = None
+) -> tuple[Step, ...]:
     """The steps in order; `stored` ones were saved before, and need not keep to every rule of today.
 
-    Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`; UnknownStepType if that is why.
+    `require_callable` raises RefusedRequest for targets that may not be called; stored ones are not asked about.
+
+    Raises InvalidSteps, whose message begins with the place: `steps[2].for must …`; UnknownStepType if that is why. The
+    other mistakes are with the first.
     """
     parts = Part(value, "steps", InvalidSteps).items(at_most=MAX_STEPS)
-    ids = _ids(parts)
-    steps = tuple(
-        _parse(WrittenStep(part, step_id, following, ids, stored))
-        for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
-    )
-    _refuse_loops_without_a_wait(parts, steps)
-    return steps
+    with Reading() as read:
+        ids = _ids(parts, read)
+        steps = [
+            read(partial(_parse, WrittenStep(part, step_id, following, ids, stored, require_callable)))
+            for part, step_id, following in zip(parts, ids, [*ids[1:], None], strict=False)
+        ]
+        read(lambda: _refuse_loops_without_a_wait(parts, steps))
+    return tuple(steps)
 
 
-def _ids(parts: list[Part]) -> list[str]:
+def _ids(parts: list[Part], read: Reading) -> list[str]:
+    """The ids in order; "" for a step that has none that is right."""
     places: dict[str, str] = {}
-    for part in parts:
-        written = part.field("id")
-        step_id = written.text(at_most=LONGEST_ID)
-        if not _ID.fullmatch(step_id):
-            written.refuse("may hold letters, digits, - and _ only.")
-        if step_id in places:
-            written.refuse(f"is {step_id!r}, which is the id of {places[step_id]} already.")
-        places[step_id] = part.place
-    return list(places)
+    return [read(partial(_id, part, places)) or "" for part in parts]
+
+
+def _id(part: Part, places: dict[str, str]) -> str:
+    written = part.field("id")
+    step_id = written.text(at_most=LONGEST_ID)
+    if not _ID.fullmatch(step_id):
+        written.refuse("may hold letters, digits, - and _ only.")
+    if step_id in places:
+        written.refuse(f"is {step_id!r}, which is the id of {places[step_id]} already.")
+    places[step_id] = part.place
+    return step_id
 
 
 def _parse(step: WrittenStep) -> Step:
@@ -77,16 +89,17 @@ def _parse(step: WrittenStep) -> Step:
     return parse(step)
 
 
-def _refuse_loops_without_a_wait(parts: list[Part], steps: tuple[Step, ...]) -> None:
-    """Refuses loops in which a customer would run forever and keep a worker busy."""
-    restless = {step.id: step for step in steps if not step.paces_loops}
+def _refuse_loops_without_a_wait(parts: Sequence[Part], steps: Sequence[Step | None]) -> None:
+    """Refuses loops in which a customer would run forever and keep a worker busy; None is a step with a mistake."""
+    read = [(part, step) for part, step in zip(parts, steps, strict=True) if step is not None]
+    restless = {step.id: step for _, step in read if not step.paces_loops}
     try:
         TopologicalSorter(
             {step_id: [to for to in step.targets if to in restless] for step_id, step in restless.items()}
         ).prepare()
     except CycleError as error:
         *loop, _ = reversed(error.args[1])  # it comes backwards, with its first step repeated as its last
-        first = next(index for index, step in enumerate(steps) if step.id in loop)
-        turn = loop.index(steps[first].id)
-        way = [*loop[turn:], *loop[:turn], steps[first].id]
-        parts[first].refuse(f"stands in a loop without a wait: {' → '.join(way)}.")
+        part, first = next((part, step) for part, step in read if step.id in loop)
+        turn = loop.index(first.id)
+        way = [*loop[turn:], *loop[:turn], first.id]
+        part.refuse(f"stands in a loop without a wait: {' → '.join(way)}.")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import ClassVar
 
 from customers.conditions.instants import parse_instant
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
 from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
@@ -122,12 +122,14 @@ class Delay:
 
 def parse_delay(step: WrittenStep) -> Delay:
     """Parses a `delay` step. Raises InvalidSteps."""
-    fields = step.fields(optional=["for", "until", "timezone", "at"])
-    if len(fields.keys() & {"for", "until", "at"}) != 1:
-        step.part.refuse("must hold one of for, until and at.")
-    if "timezone" in fields and "until" not in fields:
-        fields["timezone"].refuse("may stand beside until only.")
-    return Delay(id=step.id, next=step.next(), length=_length(step, fields))
+    with Reading() as read:
+        fields = step.fields(optional=["for", "until", "timezone", "at"], reading=read)
+        if len(fields.keys() & {"for", "until", "at"}) != 1:
+            step.part.refuse("must hold one of for, until and at.")
+        if "timezone" in fields and "until" not in fields:
+            read.note(fields["timezone"], "may stand beside until only.")
+        length = read(lambda: _length(step, fields))
+    return Delay(id=step.id, next=step.next(), length=length)
 
 
 def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay | Moment:
@@ -140,17 +142,28 @@ def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay
 
 
 def _time_of_day(step: WrittenStep, until: Part, timezone: Part) -> TimeOfDay:
+    with Reading() as read:
+        time_of_day = read(lambda: _read_time(until))
+        zone, lost_zone = read(lambda: _read_zone(step, timezone)) or (UTC, None)
+    return TimeOfDay(time=time_of_day, zone=zone, lost_zone=lost_zone)
+
+
+def _read_time(part: Part) -> time:
     try:
-        time_of_day = parse_time(until.text(at_most=_LONGEST_TEXT))
+        return parse_time(part.text(at_most=_LONGEST_TEXT))
     except InvalidTime as invalid:
-        until.refuse(str(invalid))
-    name = timezone.text(at_most=_LONGEST_TEXT)
+        part.refuse(str(invalid))
+
+
+def _read_zone(step: WrittenStep, part: Part) -> tuple[tzinfo, str | None]:
+    """The time zone, and its name if the machine does not know it any more: it is UTC then."""
+    name = part.text(at_most=_LONGEST_TEXT)
     try:
-        return TimeOfDay(time=time_of_day, zone=parse_timezone(name))
+        return parse_timezone(name), None
     except InvalidTime as invalid:
         if step.stored:  # updates rename and drop time zones, and customers are inside
-            return TimeOfDay(time=time_of_day, zone=UTC, lost_zone=name)
-        timezone.refuse(str(invalid))
+            return UTC, name
+        part.refuse(str(invalid))
 
 
 def _read_moment(step: WrittenStep, part: Part) -> str | TemplatedText:

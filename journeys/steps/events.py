@@ -9,7 +9,7 @@ from typing import Any
 
 from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading, one_of
 
 # These conditions cannot refer to the customer.
 _NOBODY = CustomerFacts(id="", external_id=None, email=None, phone=None, user_id=None, attributes={})
@@ -65,11 +65,11 @@ def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:
 def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
     """The pattern in the fields `event`, `where` (absent or null: every event of the name) and `fromBridge` (true)."""
     where, from_bridge = fields.get("where"), fields.get("fromBridge")
-    return EventPattern(
-        name=fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH),
-        where=None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}),
-        from_bridge=from_bridge is None or from_bridge.is_null or from_bridge.flag(),
-    )
+    with Reading() as read:
+        name = read(lambda: fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH))
+        condition = read(lambda: None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}))
+        counts = read(lambda: from_bridge is None or from_bridge.is_null or from_bridge.flag())
+    return EventPattern(name=name, where=condition, from_bridge=counts)
 
 
 def read_condition(part: Part, *, roots: Collection[Root]) -> Condition:
@@ -77,4 +77,4 @@ def read_condition(part: Part, *, roots: Collection[Root]) -> Condition:
     try:
         return parse_condition(part.value, roots=roots, place=part.place)
     except InvalidCondition as invalid:
-        raise part.refusal(invalid.message) from None
+        raise one_of(part.refusal(found.message) for found in invalid.all_found()) from None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from engage.json.documents import Reading
 from journeys.steps.context import StepContext
 from journeys.steps.results import Ended, StepResult, step_record
 from journeys.steps.written import WrittenStep
@@ -30,4 +31,7 @@ class Exit:
 
 def parse_exit(step: WrittenStep) -> Exit:
     """Parses an `exit` step. Raises InvalidSteps."""
-    return Exit(id=step.id, reason=step.fields(required=["reason"])["reason"].text(at_most=LONGEST_REASON))
+    with Reading() as read:
+        fields = step.fields(required=["reason"], reading=read)
+        reason = read(lambda: fields["reason"].text(at_most=LONGEST_REASON))
+    return Exit(id=step.id, reason=reason)

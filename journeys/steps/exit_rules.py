@@ -12,7 +12,7 @@ from typing import Any
 
 from customers.conditions import Condition, Facts, Root, evaluate
 from engage.errors import Refusal
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.steps.events import EventPattern, read_condition, read_pattern
 
 MAX_RULES = 20
@@ -74,7 +74,8 @@ def parse_exit_rules(value: object) -> ExitRules:
     """Parses the rules; null means none. Raises InvalidExitRules, whose message names the place."""
     if value is None:
         return ExitRules()
-    rules = [_read(part) for part in Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES)]
+    with Reading() as reading:
+        rules = reading.each(Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES), _read)
     return ExitRules(
         events=tuple(rule for rule in rules if isinstance(rule, EventPattern)),
         conditions=tuple(rule for rule in rules if not isinstance(rule, EventPattern)),
@@ -87,4 +88,6 @@ def _read(part: Part) -> EventPattern | Condition:
         return read_condition(part.fields(required=["if"])["if"], roots=list(Root))
     if "event" not in names:
         part.refuse("must hold event, or if.")
-    return read_pattern(part.fields(required=["event"], optional=["where", "fromBridge"]))
+    with Reading() as reading:
+        fields = part.fields(required=["event"], optional=["where", "fromBridge"], reading=reading)
+        return reading(lambda: read_pattern(fields))

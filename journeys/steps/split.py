@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
@@ -56,16 +56,26 @@ class Split:
 
 def parse_split(step: WrittenStep) -> Split:
     """Parses a `split` step. Raises InvalidSteps."""
-    part = step.fields(required=["paths"])["paths"]
-    paths = tuple(_read_path(step, item) for item in part.items(at_most=MAX_PATHS))
-    if len(paths) < 2:  # noqa: PLR2004
-        part.refuse("must hold at least two paths.")
+    with Reading() as read:
+        fields = step.fields(required=["paths"], reading=read)
+        paths = read(lambda: _read_paths(step, fields["paths"]))
     return Split(id=step.id, paths=paths)
 
 
+def _read_paths(step: WrittenStep, part: Part) -> tuple[Path, ...]:
+    with Reading() as read:
+        paths = read.each(part.items(at_most=MAX_PATHS), lambda item: _read_path(step, item))
+        if len(paths) < 2:  # noqa: PLR2004
+            part.refuse("must hold at least two paths.")
+    return tuple(paths)
+
+
 def _read_path(step: WrittenStep, part: Part) -> Path:
-    fields = part.fields(required=["weight", "next"])
-    return Path(weight=_read_weight(fields["weight"]), next=step.target(fields["next"]))
+    with Reading() as read:
+        fields = part.fields(required=["weight", "next"], reading=read)
+        weight = read(lambda: _read_weight(fields["weight"]))
+        target = read(lambda: step.target(fields["next"]))
+    return Path(weight=weight, next=target)
 
 
 def _read_weight(part: Part) -> float:

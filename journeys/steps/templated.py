@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from engage.json.storable import depth, unstorable
 from journeys.rendering import (
     InvalidTemplate,
@@ -60,9 +60,15 @@ def read_text(
     if not is_template(part.value):
         return part.value
     try:
-        return TemplatedText(step.place_of(part), parse(part.value))
+        template = parse(part.value)
     except InvalidTemplate as invalid:
         part.refuse(str(invalid))
+    if not step.stored and (strange := template.strange_names()):
+        part.refuse(
+            f"reads {', '.join(strange)}, which never has a value: names begin with customer, api.payload, event.name, "
+            "event.properties, journey.id, journey.name, enrollment.id or now."
+        )
+    return TemplatedText(step.place_of(part), template)
 
 
 def read_json(step: WrittenStep, part: Part, *, deepest: int) -> TemplatedJson:
@@ -81,10 +87,14 @@ def _read(step: WrittenStep, part: Part) -> Any:
         case str():
             return read_text(step, part)
         case dict():
-            members = {name: _read(step, member) for name, member in part.members().items()}
+            parts = part.members()
+            with Reading() as read:
+                values = read.each(parts.values(), lambda member: _read(step, member))
+            members = dict(zip(parts, values, strict=True))
             return part.value if all(members[name] is value for name, value in part.value.items()) else members
         case list():
-            items = [_read(step, item) for item in part.items()]
+            with Reading() as read:
+                items = read.each(part.items(), lambda item: _read(step, item))
             same = all(item is value for item, value in zip(items, part.value, strict=True))
             return part.value if same else items
     return part.value

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from engage.json.compact import json_bytes
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
@@ -70,13 +70,11 @@ def _in_words(tracked: TrackedEvent) -> str:
 
 def parse_track_event(step: WrittenStep) -> TrackEvent:
     """Parses a `track_event` step. Raises InvalidSteps."""
-    fields = step.fields(required=["eventName"], optional=["eventProperties"])
-    return TrackEvent(
-        id=step.id,
-        event_name=fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH),
-        properties=_read_properties(step, fields.get("eventProperties")),
-        next=step.next(),
-    )
+    with Reading() as read:
+        fields = step.fields(required=["eventName"], optional=["eventProperties"], reading=read)
+        name = read(lambda: fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH))
+        properties = read(lambda: _read_properties(step, fields.get("eventProperties")))
+    return TrackEvent(id=step.id, event_name=name, properties=properties, next=step.next())
 
 
 def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
+from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
 from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
@@ -63,7 +64,13 @@ def _in_words(writes: Mapping[str, Any]) -> str:
 
 def parse_update_profile(step: WrittenStep) -> UpdateProfile:
     """Parses an `update_profile` step. Raises InvalidSteps."""
-    part = step.fields(required=["attributes"])["attributes"]
+    with Reading() as read:
+        fields = step.fields(required=["attributes"], reading=read)
+        attributes = read(lambda: _read_attributes(step, fields["attributes"]))
+    return UpdateProfile(id=step.id, attributes=attributes, next=step.next())
+
+
+def _read_attributes(step: WrittenStep, part: Part) -> TemplatedJson:
     names = part.members()
     if not names:
         part.refuse("must hold at least one attribute.")
@@ -74,4 +81,4 @@ def parse_update_profile(step: WrittenStep) -> UpdateProfile:
             check_attributes_size(attributes.value)
     except InvalidRequest as invalid:
         raise part.refusal(invalid.message) from None
-    return UpdateProfile(id=step.id, attributes=attributes, next=step.next())
+    return attributes

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
 from journeys.steps.delay import LEAST_WAIT, read_duration
 from journeys.steps.events import EventPattern, read_pattern
@@ -77,14 +78,19 @@ class WaitForEvent:
 
 def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
     """Parses a `wait_for_event` step. Raises InvalidSteps."""
-    fields = step.fields(required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"])
-    timeout = read_duration(fields["timeout"])
+    with Reading() as read:
+        fields = step.fields(
+            required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
+        )
+        timeout = read(lambda: _read_timeout(fields["timeout"]))
+        pattern = read(lambda: read_pattern(fields))
+        on_event = read(lambda: step.target_in(fields, "onEvent"))
+        on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
+    return WaitForEvent(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
+
+
+def _read_timeout(part: Part) -> timedelta:
+    timeout = read_duration(part)
     if timeout < LEAST_WAIT:
-        fields["timeout"].refuse("must be at least a second (PT1S).")
-    return WaitForEvent(
-        id=step.id,
-        pattern=read_pattern(fields),
-        timeout=timeout,
-        on_event=step.target_in(fields, "onEvent"),
-        on_timeout=step.target_in(fields, "onTimeout"),
-    )
+        part.refuse("must be at least a second (PT1S).")
+    return timeout

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from engage.json.compact import json_bytes, unicode_json
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
@@ -101,19 +101,17 @@ def _encoded(body: object) -> str:
 
 def parse_webhook(step: WrittenStep) -> Webhook:
     """Parses a `webhook` step. Raises InvalidSteps."""
-    fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"])
-    method = _one_of(fields.get("method"), _METHODS, default="POST")
-    body = _read_body(step, fields.get("body"))
-    if method == "GET" and body is not None:
-        fields["body"].refuse("must not be there where the method is GET.")
+    with Reading() as read:
+        fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"], reading=read)
+        method = read(lambda: _one_of(fields.get("method"), _METHODS, default="POST"))
+        body = read(lambda: _read_body(step, fields.get("body")))
+        if method == "GET" and body is not None:
+            read.note(fields["body"], "must not be there where the method is GET.")
+        url = read(lambda: read_url(step, fields["url"]))
+        headers = read(lambda: read_headers(step, fields.get("headers"), has_body=body is not None))
+        on_failure = read(lambda: _one_of(fields.get("onFailure"), _ON_FAILURE, default="continue"))
     return Webhook(
-        id=step.id,
-        method=method,
-        url=read_url(step, fields["url"]),
-        headers=read_headers(step, fields.get("headers"), has_body=body is not None),
-        body=body,
-        on_failure=_one_of(fields.get("onFailure"), _ON_FAILURE, default="continue"),
-        next=step.next(),
+        id=step.id, method=method, url=url, headers=headers, body=body, on_failure=on_failure, next=step.next()
     )
 
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text
@@ -81,12 +82,14 @@ def _read(step: WrittenStep, part: Part) -> dict[str, str | TemplatedText]:
     if len(members) > MAX_HEADERS:
         part.refuse(f"holds {len(members)} headers; its maximum is {MAX_HEADERS}.")
     seen: set[str] = set()
-    for name, member in members.items():
-        _check_name(member, name)
-        if name.lower() in seen:
-            member.refuse("stands there twice; small and capital letters are the same.")
-        seen.add(name.lower())
-    return {name: _read_value(step, member) for name, member in members.items()}
+    with Reading() as read:
+        for name, member in members.items():
+            read(partial(_check_name, member, name))
+            if name.lower() in seen:
+                read.note(member, "stands there twice; small and capital letters are the same.")
+            seen.add(name.lower())
+        values = read.each(members.values(), lambda member: _read_value(step, member))
+    return dict(zip(members, values, strict=True))
 
 
 def _check_name(part: Part, name: str) -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from engage.json.documents import Part
+from engage.json.documents import Part, Reading
 from journeys.rendering import Rendering, parse_url_template
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text
@@ -61,7 +61,13 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     if match is None or match["scheme"].lower() not in {"http", "https"}:
         part.refuse("must begin with http:// or https://.")
     origin, rest = f"{match['scheme'].lower()}://{match['authority']}", match["rest"]
-    target = _read_target(part, origin, match["authority"])
+    with Reading() as read:
+        target = read(lambda: _read_target(step, part, origin, match["authority"]))
+        written = read(lambda: _read_rest(step, part, origin, rest))
+    return Url(origin=origin, target=target, rest=written)
+
+
+def _read_rest(step: WrittenStep, part: Part, origin: str, rest: str) -> str | TemplatedText:
     if "#" in _TEMPLATE.sub("", rest):
         part.refuse("must not have a fragment (#…).")
     if _has_dots(_TEMPLATE.sub("x", rest)):
@@ -69,10 +75,10 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     read = read_text(step, Part(rest, part.place, part.refusal), parse=parse_url_template)
     if not step.stored and isinstance(read, str) and (length := len(_encoded(origin, read))) > MAX_LENGTH:
         part.refuse(f"is {length} characters long; its maximum is {MAX_LENGTH}.")
-    return Url(origin=origin, target=target, rest=read)
+    return read
 
 
-def _read_target(part: Part, origin: str, authority: str) -> Target:
+def _read_target(step: WrittenStep, part: Part, origin: str, authority: str) -> Target:
     """The URL's target. Uses the client's own parser, so that whatever is accepted here can be sent."""
     if "{{" in authority or "{%" in authority:
         part.refuse("may hold templates in its path and query only: its host and port are literal.")
@@ -84,6 +90,12 @@ def _read_target(part: Part, origin: str, authority: str) -> Target:
     if match["port"] and not 0 < int(match["port"]) <= _GREATEST_PORT:
         part.refuse(f"has a port that is not between 1 and {_GREATEST_PORT}.")
     try:
-        return parse_target(f"{origin}/")
+        target = parse_target(f"{origin}/")
     except RefusedRequest:
         part.refuse(_NO_HOST)
+    try:
+        if step.require_callable and not step.stored:
+            step.require_callable(target)
+    except RefusedRequest as refusal:
+        part.refuse(f"cannot be called: {refusal}")
+    return target

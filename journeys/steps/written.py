@@ -1,10 +1,11 @@
 """A step as written in a journey's definition, with what the parsers of all step types share."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from engage.errors import Refusal
-from engage.json.documents import Part
+from engage.json.documents import Fields, Part, Reading
+from journeys.steps.webhook_targets import Target
 
 LONGEST_ID = 100
 
@@ -25,7 +26,7 @@ class WrittenStep:
     """One step being parsed: its id, the id of the step after it (None if it is the last), and the ids of all steps.
 
     `stored`: it was saved before, so it need not keep to the rules that came later, nor name only what is still known,
-    because customers are inside.
+    because customers are inside. `require_callable` raises RefusedRequest for the target of a webhook.
     """
 
     part: Part
@@ -33,12 +34,13 @@ class WrittenStep:
     following: str | None
     ids: Collection[str]
     stored: bool = False
+    require_callable: Callable[[Target], None] | None = None
 
-    def fields(self, *, required: Collection[str] = (), optional: Collection[str] = ()) -> dict[str, Part]:
+    def fields(self, *, reading: Reading, required: Collection[str] = (), optional: Collection[str] = ()) -> Fields:
         """The fields of its type. Every step requires `id` and `type` and may have `next`."""
-        fields = self.part.fields(required=["id", "type", *required], optional=[*optional, "next"])
+        fields = self.part.fields(required=["id", "type", *required], optional=[*optional, "next"], reading=reading)
         if not self.stored:
-            self.next()  # must lead to a step even where the type never follows it
+            reading(self.next)  # must lead to a step even where the type never follows it
         return fields
 
     def next(self) -> str | None:

@@ -6,6 +6,7 @@ differently the next time (DNS rebinding) gains nothing.
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from queue import Empty, SimpleQueue
@@ -58,11 +59,21 @@ def allowed_endpoints(*, host: str, port: int, allowed: Sequence[Network], secon
     Raises RefusedRequest if any of its addresses is not permitted, Unresolved, or TimeoutError after `seconds`.
     """
     endpoints = _resolve(host, port, seconds=seconds)
+    _refuse_private(endpoints, allowed)
+    return endpoints
+
+
+def refuse_address(*, host: str, port: int, allowed: Sequence[Network]) -> None:
+    """Raises RefusedRequest if the host is an address, in any spelling, that no webhook goes to; resolves no name."""
+    with suppress(Unresolved):
+        _refuse_private(_ask(host, port, socket.AI_NUMERICHOST), allowed)
+
+
+def _refuse_private(endpoints: Sequence[Endpoint], allowed: Sequence[Network]) -> None:
     for endpoint in endpoints:
         address = ip_address(str(endpoint.address[0]).partition("%")[0])
         if not is_public(address) and not any(address in network for network in allowed):
             raise RefusedRequest("The host has an address that is not public; webhooks are not sent there.")
-    return endpoints
 
 
 def _resolve(host: str, port: int, *, seconds: float) -> list[Endpoint]:

@@ -5,6 +5,7 @@ import resource
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
+from engage.json.documents import Reading
 from journeys.steps.context import StepContext
 from journeys.steps.results import StepResult
 from journeys.steps.written import WrittenStep
@@ -48,10 +49,12 @@ class EatsMemory:
 
 
 def parse_exits_child(step: WrittenStep) -> ExitsChild:
-    step.fields()
+    with Reading() as read:
+        step.fields(reading=read)
     return ExitsChild(id=step.id)
 
 
 def parse_eats_memory(step: WrittenStep) -> EatsMemory:
-    step.fields()
+    with Reading() as read:
+        step.fields(reading=read)
     return EatsMemory(id=step.id)

@@ -1,0 +1,117 @@
+"""All mistakes of a definition are found at once, each with its place; and what can never work is one."""
+
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from engage.models import Workspace
+from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
+from journeys.models import Journey
+from journeys.steps.course import parse_course
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MANY: list[Any] = [
+    {"id": "a b", "type": "webhook", "url": "http://10.0.0.1/x#y", "methd": "PUT", "onFailure": "stop",
+     "headers": {"Host": "a", "Good": "b", "good": "{{ x"}, "body": {"a": ["{{ user.name }}", "{{ api.coupon }}"]}},
+    {"id": "wait", "type": "delay", "until": "25:00", "timezone": "Mars/Base", "next": "nowhere"},
+    {"id": "wait", "type": "wait_for_event", "timeout": "soon", "fromBridge": 1,
+     "where": {"all": [{"field": "customer.plan", "op": "eq", "value": 1}, {"field": "event.name", "op": "is"}]}},
+    {"id": "which", "type": "branch", "cases": [{"if": {}, "next": "gone"}, {"if": 1}], "else": 7},
+    {"id": "halves", "type": "split", "paths": [{"weight": 0, "next": "gone"}]},
+    {"id": "fax", "type": "fax"},
+    {"id": "turn", "type": "update_profile", "attributes": {"n": 1}, "next": "turn"},
+    {"type": "exit", "reason": ""},
+]  # fmt: skip
+
+
+def places(steps: object, exit_on: object = None) -> list[str]:
+    """Where there are mistakes, in order."""
+    journey = Journey(key="welcome", name="Welcome")
+    return [refusal.message.split()[0] for refusal in refusals_of(journey, steps=steps, exit_on=exit_on)]
+
+
+@pytest.mark.django_db
+def test_every_mistake_is_told_with_its_place_and_once() -> None:
+    assert places(MANY, [{"event": ""}, {"if": {"not": {"field": "x", "op": "eq", "value": None}}}, {}]) == [
+        "steps[0].id",
+        "steps[2].id",
+        "steps[7].id",
+        "steps[0].methd",
+        "steps[0].body.a[0]",
+        "steps[0].body.a[1]",
+        "steps[0].url",
+        "steps[0].url",
+        "steps[0].headers.Host",
+        "steps[0].headers.good",
+        "steps[0].headers.good",
+        "steps[0].onFailure",
+        "steps[1].next",
+        "steps[1].until",
+        "steps[1].timezone",
+        "steps[2].event",
+        "steps[2].timeout",
+        "steps[2].where.all[0].field",
+        "steps[2].where.all[1].op",
+        "steps[2].fromBridge",
+        "steps[3].cases[0].if",
+        "steps[3].cases[0].next",
+        "steps[3].cases[1].next",
+        "steps[3].cases[1].if",
+        "steps[3].else",
+        "steps[4].paths[0].weight",
+        "steps[4].paths[0].next",
+        "steps[4].paths",
+        "steps[5].type",
+        "steps[7].reason",
+        "steps[6]",
+        "exitOn[0].event",
+        "exitOn[1].if.not.field",
+        "exitOn[1].if.not.value",
+        "exitOn[2]",
+    ]
+
+
+@pytest.mark.django_db
+def test_nothing_is_saved_and_all_that_is_wrong_comes_with_the_first(acme: Workspace) -> None:
+    with pytest.raises(InvalidJourney) as refused:
+        save_journey(workspace=acme, key="welcome", now=NOW, steps=MANY, max_entries_per_customer=0)
+    assert not Journey.objects.exists()
+    assert [type(one) for one in refused.value.all_found()] == [InvalidJourney] * 32
+    assert {one.field for one in refused.value.all_found()} == {"steps", "max_entries_per_customer"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("text", "strange"),
+    [
+        ("{{ user.name }}", "user.name"),
+        ("{{ api.coupon }} {{ email }}", "api.coupon, email"),
+        ("{{ event.price | default: 1 }}", "event.price"),
+        ("{{ journey.key }}{{ enrollment.state }}{{ now.year }}", "journey.key, enrollment.state, now.year"),
+        ("{% for x in api.payload.items %}{{ x.y }}{% endfor %}{{ x }}", "x"),
+        ("{% if user.vip %}{% endif %}", "user.vip"),
+        ("{% assign n = customer.n %}{{ n.m }}{% capture c %}{{ n }}{% endcapture %}{{ c }}", ""),
+        ("{{ customer.anything.at.all }}{{ api.payload['a b'] }}{{ api.properties.x }}{{ event.properties.y }}", ""),
+        ("{{ api[customer.which].x }}{{ event.messageId }}{{ event.verified }}{{ now | date: '%Y' }}{{ api }}", ""),
+    ],
+)
+def test_names_that_never_have_a_value_are_mistakes(text: str, strange: str) -> None:
+    steps = [{"id": "note", "type": "update_profile", "attributes": {"a": text}}]
+    messages = [refusal.message for refusal in refusals_of(Journey(key="k", name="n"), steps=steps)]
+    told = [message.partition(" reads ")[2].partition(", which")[0] for message in messages]
+    assert told == ([strange] if strange else [])
+    assert parse_course(steps, None).first == "note"  # what is stored already goes on
+
+
+@pytest.mark.django_db
+def test_addresses_that_are_never_called_are_mistakes(settings: Any) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("10.1.0.0/16")]
+    for host, wrong in {
+        "10.0.0.1": True, "127.1": True, "0x7f000001": True, "[::1]": True, "169.254.169.254": True,
+        "10.1.2.3": False, "1.1.1.1": False, "mail.example": False, "[2606:4700::1111]": False,
+    }.items():  # fmt: skip
+        steps = [{"id": "call", "type": "webhook", "url": f"https://{host}/send"}]
+        assert bool(places(steps)) == wrong, host
+        assert parse_course(steps, None).first == "call"
