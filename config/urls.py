@@ -6,6 +6,7 @@ from django.urls import include, path
 from bridge.browser.views import sdk_file
 from config.docs.documentation import DocumentationView, SchemaView
 from config.docs.landing import ElsewhereView, LandingView
+from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
 
@@ -29,6 +30,7 @@ urlpatterns = [
     path("metrics", metrics),
     path("admin/", admin.site.urls),
     path("admin", ElsewhereView.as_view(address="/admin/")),
+    *message_demo.urlpatterns,
 ]
 
 handler400 = "engage.admin.error_pages.answer_bad_request"

@@ -79,6 +79,7 @@ def first_screen(*, address: Address, demo: Demo) -> str:
 
     Admin      {address.url}/admin/   user {ADMIN}, password {password}
     API docs   {address.url}/api/v1/docs
+    Messages   {address.url}/demo   in-app messages to try, and what the service records of them
 
 {proof}
 

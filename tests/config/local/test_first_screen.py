@@ -68,6 +68,7 @@ def test_a_trigger_is_followed_until_a_worker_has_decided_it() -> None:
     assert asked == [("POST", TRIGGER, secret, {"external_id": "ada"}), look, look, look]
     assert f"engage runs at {address.url}\n" in screen
     assert "user admin, password sesame" in screen
+    assert f"{address.url}/demo " in screen
     assert "decided by a worker after 250 ms: enrolled." in screen
 
 
