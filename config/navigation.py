@@ -16,7 +16,16 @@ from bridge.models import Interaction, Message
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import may_view
 from engage.models import ApiKey, App, IdentityKey, Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
+from journeys.models import (
+    Chunk,
+    Enrollment,
+    EnrollmentJob,
+    Journey,
+    JourneyRevision,
+    Trigger,
+    WebhookDelivery,
+    WebhookSecret,
+)
 
 
 def _list(title: str, icon: str, model: type[Model]) -> list[dict[str, Any]]:
@@ -52,6 +61,7 @@ _NAVIGATION = [
     _group(
         "Journeys",
         _list("Journeys", "route", Journey),
+        _list("Failures", "error", WebhookDelivery),
         _list("Triggers", "bolt", Trigger),
         _list("Jobs", "fact_check", EnrollmentJob),
         _list("Enrollments", "directions_walk", Enrollment),

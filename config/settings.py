@@ -354,6 +354,7 @@ CELERY_TASK_ROUTES = {
     "walk": {"queue": "walk"},
     "sweep": {"queue": "sweep"},
     "fold": {"queue": "sweep"},
+    "resend": {"queue": "sweep"},
     "send": {"queue": "webhooks"},
 }
 CELERY_BEAT_SCHEDULER = "config.process.ticks:TickScheduler"
@@ -362,4 +363,5 @@ CELERY_BEAT_SCHEDULE = {
     "send": {"task": "send", "schedule": 1.0},
     "sweep": {"task": "sweep", "schedule": 2.0},
     "fold": {"task": "fold", "schedule": 15.0},
+    "resend": {"task": "resend", "schedule": 15.0},
 }

@@ -4,6 +4,7 @@ import psycopg
 
 from engage.json.storable import storable
 
+GIVEN_UP = "Given up after "  # how the reason of an exit, or of a job, then begins
 MAX_ATTEMPTS = 5
 _LONGEST_RECORD = 300  # characters
 
@@ -34,4 +35,4 @@ def why_given_up(error: str, *, at: str) -> str:
 
     Its last error; if it has none, each worker died `at` it ("deciding").
     """
-    return f"Given up after {MAX_ATTEMPTS} attempts: {error or f'the worker died while {at} it.'}"
+    return f"{GIVEN_UP}{MAX_ATTEMPTS} attempts: {error or f'the worker died while {at} it.'}"

@@ -15,6 +15,7 @@ from journeys.entering.turns import due_chunks
 from journeys.models import Chunk
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
+from journeys.webhooks.resending import go_on_resending
 from journeys.webhooks.sending import send_due
 
 # How long one task serves its lane before it frees the worker for others.
@@ -30,6 +31,7 @@ _WAKEUPS = 4
 _LATE_SECONDS = 1.0
 # How long one task sends before it makes way for the next; another task of its process goes on meanwhile.
 _SEND_SECONDS = 30.0
+_RESEND_SECONDS = 1.0
 
 
 @shared_task(name=wakeups.ENROLL)
@@ -120,3 +122,14 @@ def sweep() -> None:
 def fold() -> None:
     """Sums up what was counted since. The sums are right without it; they would take ever longer to read."""
     fold_counts()
+
+
+@shared_task(name=wakeups.RESEND)
+def resend() -> None:
+    """Makes failed webhooks due that staff had sent again, part by part."""
+    until = time.monotonic() + _RESEND_SECONDS
+    while (due := go_on_resending()) is not None:
+        wakeups.wake(due)
+        if time.monotonic() > until:
+            wakeups.wake_resender()
+            return

@@ -29,6 +29,7 @@ WALK = "walk"
 SEND = "send"
 SWEEP = "sweep"
 FOLD = "fold"
+RESEND = "resend"
 # Set while a worker serves the single lane or is about to: a job queued meanwhile needs no message. It expires by
 # itself, so that no job relies for long on a worker that has died.
 _SINGLE_PENDING = "engage:single-lane-pending"
@@ -170,6 +171,11 @@ def wake_sweeper() -> None:
 def wake_folder() -> None:
     """Wakes a worker that folds the counts; the next tick does, if a message of the sweeper waits."""
     _wake_one(FOLD, queue="sweep")
+
+
+def wake_resender() -> None:
+    """Wakes a worker that sends failed webhooks again."""
+    _wake_one(RESEND, queue="sweep")
 
 
 def _wake_one(task: str, *, queue: str) -> None:

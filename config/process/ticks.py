@@ -12,6 +12,7 @@ _TICKS: Mapping[str | None, Callable[[], None]] = {
     wakeups.SEND: wakeups.wake_sender,
     wakeups.SWEEP: wakeups.wake_sweeper,
     wakeups.FOLD: wakeups.wake_folder,
+    wakeups.RESEND: wakeups.wake_resender,
 }
 
 

@@ -1,5 +1,5 @@
 """The admin's pages for journeys, their triggers, jobs and enrollments, and the webhook secrets."""
 
-from journeys.admin import dashboard, enrollments, jobs, journeys, panels, triggers, webhook_secrets
+from journeys.admin import dashboard, enrollments, failures, jobs, journeys, panels, triggers, webhook_secrets
 
-__all__ = ["dashboard", "enrollments", "jobs", "journeys", "panels", "triggers", "webhook_secrets"]
+__all__ = ["dashboard", "enrollments", "failures", "jobs", "journeys", "panels", "triggers", "webhook_secrets"]

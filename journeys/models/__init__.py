@@ -4,7 +4,7 @@ from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.walking import Enrollment, StepRun
-from journeys.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
+from journeys.models.webhooks import Resending, WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 
 __all__ = [
     "CHUNK_SIZE",
@@ -16,6 +16,7 @@ __all__ = [
     "EnrollmentJob",
     "Journey",
     "JourneyRevision",
+    "Resending",
     "StepRun",
     "Trigger",
     "TriggerProgress",

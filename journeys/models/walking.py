@@ -11,6 +11,7 @@ from customers.models import Customer, Event
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
+from journeys.failures import GIVEN_UP
 from journeys.models.entering import EnrollmentJob
 from journeys.models.journeys import Journey, JourneyRevision
 
@@ -103,6 +104,10 @@ class Enrollment(models.Model):
             ),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),
+            # Serves the overview and the admin's list of those whose steps could not be walked.
+            models.Index(
+                fields=["ended_at", "id"], condition=Q(exit_reason__startswith=GIVEN_UP), name="enrollment_given_up"
+            ),
             # Serves the admin's lists of one journey, newest first, and of one workspace.
             models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
             # Serves the list of those who stand at a step.

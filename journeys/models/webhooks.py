@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from engage.database.encrypted_fields import EncryptedTextField
+from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from journeys.models.credentials import EncryptedHeadersField
@@ -40,7 +41,7 @@ class WebhookDelivery(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     result = models.TextField(blank=True, default="", help_text="What it came to, in words.")
     attempts = models.PositiveIntegerField(default=0, help_text="Attempts made and recorded.")
-    due_at = models.DateTimeField()
+    due_at = models.DateTimeField(help_text="When the next attempt is due; of one that has ended, when it did.")
     again = models.BooleanField(default=False, help_text="Staff asked to send it again; that moves nobody.")
 
     class Meta:
@@ -57,6 +58,12 @@ class WebhookDelivery(models.Model):
             # Serves the sender's claim, host by host.
             models.Index(
                 fields=["workspace", "host", "due_at"], condition=Q(state="waiting"), name="delivery_due_by_host"
+            ),
+            # Serves the admin's list of failures, newest first. What succeeds at once is never in it.
+            models.Index(
+                fields=["due_at", "id"],
+                condition=Q(state="failed") | Q(state="waiting", attempts__gt=0),
+                name="delivery_failing",
             ),
         ]
 
@@ -94,6 +101,38 @@ class WebhookAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} at {self.delivery_id}"
+
+
+class Resending(models.Model):
+    """Staff had the failed webhooks of a workspace sent again that meet these conditions: how far that has come.
+
+    It goes through them in the order of their ends, from `place_at` and `place_id` on, and takes none that failed after
+    it was asked for.
+    """
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    host = models.CharField(max_length=260, blank=True)
+    status = models.PositiveIntegerField(null=True, help_text="Of the last answer; 0: none came.")
+    # No foreign key: it would be the only reason to look here when a journey is deleted.
+    journey_id = models.CharField(max_length=OBJECT_ID_LENGTH, blank=True)
+    since = models.DateTimeField(null=True)
+    before = models.DateTimeField()
+    total = models.PositiveIntegerField(help_text="How many there were when it was asked for.")
+    looked_at = models.PositiveIntegerField(default=0)
+    sent = models.PositiveIntegerField(default=0)
+    place_at = models.DateTimeField(null=True)
+    place_id = models.BigIntegerField(default=0)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        # Serves whoever looks for work, and how far it has come.
+        indexes: ClassVar = [models.Index(fields=["id"], condition=Q(ended_at__isnull=True), name="resending_open")]
+
+    def __str__(self) -> str:
+        return self.id
 
 
 class WebhookHost(models.Model):

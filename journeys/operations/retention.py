@@ -31,6 +31,13 @@ DELIVERIES = Prunable(
     may_go=f"old.state <> 'waiting' AND {_ENDED}",
 )
 
+RESENDINGS = Prunable(
+    what="requests to send webhooks again",
+    table="journeys_resending",
+    key=("id",),
+    may_go="old.ended_at < %(before)s",
+)
+
 EXITED_ENROLLMENTS = Prunable(
     what="exited enrollments",
     table="journeys_enrollment",

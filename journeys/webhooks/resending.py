@@ -1,10 +1,27 @@
-"""Sends a failed webhook again on request."""
+"""Sends failed webhooks again on request: one, some, or in the background all that meet what staff ask for.
 
-from django.db.models import Exists, OuterRef
+1. `resend` makes deliveries due at once for one more attempt, with the same id and body. No enrollment moves.
+2. `ask_to_resend` notes per workspace what is wanted, as of now, and how many that is.
+3. `go_on_resending` does a part of one of these: it locks its row, goes through the next deliveries in the order of
+   their ends, and notes its place in the same transaction. Whoever comes second passes over the locked row; whoever
+   comes after a crash goes on where the last part ended. What fails anew has failed later than what was asked for, so
+   every part leads nearer to the end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from engage.errors import Refusal
-from journeys.models import StepRun, WebhookDelivery
+from journeys.due import Due
+from journeys.models import Resending, WebhookDelivery
+from journeys.webhooks.failures import Wanted, count_by_workspace, failed, unread
+
+_PART = 500
 
 
 class DeliveryNotFailed(Refusal):
@@ -20,12 +37,67 @@ def send_again(*, workspace_id: str, delivery_id: int) -> None:
 
     Raises DeliveryNotFailed, also if the workspace has no such delivery. The caller wakes the sender.
     """
-    # While the step is still waiting, the walker has yet to read the delivery's result.
-    unread = StepRun.objects.filter(
-        enrollment_id=OuterRef("enrollment_id"), ordinal=OuterRef("ordinal"), state=StepRun.State.WAITING
-    )
-    failed = WebhookDelivery.objects.filter(
-        ~Exists(unread), workspace_id=workspace_id, id=delivery_id, state=WebhookDelivery.State.FAILED
-    )
-    if not failed.update(state=WebhookDelivery.State.WAITING, result="", again=True, due_at=Now()):
+    if not resend(WebhookDelivery.objects.filter(workspace_id=workspace_id, id=delivery_id)):
         raise DeliveryNotFailed("Only a webhook that has failed can be sent again, once its journey has gone on.")
+
+
+def resend(deliveries: QuerySet[WebhookDelivery]) -> int:
+    """Makes those of the deliveries due that have failed and whose journey has gone on since; how many there were.
+
+    The caller wakes the sender.
+    """
+    ready = deliveries.filter(~unread(), state=WebhookDelivery.State.FAILED)
+    return ready.update(state=WebhookDelivery.State.WAITING, result="", again=True, due_at=Now())
+
+
+def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resending]:
+    """Notes that all that have failed so far are to be sent again: a row for each workspace. The caller wakes."""
+    until = replace(wanted, before=min(wanted.before or now, now))
+    conditions = {name: value for name, value in asdict(until).items() if name != "workspace_id"}
+    return Resending.objects.bulk_create(
+        Resending(workspace_id=workspace_id, asked_by=asked_by, asked_at=now, total=total, **conditions)
+        for workspace_id, total in sorted(count_by_workspace(until).items())
+    )
+
+
+def is_resending() -> bool:
+    """Whether something is left to do."""
+    return _open().exists()
+
+
+@transaction.atomic
+def go_on_resending() -> Due | None:
+    """Sends some of the oldest request again, and returns what became due; None if nothing is left for this worker."""
+    asked = _open().select_for_update(skip_locked=True, no_key=True).order_by("pk").first()
+    if asked is None:
+        return None
+    part = _next_part(asked)
+    sent = resend(WebhookDelivery.objects.filter(pk__in=[pk for _, pk in part]))
+    Resending.objects.filter(pk=asked.pk).update(
+        looked_at=F("looked_at") + len(part),
+        sent=F("sent") + sent,
+        **({"place_at": part[-1][0], "place_id": part[-1][1]} if part else {}),
+        **({"ended_at": Now()} if len(part) < _PART else {}),
+    )
+    return Due(webhooks=sent > 0)
+
+
+def _next_part(asked: Resending) -> Sequence[tuple[datetime, int]]:
+    """When the next deliveries ended, and their ids; locked, without those that somebody else holds."""
+    wanted = Wanted(
+        workspace_id=asked.workspace_id,
+        journey_id=asked.journey_id,
+        host=asked.host,
+        status=asked.status,
+        since=asked.since,
+        before=asked.before,
+    )
+    rest = failed(wanted)
+    if asked.place_at is not None:
+        rest = rest.filter(due_at__gte=asked.place_at).exclude(due_at=asked.place_at, pk__lte=asked.place_id)
+    ordered = rest.select_for_update(of=("self",), skip_locked=True, no_key=True).order_by("due_at", "pk")
+    return list(ordered.values_list("due_at", "pk")[:_PART])
+
+
+def _open() -> QuerySet[Resending]:
+    return Resending.objects.filter(ended_at__isnull=True)

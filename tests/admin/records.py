@@ -8,12 +8,16 @@ from django.db.models import Model
 from django.utils.html import strip_tags
 
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from journeys.models import WebhookDelivery
 
 admin.autodiscover()
 MODELS = [
     model
     for model in apps.get_models()
-    if admin.site.is_registered(model) and isinstance(admin.site.get_model_admin(model), RecordAdmin)
+    if admin.site.is_registered(model)
+    and isinstance(admin.site.get_model_admin(model), RecordAdmin)
+    # Its list counts and is of failures alone (test_failures.py), and its page is its enrollment's.
+    and model is not WebhookDelivery
 ]
 # What the form of an app says of messages and identities, unless it is changed.
 NO_CHECKS = {"message_policy": "open", "identity": "off", "anonymous": "allow"}

@@ -20,6 +20,7 @@ from journeys.operations.retention import (
     EVENTS,
     EXITED_ENROLLMENTS,
     JOBS,
+    RESENDINGS,
     STEP_RUNS,
     TRIGGERS,
     prune_idle_circuits,
@@ -35,6 +36,7 @@ _RETENTION: list[tuple[Prunable, str]] = [
     (TRIGGERS, "RETAIN_JOBS_DAYS"),
     (INTERACTIONS, "RETAIN_INTERACTIONS_DAYS"),
     (EVENTS, "RETAIN_EVENTS_DAYS"),
+    (RESENDINGS, "RETAIN_ADMIN_LOG_DAYS"),
     (TOMBSTONES, "RETAIN_TOMBSTONES_DAYS"),
 ]
 

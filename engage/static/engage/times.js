@@ -1,0 +1,70 @@
+// Times as people say them, in the browser's zone. Without this script they stand there in UTC.
+
+const STEPS = [["second", 60], ["minute", 60], ["hour", 24], ["day", 7]];
+const EVERY_MS = 15_000;
+const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "long" });
+
+function said(instant, now) {
+  let amount = (instant - now) / 1000;
+  if (Math.abs(amount) < 5) return "just now";
+  for (const [unit, many] of STEPS) {
+    if (Math.round(Math.abs(amount)) < many) return words.format(Math.round(amount), unit);
+    amount /= many;
+  }
+  return date.format(instant);
+}
+
+function say(root = document) {
+  const now = Date.now();
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const instant = new Date(element.dateTime);
+    if (Number.isNaN(instant.getTime())) continue;
+    const text = said(instant, now);
+    if (element.textContent !== text) element.textContent = text;
+    element.title ||= exact.format(instant);
+  }
+}
+
+// An input for a time holds UTC on the wire, and local time on the page.
+const padded = (number) => String(number).padStart(2, "0");
+const local = (at) =>
+  `${at.getFullYear()}-${padded(at.getMonth() + 1)}-${padded(at.getDate())}T${padded(at.getHours())}:${padded(at.getMinutes())}`;
+
+function localInputs() {
+  for (const input of document.querySelectorAll("input[data-utc]")) {
+    if (input.value) input.value = local(new Date(`${input.value}Z`));
+    const form = input.form;
+    if (!form || form.dataset.local) continue;
+    form.dataset.local = "yes";
+    form.addEventListener("formdata", ({ formData }) => {
+      for (const { name, value } of form.querySelectorAll("input[data-utc]")) {
+        if (value) formData.set(name, new Date(value).toISOString());
+      }
+    });
+  }
+  for (const zone of document.querySelectorAll("[data-zone]")) zone.textContent = "(your time)";
+}
+
+// Links that begin at a time of the day: at this hour, today or yesterday, by the reader's clock.
+function localLinks() {
+  for (const link of document.querySelectorAll("a[data-since-hour]")) {
+    const at = new Date();
+    at.setHours(Number(link.dataset.sinceHour), 0, 0, 0);
+    if (at > new Date()) at.setDate(at.getDate() - 1);
+    const url = new URL(link.href);
+    url.searchParams.set("since", at.toISOString());
+    link.href = url;
+  }
+}
+
+say();
+localInputs();
+localLinks();
+setInterval(say, EVERY_MS);
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) {
+    for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) say(node.parentElement ?? node);
+  }
+}).observe(document.body, { childList: true, subtree: true });

@@ -1,0 +1,137 @@
+"""Sending failed webhooks again: one, the chosen, or all that match, after asking; and how far that has come."""
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from engage.admin.records import ReadOnlyAdmin
+from journeys.admin.failures.conditions import conditions_in, in_words, wanted_by
+from journeys.models import Resending, WebhookDelivery
+from journeys.wakeups import wake_resender, wake_sender
+from journeys.webhooks.failures import count_by_workspace
+from journeys.webhooks.resending import ask_to_resend, resend
+
+_RESENDINGS_SHOWN = timedelta(hours=1)
+
+
+class SendsAgain(ReadOnlyAdmin):
+    """The action of the list, and the pages behind its buttons."""
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("send-again/", wrap(self.send_again_view), name="journeys_webhookdelivery_send_again"),
+            path("sending-again/", wrap(self.progress_view), name="journeys_webhookdelivery_sending_again"),
+            *super().get_urls(),
+        ]
+
+    @admin.action(description="Send again", permissions=["send"])
+    def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+        """Asks first."""
+        ids = list(queryset.values_list("pk", flat=True))
+        return self._ask(request, number=len(ids), chosen=ids)
+
+    def has_send_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("journeys.change_webhookdelivery"))
+
+    def send_again_view(self, request: HttpRequest) -> HttpResponse:
+        """Asks about all that match, and sends again what was asked about: one, the chosen, or all that match."""
+        if not (self.has_send_permission(request) and self.has_view_permission(request)):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._ask(request, number=sum(count_by_workspace(wanted_by(request)).values()))
+        chosen = [int(pk) for pk in request.POST.getlist("chosen") if pk.isdecimal()]
+        if chosen:
+            self._send_chosen(request, chosen)
+        else:
+            self._send_all(request)
+        return HttpResponseRedirect(f"{_list()}?{conditions_in(request)}")
+
+    def _send_chosen(self, request: HttpRequest, chosen: list[int]) -> None:
+        sent = resend(WebhookDelivery.objects.filter(pk__in=chosen))
+        left = len(chosen) - sent
+        said = f"{_webhooks(sent)} sent again." if sent else ""
+        if left:
+            said += f" {_webhooks(left)} not: only one that has failed can be sent again, once its journey has gone on."
+        self.message_user(request, said.strip(), messages.WARNING if left else messages.SUCCESS)
+        if sent:
+            _log(request, WebhookDelivery, [str(pk) for pk in chosen], "Sent again.")
+            transaction.on_commit(wake_sender, robust=True)
+
+    def _send_all(self, request: HttpRequest) -> None:
+        asked = ask_to_resend(wanted_by(request), asked_by=request.user.get_username(), now=timezone.now())
+        total = sum(one.total for one in asked)
+        self.message_user(
+            request, f"{_webhooks(total)} sent again, in the background." if total else "Nothing matches any more."
+        )
+        _log(request, Resending, [one.pk for one in asked], f"Asked to send again: {conditions_in(request) or 'all'}")
+        transaction.on_commit(wake_resender, robust=True)
+
+    def _ask(self, request: HttpRequest, *, number: int, chosen: list[int] | None = None) -> HttpResponse:
+        return TemplateResponse(
+            request,
+            "journeys/admin/failures/confirm.html",
+            {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "title": "Send again",
+                "asked": f"Send {_webhooks(number, is_are=False)} again?" if number else "Nothing matches.",
+                "number": number,
+                "chosen": chosen or [],
+                "conditions": in_words(request) if chosen is None else [],
+                "action": f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
+                "back": f"{_list()}?{conditions_in(request)}",
+            },
+        )
+
+    def progress_view(self, request: HttpRequest) -> HttpResponse:
+        """How far sending again has come: a part of the page, which a script fetches again and again."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return TemplateResponse(
+            request, "journeys/admin/failures/progress.html", {"resendings": resendings(timezone.now())}
+        )
+
+
+def resendings(now: datetime) -> list[Resending]:
+    """What is being sent again, and what was until lately."""
+    shown = Resending.objects.filter(
+        Q(ended_at__isnull=True) | Q(pk__gte=f"{int((now - _RESENDINGS_SHOWN).timestamp()):08x}")
+    )
+    return list(shown.select_related("workspace").order_by("-pk")[:5])
+
+
+def _list() -> str:
+    return reverse("admin:journeys_webhookdelivery_changelist")
+
+
+def _webhooks(number: int, *, is_are: bool = True) -> str:
+    plural = number != 1
+    said = f"{number:,} webhook{'s' if plural else ''}"
+    return f"{said} {'are' if plural else 'is'}" if is_are else said
+
+
+def _log(request: HttpRequest, model: type[Any], ids: list[str], message: str) -> None:
+    kind = ContentType.objects.get_for_model(model)
+    LogEntry.objects.bulk_create(
+        LogEntry(
+            user=cast("User", request.user),
+            content_type=kind,
+            object_id=pk,
+            object_repr=pk,
+            action_flag=CHANGE,
+            change_message=message,
+        )
+        for pk in ids
+    )
