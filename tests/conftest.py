@@ -24,6 +24,7 @@ from tests.support import pooler
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
 from tests.support.tables import empty_all
+from tests.support.template import template_database
 
 # An example is not wrong because the machine was busy with other tests meanwhile.
 hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,6 +50,15 @@ def pytest_collection_finish() -> None:
     """The tests themselves are as many objects as the service, and they make more cycles (contexts, responses)."""
     spare_the_loaded()
     gc.set_threshold(10_000)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """Called by pytest-django before it makes the database."""
+    with django_db_blocker.unblock():
+        connection.settings_dict["TEST"]["TEMPLATE"] = template_database()
 
 
 @pytest.fixture(scope="session", autouse=True)
