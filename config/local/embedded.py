@@ -1,17 +1,22 @@
 """PostgreSQL and Redis from wheels, used if DATABASE_URL / REDIS_URL are not set.
 
 Any process of the checkout may ask for them: the first one starts them, all others find them, and they stop some
-seconds after the last process that used them has ended. No process has to sign off: "using" is a kernel lock, released
-when the process ends. `config.local.keeper` describes the rest of the design.
+seconds after the last process that used them has ended. No process has to sign off:
+
+1. Who uses a server shares its users' lock, which the kernel drops when the process ends, however it ends.
+2. The server's own processes hold the lock `running`. Whoever gets it may start the server, and hands it over.
+3. A process beside the server (`main`) tries to take the users' lock for itself. Once it has had no user for the grace,
+   which the last one has noted in the lock, it stops the server; and at once if the data or the lock are deleted. The
+   next server waits for its end.
+4. If that process is killed, the kernel asks the server to stop.
 """
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 
 import psycopg
 import redis
@@ -19,12 +24,16 @@ import redis
 from config import ROOT
 from config.local import servers
 from config.local.locks import FileLock
+from config.local.processes import with_us
 from config.local.servers import EmbeddedServerError, Server
 
 START_SECONDS = 60.0  # creating the cluster takes one second, replaying its log after a crash may take longer
+STOPPING_SECONDS = 30.0  # to stop in an orderly way
 POLL_SECONDS = 0.02
+TICK_SECONDS = 0.25
 ANSWER_SECONDS = 2  # how long a server is waited for when it is asked whether it is up
 LOG_LINES_SHOWN = 15
+SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
 _in_use: dict[str, tuple[Server, FileLock]] = {}
 
 
@@ -39,81 +48,91 @@ def redis_url() -> str:
 
 
 def stop_unless_used(*, within: float) -> None:
-    """Releases the servers and waits until they and their keepers are gone, unless other processes still use them."""
-    stopping = [server for server, lock in _in_use.values() if _give_up(server, lock)]
-    _in_use.clear()
+    """Releases the servers and waits until they are gone, unless other processes still use them."""
+    for _, lock in _in_use.values():
+        lock.note("0")
+        lock.close()
     deadline = time.monotonic() + within
-    while any(_is_kept(server) or _is_left(server) for server in stopping) and time.monotonic() < deadline:
+    while any(_is_ending(server) for server, _ in _in_use.values()) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
+    _in_use.clear()
 
 
 def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
     if server.name not in _in_use:
-        lock = FileLock.at(server.users)
-        lock.share()
+        grace, lock = servers.grace(), FileLock.at(server.users)
         _in_use[server.name] = (server, lock)
-    _wait_for(server, answers)
-    return server.url
-
-
-def _wait_for(server: Server, answers: Callable[[str], bool]) -> None:
-    """Waits until the server answers, starting a keeper if there is none."""
+        lock.share()
+        lock.note(str(grace))
     deadline = time.monotonic() + START_SECONDS
     started = False
     while time.monotonic() < deadline:
-        if _is_kept(server):
-            if answers(server.url):
-                return
-            time.sleep(POLL_SECONDS)
-        elif started:
-            raise EmbeddedServerError(f"{server.name} did not start. The end of {server.log}:\n{_end_of_log(server)}")
-        else:
-            started = _start_keeper(server)
+        with closing(FileLock.at(server.running)) as running:
+            if running.try_exclusive():
+                if started:
+                    raise EmbeddedServerError(
+                        f"{server.name} did not start. The end of {server.log}:\n{_end_of_log(server)}"
+                    )
+                _start(server, running)
+                started = True
+        if answers(server.url):
+            return server.url
+        time.sleep(POLL_SECONDS)
     raise EmbeddedServerError(f"{server.name} does not answer at {server.url}; see {server.log}.")
 
 
-def _is_kept(server: Server) -> bool:
-    with closing(FileLock.at(server.keeper)) as lock:
-        return not lock.try_exclusive()
-
-
-def _is_left(server: Server) -> bool:
-    """Whether the keeper's process has yet to exit: it holds the users' lock exclusively to its last moment."""
-    with closing(FileLock.at(server.users)) as users:
+def _is_ending(server: Server) -> bool:
+    """Whether it runs though nobody uses it, or the process beside it has yet to exit."""
+    with closing(FileLock.at(server.users)) as users, closing(FileLock.at(server.running)) as running:
+        if users.try_exclusive():
+            return not running.try_exclusive()
         return not users.try_share()
 
 
-def _start_keeper(server: Server) -> bool:
-    """Takes the keeper's lock and hands it to a new keeper; False if another process was first."""
-    with closing(FileLock.at(server.keeper)) as lock, open(server.log, "ab", opener=_for_us_alone) as log:
-        if not lock.try_exclusive():
-            return False
-        lock.note("")  # until the new keeper has noted itself
-        command = [sys.executable, "-m", "config.local.keeper", server.name, str(lock.fd), str(servers.grace())]
-        # Failures are in the log; they show in the lock being free again.
+def _start(server: Server, running: FileLock) -> None:
+    """Failures are in the log; they show in the lock being free again."""
+    command = [sys.executable, "-m", "config.local.embedded", server.name, str(running.fd)]
+    with open(server.log, "ab", opener=_for_us_alone) as log:
         subprocess.run(
-            command, check=False, cwd=ROOT, pass_fds=[lock.fd], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
-        return True
+            command, check=False, cwd=ROOT, pass_fds=[running.fd], start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+
+def main(name: str, running_fd: str) -> None:
+    """Runs a server as long as it is used, in a process of its own that no terminal's Ctrl-C reaches."""
+    if os.fork():
+        os._exit(0)
+    server, running = SERVERS[name](), FileLock(int(running_fd))
+    users, tended = FileLock.at(server.users), FileLock.at(server.tended)
+    tended.exclusive()
+    server.prepare(server)
+    command = [*server.user, *with_us(server.stop_signal), *server.program]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[running.fd])
+    running.close()
+    last_use = time.monotonic()
+    while process.poll() is None and server.data.exists() and users.stands_at(server.users):
+        if not users.try_exclusive():
+            last_use = time.monotonic()
+        elif time.monotonic() - last_use < float(users.noted()):
+            users.release()
+        else:
+            break
+        time.sleep(TICK_SECONDS)
+    _stop(process, server)
+
+
+def _stop(process: "subprocess.Popen[bytes]", server: Server) -> None:
+    process.send_signal(server.stop_signal)
+    try:
+        process.wait(STOPPING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _for_us_alone(path: str, flags: int) -> int:
     return os.open(path, flags, mode=0o600)
-
-
-def _give_up(server: Server, lock: FileLock) -> bool:
-    """True if this process was the server's last user, so that the server will stop."""
-    lock.close()
-    with closing(FileLock.at(server.users)) as users:
-        if not users.try_exclusive():
-            return False
-    _start_keeper(server)  # only if the last one was killed: what it left behind must be stopped
-    with closing(FileLock.at(server.keeper)) as keeper, suppress(ProcessLookupError):
-        while _is_kept(server) and not keeper.noted():
-            time.sleep(POLL_SECONDS)  # this process was interrupted when it had just started one
-        if keeper.noted():
-            os.kill(keeper.holder(), signal.SIGTERM)
-    return True
 
 
 def _postgresql_answers(url: str) -> bool:
@@ -134,3 +153,7 @@ def _redis_answers(url: str) -> bool:
 
 def _end_of_log(server: Server) -> str:
     return "\n".join(server.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -22,6 +22,10 @@ class FileLock:
         """Takes it shared, waiting while another process holds it exclusively."""
         fcntl.flock(self.fd, fcntl.LOCK_SH)
 
+    def exclusive(self) -> None:
+        """Takes it exclusively, waiting while another process holds it."""
+        fcntl.flock(self.fd, fcntl.LOCK_EX)
+
     def try_share(self) -> bool:
         """Takes it shared unless another process holds it exclusively."""
         return self._try(fcntl.LOCK_SH)
@@ -43,14 +47,6 @@ class FileLock:
     def close(self) -> None:
         """Closes this handle; the lock lasts while a child that inherited it lives."""
         os.close(self.fd)
-
-    def note_holder(self, pid: int) -> None:
-        """Records the pid of the process that is about to hold it, so that others can signal it."""
-        self.note(str(pid))
-
-    def holder(self) -> int:
-        """The pid of the holder; meaningful only while the lock is held."""
-        return int(self.noted())
 
     def note(self, text: str) -> None:
         """Records what others should know about the holder.

@@ -92,9 +92,9 @@ class Processes:
             reader.join(timeout=1)
 
 
-def with_us() -> list[str]:
-    """A command prefix that stops it even if this process is killed; empty without Linux's setpriv."""
-    return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+def with_us(number: signal.Signals = signal.SIGTERM) -> list[str]:
+    """A command prefix that stops it by that signal even if this process is killed; empty without Linux's setpriv."""
+    return ["setpriv", "--pdeathsig", number.name.removeprefix("SIG"), "--"] if shutil.which("setpriv") else []
 
 
 def _show(output: TextIO, prefix: str) -> None:

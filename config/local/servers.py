@@ -53,25 +53,30 @@ class EmbeddedServerError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """One embedded server. Its lock files show which processes use it, which one keeps it, and whether it runs."""
+    """One embedded server. Its lock files show which processes use it, and whether it runs."""
 
     name: str
     url: str
     data: Path
     sockets: Path
-    command: list[str]
+    user: list[str]  # the prefix of its command that makes it run as somebody else
+    program: list[str]
     prepare: Callable[["Server"], None]
     stop_signal: signal.Signals
 
     @property
+    def command(self) -> list[str]:
+        return [*self.user, *self.program]
+
+    @property
     def users(self) -> Path:
-        """Shared by every process that uses the server."""
+        """Shared by every process that uses the server; the seconds that it goes on without a user are the note."""
         return self.sockets / f"{self.name}.users"
 
     @property
-    def keeper(self) -> Path:
-        """Held by the process that starts and stops the server."""
-        return self.sockets / f"{self.name}.keeper"
+    def tended(self) -> Path:
+        """Held by the process that stops the server."""
+        return self.sockets / f"{self.name}.tended"
 
     @property
     def running(self) -> Path:
@@ -94,7 +99,8 @@ def postgresql() -> Server:
         url=f"postgres://{DATABASE}@/{DATABASE}?host={sockets}",
         data=data,
         sockets=sockets,
-        command=[*ordinary_user(), _postgresql_program("postgres"), "-D", str(data), *options],
+        user=ordinary_user(),
+        program=[_postgresql_program("postgres"), "-D", str(data), *options],
         prepare=_prepare_postgresql,
         stop_signal=signal.SIGINT,  # "fast": open connections are closed, everything is written
     )
@@ -111,7 +117,8 @@ def redis() -> Server:
         url=f"unix://{sockets / 'redis.sock'}",
         data=data,
         sockets=sockets,
-        command=[_redis_program(), *options],
+        user=[],
+        program=[_redis_program(), *options],
         prepare=lambda server: server.data.mkdir(mode=0o700, exist_ok=True),
         stop_signal=signal.SIGTERM,
     )

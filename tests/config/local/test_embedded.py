@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
@@ -67,7 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield path
     known = [servers.postgresql(), servers.redis()]
     shutil.rmtree(path, ignore_errors=True)
-    assert eventually(lambda: not any(is_locked(server.keeper) for server in known))
+    assert eventually(lambda: not any(is_locked(server.tended) for server in known))
     shutil.rmtree(known[0].sockets)
 
 
@@ -83,14 +83,24 @@ def eventually(condition: Callable[[], bool]) -> bool:
     return condition()
 
 
-def keeper_of(server: Server) -> int:
-    with closing(FileLock.at(server.keeper)) as lock:
-        return lock.holder()
+def beside(server: Server) -> int:
+    """The process that stops the server."""
+    command = f"config.local.embedded\0{server.name}\0".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if command in (process / "cmdline").read_bytes() and is_in(server.data.parent, process):
+                return int(process.name)
+    raise AssertionError
+
+
+def is_in(folder: Path, process: Path) -> bool:
+    return f"EMBEDDED_DATA={folder}\0".encode() in (process / "environ").read_bytes()
 
 
 def process_of(server: Server) -> int:
-    with closing(FileLock.at(server.running)) as lock:
-        return lock.holder()
+    """The server's first process."""
+    tending = beside(server)
+    return int(Path(f"/proc/{tending}/task/{tending}/children").read_text())
 
 
 def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(
@@ -184,7 +194,6 @@ def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: 
         user.end()
     assert eventually(lambda: not is_locked(server.running))
     assert time.monotonic() - ended > 0.8
-    assert eventually(lambda: not is_locked(server.keeper))
 
 
 def test_who_comes_a_little_after_the_last_user_finds_the_same_server(
@@ -192,7 +201,7 @@ def test_who_comes_a_little_after_the_last_user_finds_the_same_server(
 ) -> None:
     monkeypatch.setenv("EMBEDDED_GRACE", "5")
     seen = set()
-    for later in (0.0, 0.5):  # by then the keeper has seen that nobody uses it
+    for later in (0.0, 0.5):  # by then it has been seen that nobody uses it
         time.sleep(later)
         with User("redis_url") as user:
             with redis_at(user.urls) as queue:
@@ -211,55 +220,21 @@ def test_a_killed_user_counts_no_longer(folder: Path) -> None:
         assert eventually(lambda: not is_locked(servers.redis().running))
 
 
-def test_servers_of_a_killed_keeper_are_found_again_and_stopped(folder: Path) -> None:
-    server = servers.redis()
-    with User("redis_url") as user, redis_at(user.urls) as queue:
-        first = queue.info("server")["run_id"]
-        os.kill(keeper_of(server), signal.SIGKILL)
-        assert eventually(lambda: not is_locked(server.keeper))
-        with User("redis_url") as other:
-            assert other.urls
-            assert queue.info("server")["run_id"] == first
-    assert eventually(lambda: not is_locked(server.running))
+@pytest.mark.parametrize("make", [servers.postgresql, servers.redis], ids=["postgresql", "redis"])
+def test_a_server_does_not_outlive_the_process_that_stops_it(folder: Path, make: Callable[[], Server]) -> None:
+    server = make()
+    name = "database_url" if server.name == "postgresql" else "redis_url"
+    with User(name) as user:
+        urls = user.urls
+        os.kill(beside(server), signal.SIGKILL)
+        assert eventually(lambda: not is_locked(server.running))
+        with User(name) as other:
+            assert other.urls == urls
+    assert "not properly shut down" not in server.log.read_text()
 
 
-def test_the_last_user_stops_what_a_killed_keeper_left(folder: Path) -> None:
-    server = servers.redis()
-    with User("redis_url") as user:
-        assert user.urls
-        os.kill(keeper_of(server), signal.SIGKILL)
-        assert eventually(lambda: not is_locked(server.keeper))
-        user.end(stop=True)
-    assert not is_locked(server.running)
-
-
-def test_a_server_can_be_stopped_also_if_its_keeper_was_killed_the_moment_it_started(folder: Path) -> None:
-    keep = """
-import os, signal, subprocess
-from config.local import keeper, servers
-from config.local.locks import FileLock
-
-class Last(subprocess.Popen):
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-subprocess.Popen = Last
-lock = FileLock.at(servers.redis().keeper)
-lock.try_exclusive()
-keeper.main("redis", str(lock.fd), "0.5")
-"""
-    server = servers.redis()
-    subprocess.run([sys.executable, "-c", keep], cwd=ROOT, check=True)
-    assert eventually(lambda: is_locked(server.running) and not is_locked(server.keeper))
-    with User("redis_url") as user:
-        assert user.urls
-        user.end(stop=True)
-    assert not is_locked(server.running)
-
-
-def test_whoever_is_interrupted_the_moment_the_keeper_starts_can_stop_it_and_nobody_else(folder: Path) -> None:
-    """As by a Ctrl-C: it leaves a process behind that is about to become the keeper, and has not noted its number."""
+def test_whoever_is_interrupted_the_moment_a_server_starts_can_stop_it(folder: Path) -> None:
+    """As by a Ctrl-C: what it has started may still be on its way."""
     interrupted = """
 import subprocess
 from config.local import embedded
@@ -276,42 +251,10 @@ try:
 except KeyboardInterrupt:
     embedded.stop_unless_used(within=10)
 """
-    server = servers.redis()
-    with subprocess.Popen(["sleep", "60"]) as bystander, closing(FileLock.at(server.keeper)) as last:
-        last.note_holder(bystander.pid)  # it has the number of the last keeper by now
-        answer = subprocess.run([sys.executable, "-c", interrupted], check=False, cwd=ROOT, capture_output=True)
-        assert bystander.poll() is None
-        bystander.kill()
+    answer = subprocess.run([sys.executable, "-c", interrupted], check=False, cwd=ROOT, capture_output=True)
     assert (answer.returncode, answer.stderr) == (0, b"")
-    assert not is_locked(server.keeper)
-    assert not is_locked(server.running)
-
-
-def test_who_stops_the_servers_has_seen_their_keeper_go(folder: Path) -> None:
-    stop = """
-import time
-from pathlib import Path
-from config.local import embedded, servers
-from config.local.locks import FileLock
-embedded.redis_url()
-keeper = Path(f"/proc/{FileLock.at(servers.redis().keeper).holder()}/cmdline")
-assert keeper.read_bytes()
-time.sleep = lambda _: None  # it looks again and again, so as not to come by chance after a keeper that still ends
-embedded.stop_unless_used(within=10)
-assert not keeper.exists() or not keeper.read_bytes()  # at most its entry in the kernel's table
-"""
-    for _ in range(3):
-        subprocess.run([sys.executable, "-c", stop], cwd=ROOT, check=True)
-
-
-def test_a_server_that_dies_is_started_again(folder: Path) -> None:
-    with User("redis_url") as user:
-        urls = user.urls
-        killed = process_of(servers.redis())
-        os.kill(killed, signal.SIGKILL)
-        assert eventually(lambda: process_of(servers.redis()) != killed)
-        with User("redis_url") as other:
-            assert other.urls == urls
+    assert not is_locked(servers.redis().tended)
+    assert not is_locked(servers.redis().running)
 
 
 def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
@@ -326,13 +269,13 @@ def test_data_taken_away_from_under_it_are_no_obstacle(folder: Path) -> None:
         assert user.urls == urls
 
 
-@pytest.mark.parametrize("lost", ["keeper", "data"])
+@pytest.mark.parametrize("lost", ["sockets", "data"])
 def test_a_server_whose_files_were_deleted_makes_way_for_the_next(folder: Path, lost: str) -> None:
     server = servers.redis()
     with User("redis_url") as user:
         urls = user.urls
         process = Path("/proc", str(process_of(server)))
-        shutil.rmtree(server.sockets if lost == "keeper" else server.data)
+        shutil.rmtree(server.sockets if lost == "sockets" else server.data)
         assert eventually(lambda: not process.exists())
         with User("redis_url") as other:
             assert other.urls == urls
