@@ -18,6 +18,7 @@ def template_database() -> str:
     """The name of the copied one; made if there is none yet."""
     name = f"test_template_{_digest()}"
     with connection._nodb_cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
         cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # one process makes it
         cursor.execute("SELECT datname FROM pg_database WHERE starts_with(datname, 'test_template_')")
         known = {found for (found,) in cursor.fetchall()}
