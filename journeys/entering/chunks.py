@@ -32,6 +32,7 @@ class ClaimedChunk:
     """The jobs of a trigger from ordinal `start` to before `stop`; `attempts` counts this one."""
 
     id: int
+    workspace_id: str
     trigger_id: str
     start: int
     stop: int
@@ -50,7 +51,7 @@ WHERE id = ANY(ARRAY(
     SELECT id FROM journeys_chunk
     WHERE trigger_id = {trigger_id} AND start = {start} AND due_at <= now() FOR UPDATE SKIP LOCKED
 ))
-RETURNING id, trigger_id, start, stop, lane, attempts
+RETURNING id, workspace_id, trigger_id, start, stop, lane, attempts
 """)
 
 
@@ -62,18 +63,28 @@ def claim_chunk(*, trigger_id: str, start: int) -> list[ClaimedChunk]:
 def lock_chunks(chunks: Sequence[ClaimedChunk]) -> list[ClaimedChunk]:
     """Those of the chunks that still exist and that no other worker holds, locked until the transaction ends.
 
+    The transaction then waits only shortly for other locks: it holds those of a chunk's customers meanwhile. What is
+    tried again may have been held up, and waits hardly.
+
     Another worker's claim that came a moment too late has locked the row as well before it found that it is not due any
     more, and keeps the lock until it commits. So a chunk that is missing is looked for once more.
     """
-    locked = _lock([chunk.id for chunk in chunks])
+    wait = "100ms" if chunks[0].attempts > 1 else "500ms"
+    locked = _lock([chunk.id for chunk in chunks], wait=wait)
     if missing := [chunk.id for chunk in chunks if chunk.id not in locked]:
         time.sleep(_CLAIM_SECONDS)
-        locked |= _lock(missing)
+        locked |= _lock(missing, wait=wait)
     return [chunk for chunk in chunks if chunk.id in locked]
 
 
-def _lock(ids: Sequence[int]) -> set[int]:
-    return set(Chunk.objects.select_for_update(skip_locked=True).filter(id__in=ids).values_list("id", flat=True))
+_LOCK = Statement("""
+SELECT id, set_config('lock_timeout', {wait}, true) FROM journeys_chunk
+WHERE id = ANY({ids}::bigint[]) FOR UPDATE SKIP LOCKED
+""")
+
+
+def _lock(ids: Sequence[int], *, wait: str) -> set[int]:
+    return {row["id"] for row in _LOCK.records(ids=list(ids), wait=wait)}
 
 
 def remove_chunks(chunks: Sequence[ClaimedChunk]) -> None:

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import structlog
+from django.db import DatabaseError
 
 from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
 from journeys.cut_off import record_after_cut, record_what_is_left
@@ -18,6 +20,7 @@ from journeys.entering.chunks import (
     put_off,
     split_chunk,
 )
+from journeys.entering.held_up import part_from_locked
 from journeys.entering.settling import settle
 from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS, PUT_OFF_SECONDS, for_the_record
@@ -81,9 +84,18 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> Due:
             # With a traceback the first time only: during an outage this recurs every few seconds for each job.
             log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
         elif is_held_up(error):
-            hold_back(claimed, error=record)  # to be tried one by one: whose customer nobody has locked is decided
             log.warning("jobs_held_up", trigger_id=first.trigger_id, jobs=jobs, error=record)
+            _part_from_locked(claimed, error=record)
         else:
             hold_back(claimed, error=record)
             log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
         return Due()
+
+
+def _part_from_locked(claimed: Sequence[ClaimedChunk], *, error: str) -> None:
+    """Those whose customer nobody has locked are decided at once; where that fails, after some splitting."""
+    parted = False
+    with suppress(DatabaseError):
+        parted = part_from_locked(claimed, error=error, seconds=_HELD_UP_SECONDS)
+    if not parted:
+        hold_back(claimed, error=error)

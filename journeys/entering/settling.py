@@ -44,8 +44,6 @@ class Settled:
 def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     """Decides the jobs of the chunks and enrolls customers who may enter, in one transaction. Safe to run twice."""
     with transaction.atomic():
-        if claimed[0].attempts > 1:
-            _wait_hardly()
         chunks = lock_chunks(claimed)
         if not chunks:
             return Settled()
@@ -64,14 +62,6 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
     _log_decisions(outcome)
     walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
     return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
-
-
-_WAIT_HARDLY = Statement("SET LOCAL lock_timeout = '100ms'")
-
-
-def _wait_hardly() -> None:
-    """What is tried again may have been held up: the lane is not to stand still for it each time."""
-    _WAIT_HARDLY.execute()
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:

@@ -55,7 +55,7 @@ UPDATE journeys_chunk SET attempts = attempts + 1, due_at = now() + interval '1 
 WHERE id = ANY(ARRAY(
     SELECT id FROM ranked WHERE place = 1 OR jobs <= {jobs} AND attempts = 0 AND attempts_at_first = 0
 ))
-RETURNING id, trigger_id, start, stop, lane, attempts, workspace_id
+RETURNING id, workspace_id, trigger_id, start, stop, lane, attempts
 """,
     next=_NEXT_WORKSPACE,
     in_index_order=IN_INDEX_ORDER,
@@ -66,11 +66,10 @@ def claim_next_chunks(*, lane: Chunk.Lane) -> list[ClaimedChunk]:
     """The lane's next piece of work: at most CHUNK_SIZE jobs, or one chunk; empty if nothing is due."""
     last = _last.get(lane, "")
     workspaces = 1 if lane is Chunk.Lane.BULK else CHUNK_SIZE
-    rows = _CLAIM.records(lane=lane.value, last=last, workspaces=workspaces, jobs=CHUNK_SIZE)
-    served = {row.pop("workspace_id") for row in rows}
-    if served:
+    claimed = _CLAIM.fetch(ClaimedChunk, lane=lane.value, last=last, workspaces=workspaces, jobs=CHUNK_SIZE)
+    if served := {chunk.workspace_id for chunk in claimed}:
         _last[lane] = max(served, key=lambda workspace_id: (workspace_id <= last, workspace_id))
-    return [ClaimedChunk(**row) for row in rows]
+    return claimed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,6 +85,21 @@ WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {jobs_of_chunks})) ORDER BY id 
     chunks=_CHUNKS,
 )
 
+_LOCKED = Statement(
+    """
+WITH job AS MATERIALIZED (SELECT job.trigger_id, job.ordinal, job.customer_id FROM {jobs_of_chunks}),
+free AS MATERIALIZED (
+    SELECT id FROM customers_customer WHERE id = ANY(ARRAY(SELECT customer_id FROM job))
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT job.trigger_id, job.ordinal FROM job
+CROSS JOIN LATERAL (SELECT FROM customers_customer known WHERE known.id = job.customer_id LIMIT 1) AS customer
+WHERE job.customer_id <> ALL(ARRAY(SELECT id FROM free))
+""",
+    jobs_of_chunks=_JOBS_OF_CHUNKS,
+    chunks=_CHUNKS,
+)
+
 _WAITING = Template(
     """
 SELECT job.id, job.trigger_id, trigger.request_id, job.workspace_id, job.journey_id, job.customer_id, trigger.payload,
@@ -142,6 +157,14 @@ ORDER BY job.id
 def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
     """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends."""
     _LOCK_CUSTOMERS.execute(chunks=_ranges(chunks))
+
+
+def locked_jobs(chunks: Sequence[ClaimedChunk]) -> list[tuple[str, int]]:
+    """The trigger ids and ordinals of the chunks' queued jobs whose customer another transaction has locked.
+
+    The customers of the others are locked until this transaction ends.
+    """
+    return [(row["trigger_id"], row["ordinal"]) for row in _LOCKED.records(chunks=_ranges(chunks))]
 
 
 def jobs_of_chunks(chunks: Sequence[ClaimedChunk]) -> Fragment:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +95,22 @@ def test_a_job_that_was_held_up_is_tried_again_after_a_second(server: ServerClie
     time_passes(seconds=1)
     let_workers_decide()
     assert decided() == {name}
+
+
+def test_a_locked_customer_is_parted_from_the_others_who_are_decided_at_once(
+    server: ServerClient, journey: Journey
+) -> None:
+    names = crowd(journey.workspace, 9)
+    locked = Customer.objects.get(external_id=names[4])
+    data(trigger(server, journey, {"external_ids": names}))
+    with held(LOCKED, locked.id):
+        began = time.monotonic()
+        for _ in range(3):  # held up, before the locked one, after it
+            serve_lane(lane=Chunk.Lane.BULK, named=None, seconds=0)
+        assert time.monotonic() - began < 1.5
+        assert decided() == set(names) - {locked.external_id}
+    left = Chunk.objects.get()
+    assert (left.stop - left.start, left.attempts) == (1, 1)
 
 
 @pytest.mark.usefixtures("_impatient")

@@ -111,7 +111,10 @@ def queue(journey: Journey, *customers: Customer) -> None:
 def all_waiting() -> Fragment:
     """The relation of all jobs that wait."""
     return jobs_of_chunks(
-        [ClaimedChunk(**one) for one in Chunk.objects.values("id", "trigger_id", "start", "stop", "lane", "attempts")]
+        [
+            ClaimedChunk(**one)
+            for one in Chunk.objects.values("id", "workspace_id", "trigger_id", "start", "stop", "lane", "attempts")
+        ]
     )
 
 

@@ -87,7 +87,9 @@ def test_nobody_waits_for_a_chunk_that_another_worker_is_at(server: ServerClient
         claimed = Chunk.objects.select_for_update().get(trigger_id=first)
         assert elsewhere(lambda: claim_chunk(trigger_id=first, start=0)) == []
         assert [chunk.trigger_id for chunk in elsewhere(lambda: claim_next_chunks(lane=Chunk.Lane.BULK))] == [second]
-        held = ClaimedChunk(id=claimed.id, trigger_id=first, start=0, stop=1, lane="bulk", attempts=1)
+        held = ClaimedChunk(
+            id=claimed.id, workspace_id=journey.workspace_id, trigger_id=first, start=0, stop=1, lane="bulk", attempts=1
+        )
         assert elsewhere(lambda: settle([held])).decided == 0
     assert EnrollmentJob.objects.filter(status="queued").count() == 2
 
