@@ -6,7 +6,8 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
@@ -23,6 +24,7 @@ from journeys.admin.content_rights import (
     may_write_content,
     sees_credentials,
 )
+from journeys.admin.drafts import draft_of, editor_of
 from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
@@ -94,7 +96,30 @@ class JourneyAdmin(RecordAdmin):
         if context["original"] is not None:
             context["map"] = map_of(context["original"], request=request)
         why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
+        if may_edit and not why_not:
+            context["editor"] = editor_of(context["original"])
         return super().render_change_form(request, {**context, **CONTEXT, "why_not": why_not}, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("draft/", wrap(self._draft), name="journeys_journey_new_draft"),
+            path("<str:object_id>/draft/", wrap(self._draft), name="journeys_journey_draft"),
+            *super().get_urls(),
+        ]
+
+    def _draft(self, request: HttpRequest, object_id: str | None = None) -> HttpResponse:
+        """Tells what is wrong with the form as it is sent, and how it would be drawn; saves nothing."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        journey = self.get_object(request, object_id) if object_id else None
+        may_edit = self.has_change_permission(request, journey) if object_id else self.has_add_permission(request)
+        if not (may_edit and may_write_content(request)):
+            raise PermissionDenied(WHY_NOT)
+        if object_id and journey is None:
+            raise Http404
+        form = self.get_form(request, journey, change=journey is not None)
+        return JsonResponse(draft_of(form(request.POST, instance=journey)))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "max_entries_per_customer":

@@ -1,0 +1,100 @@
+"""A journey's definition while it is written: what is wrong with it, and where, and how it would be drawn."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+
+from engage.admin.columns import json_text
+from engage.errors import Refusal
+from engage.json.positions import Span, span_of, spans_in
+from journeys.admin.content_rights import READ_CUSTOMERS
+from journeys.admin.drawings import Drawing, plain
+from journeys.admin.journey_help import STEPS
+from journeys.design.authoring import SPELLINGS
+from journeys.models import Journey
+from journeys.steps.graph import graph_of
+
+MOST_MISTAKES = 100
+_ROOTS = {field: SPELLINGS[field] for field in READ_CUSTOMERS}
+
+
+def editor_of(journey: Journey | None) -> dict[str, Any]:
+    """What the page needs to draw while somebody types."""
+    url = (
+        reverse("admin:journeys_journey_draft", args=[quote(journey.pk)])
+        if journey
+        else reverse("admin:journeys_journey_new_draft")
+    )
+    examples = [
+        {"type": step.type, "text": json_text({"type": step.type, **example})}
+        for step in STEPS
+        for example in step.examples
+    ]
+    return {"url": url, "examples": examples}
+
+
+def draft_of(form: Any) -> dict[str, Any]:
+    """The mistakes in the sent form's definition, and its drawing; null if its steps cannot be read."""
+    mistakes = [mistake for field in sorted(_ROOTS) for mistake in _mistakes(form, field)]
+    return {
+        "mistakes": mistakes[:MOST_MISTAKES],
+        "more": max(0, len(mistakes) - MOST_MISTAKES),
+        "drawing": _drawing(form),
+    }
+
+
+def _mistakes(form: Any, field: str) -> Iterator[dict[str, Any]]:
+    """In the order in which they stand in the text."""
+    if field not in form.errors:
+        return
+    text = str(form.data.get(field, "")).replace("\r\n", "\n")
+    spans = _spans(text, _ROOTS[field])
+    found = [(span_of(message, spans) or _syntax_error(text), message) for message in form.errors[field]]
+    for (begin, end), message in sorted(found):
+        yield {
+            "field": field,
+            "message": message,
+            "line": text.count("\n", 0, begin) + 1,
+            "begin": _in_browsers(text, begin),
+            "end": _in_browsers(text, end),
+        }
+
+
+def _spans(text: str, root: str) -> dict[str, Span]:
+    with suppress(ValueError, RecursionError):
+        json.loads(text)
+        return spans_in(text, root)
+    return {}
+
+
+def _syntax_error(text: str) -> Span:
+    """Where the text stops being JSON; its beginning if it is JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos, error.pos
+    except (ValueError, RecursionError):
+        pass
+    return 0, 0
+
+
+def _in_browsers(text: str, position: int) -> int:
+    """The position as browsers count: a character beyond 16 bits is two."""
+    return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _drawing(form: Any) -> Drawing | None:
+    """Drawn as what is stored would be: a mistake that leaves the steps readable is no reason not to show them."""
+    field = form.fields.get("steps")
+    if field is None:
+        return None
+    with suppress(Refusal, ValidationError):
+        steps = field.to_python(form.data.get("steps")) or []
+        exit_on = form.cleaned_data.get("exit_on") if "exit_on" not in form.errors else None
+        return plain(graph_of(steps, exit_on))
+    return None

@@ -1,0 +1,100 @@
+"""A journey's definition is checked and drawn while it is written, and nothing is saved."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engage.models import Workspace
+from journeys.models import Journey, JourneyRevision
+from tests.admin.drawn import drawing_in, ways_of
+from tests.admin.staff import staff_with
+from tests.admin.test_journeys import ADD, STEPS, said
+from tests.support.factories import JourneyFactory
+
+NEW = "/admin/journeys/journey/draft/"
+
+
+def of(journey: Journey) -> str:
+    return f"/admin/journeys/journey/{journey.id}/draft/"
+
+
+def drafted(staff: Client, url: str = NEW, **fields: Any) -> Any:
+    answer = staff.post(url, said(**fields))
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_what_is_written_is_drawn_and_not_saved(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS)
+    told = drafted(staff, of(journey), steps=[*STEPS, {"id": "more", "type": "delay", "for": "P2D"}])
+    assert (told["mistakes"], told["more"]) == ([], 0)
+    assert list(ways_of(told["drawing"])) == [("@entry", "wait"), ("wait", "more"), ("more", "@completed")]
+    assert (Journey.objects.get().revision, JourneyRevision.objects.count()) == (1, 1)
+
+
+def test_every_mistake_is_told_where_it_stands_in_the_text(staff: Client) -> None:
+    text = """[
+  {"id": "🚀", "type": "delay", "for": "soon"},
+  {"id": "call", "type": "webhook", "url": "http://10.0.0.1/{{ user.name }}", "next": "gone"}
+]"""
+    told = drafted(staff, steps=text.replace("\n", "\r\n"), exit_on='[{"event": ""}]', entry_conditions='{"all": [1]}')
+    browsers = text.encode("utf-16-le")
+    found = [
+        (one["field"], one["line"], browsers[2 * one["begin"] : 2 * one["end"]].decode("utf-16-le"))
+        for one in told["mistakes"]
+        if one["field"] == "steps"
+    ]
+    url = '"http://10.0.0.1/{{ user.name }}"'
+    assert found == [
+        ("steps", 2, '"🚀"'),
+        ("steps", 2, '"soon"'),
+        ("steps", 3, url),
+        ("steps", 3, url),
+        ("steps", 3, '"gone"'),
+    ]
+    assert {one["field"] for one in told["mistakes"]} == {"steps", "exit_on", "entry_conditions"}
+    assert told["drawing"] is None
+
+
+def test_what_is_no_json_says_where_it_ends_to_be_some(staff: Client) -> None:
+    (mistake,) = drafted(staff, steps='[\n  {"id": "a",}\n]')["mistakes"]
+    assert (mistake["line"], mistake["begin"]) == (2, 15)
+    assert mistake["message"].startswith("steps is not JSON: ")
+
+
+def test_steps_that_break_a_rule_of_today_are_drawn_all_the_same(staff: Client) -> None:
+    told = drafted(staff, steps=[{"id": "call", "type": "webhook", "url": "http://10.0.0.1/", "body": "{{ user.a }}"}])
+    assert len(told["mistakes"]) == 2
+    assert ("@entry", "call") in ways_of(told["drawing"])
+
+
+def test_who_may_not_write_steps_may_not_have_them_checked(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS)
+    for permissions in (("view_journey", "view_customer"), ("view_journey", "change_journey")):
+        client = staff_with(*permissions)
+        assert [client.post(url, said()).status_code for url in (of(journey), NEW)] == [403, 403]
+    may = staff_with("view_journey", "change_journey", "view_customer")
+    assert may.post(of(journey), said(steps=STEPS)).status_code == 200
+    assert may.post(NEW, said()).status_code == 403
+    assert staff.get(of(journey)).status_code == 405
+    assert staff.post("/admin/journeys/journey/nobody/draft/", said()).status_code == 404
+    assert Client().post(NEW, said()).status_code == 302
+    strict = Client(enforce_csrf_checks=True, headers={"cookie": f"sessionid={staff.cookies['sessionid'].value}"})
+    assert strict.post(NEW, said()).status_code == 403
+
+
+def test_the_form_knows_where_to_ask_and_examples_of_steps(staff: Client, acme: Workspace) -> None:
+    editor = drawing_in(staff.get(ADD).content.decode(), "journey-editor")
+    assert editor["url"] == NEW
+    steps = [json.loads(example["text"]) for example in editor["examples"]]
+    assert drafted(staff, workspace=acme.id, key="k", steps=steps)["mistakes"] == []
+    journey = JourneyFactory.create(workspace=acme)
+    looking = staff_with("view_journey", "view_customer").get(f"/admin/journeys/journey/{journey.id}/change/")
+    assert "journey-editor" not in looking.content.decode()
+
+
+@pytest.mark.parametrize("steps", ["[" * 300, "9" * 5000, '["\\ud800"]', "{}", "null", '[{"id": "a", "id": "b"}]'])
+def test_whatever_is_typed_is_answered(staff: Client, steps: str) -> None:
+    assert "mistakes" in drafted(staff, steps=steps)
