@@ -9,6 +9,8 @@ from typing import Any
 from bridge.models import Interaction
 from customers.identity import Identifiers
 
+MAX_ORIGIN_LENGTH = 255  # of an origin that is stored
+
 
 @dataclass(frozen=True, kw_only=True)
 class Action:

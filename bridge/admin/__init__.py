@@ -1,7 +1,8 @@
 """The admin's pages about the bridge: apps with their keys, in-app messages, and what customers did in them.
 
 1. Apps, and the keys of those that ask for proof of who somebody is (apps.py, identity_keys.py).
-2. Messages: the list with the figures of a week (messages.py), and the form (message_form.py).
+2. Messages: the list with the figures of a week (messages.py), the form (message_form.py), what stands below it
+   (message_page.py), and a definition that is learned (learned.py).
 3. Interactions (interactions.py).
 """
 

@@ -9,7 +9,9 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.views import ChangeList
 
+from bridge.admin.learned import learned_of, may_learn
 from bridge.admin.message_form import MessageForm
+from bridge.admin.message_page import page_of
 from bridge.messages.authoring import save_message
 from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
 from bridge.models import Interaction, Message
@@ -21,6 +23,7 @@ from engage.admin.records import RecordAdmin
 from engage.models import Workspace
 
 _STATUS = {"active": "success", "draft": "info", "archived": ""}
+_LEARN = "learn"  # in the address of a message's page
 _OF_INTERACTIONS = {"clicks", "refusals"}
 
 
@@ -51,6 +54,8 @@ class MessageAdmin(RecordAdmin):
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
+    change_form_before_template: Any = "bridge/admin/learned.html"
+    change_form_outer_after_template: Any = "bridge/admin/message.html"
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
         if name in _OF_INTERACTIONS and not may_view(Interaction, request=request):
@@ -75,6 +80,17 @@ class MessageAdmin(RecordAdmin):
         elif recent.refused:
             told.append(f"{recent.refused:,} refused")
         return badge(", ".join(told), "warning") if told else "0"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        message, now = context["original"], timezone.now()
+        if message is not None:
+            message.refresh_from_db()  # the form has written what was typed into it
+            context |= page_of(message, request=request, now=now)
+            context["may_learn"] = may_learn(request) and self.has_change_permission(request, message)
+            if context["may_learn"] and _LEARN in request.GET and request.method == "GET":
+                proposed, context["diff"] = learned_of(message, now=now)
+                context["adminform"].form.initial |= proposed
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         saved = save_message(workspace_id=obj.workspace_id, key=obj.key, **form.changes())

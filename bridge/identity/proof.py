@@ -14,7 +14,7 @@ from django.utils import timezone
 from bridge.identity.keyring import keyring_of
 from bridge.identity.problems import IdentityRefused, IdentityTokenMismatch, IdentityTokenMissing
 from bridge.identity.tokens import Identity, verify_token
-from bridge.requests import BridgeCall
+from bridge.requests import MAX_ORIGIN_LENGTH, BridgeCall
 from customers.identity import Identifiers
 from engage.models import App
 from engage.redis.metric_counters import IDENTITY, IDENTITY_REFUSALS, metric_counters
@@ -42,7 +42,9 @@ def unproven(*, app: App, call: BridgeCall, refusal: IdentityRefused) -> BridgeC
     if app.identity == App.Identity.ENFORCE:  # then nothing else remains of it
         metric_counters.count(IDENTITY_REFUSALS, timezone.now().date().isoformat(), app.id, refusal.reason)
         raise refusal
-    marks = replace(call.marks, verified=False, identity_problem=str(refusal.reason), origin=call.origin[:255])
+    marks = replace(
+        call.marks, verified=False, identity_problem=str(refusal.reason), origin=call.origin[:MAX_ORIGIN_LENGTH]
+    )
     return replace(call, marks=marks)
 
 

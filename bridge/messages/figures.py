@@ -52,15 +52,45 @@ def recent_figures(messages: Iterable[Message], *, now: datetime) -> Mapping[str
     if not named:
         return {}
     counted = _RECENT.records(named=named, since=first_id_at(since(now)), most=COUNTED_AT_MOST)
-    refused = _refused_by_message(now)
+    counts = _refused(now)
+    refused: Counter[str] = Counter()
+    for (message_id, _), number in (counts or {}).items():
+        refused[message_id] += number
     return {
         row["id"]: Recent(
             clicks=row["clicks"],
             reported=row["reported"],
-            refused=None if refused is None else refused[row["id"]],
+            refused=None if counts is None else refused[row["id"]],
         )
         for row in counted
     }
+
+
+_REPORTED = Statement("""
+SELECT newest.reason, count(*) FROM (
+    SELECT one.message_problems -> 0 ->> 'reason' AS reason FROM bridge_interaction one
+    WHERE one.message_id = {key} AND one.workspace_id = {workspace_id} AND one.id >= {since}
+      AND one.message_problems IS NOT NULL
+    ORDER BY one.id DESC LIMIT {most}
+) AS newest
+GROUP BY newest.reason
+""")
+
+
+def reported_by_reason(message: Message, *, now: datetime) -> Mapping[str, int]:
+    """What apps that report would have refused in seven days, by the first reason; of COUNTED_AT_MOST at most."""
+    rows = _REPORTED.rows(
+        key=message.key, workspace_id=message.workspace_id, since=first_id_at(since(now)), most=COUNTED_AT_MOST
+    )
+    return dict(rows)
+
+
+def refused_by_reason(message: Message, *, now: datetime) -> Mapping[str, int] | None:
+    """What was refused in seven days, by the first reason; None while Redis is away."""
+    counted = _refused(now)
+    if counted is None:
+        return None
+    return {reason: number for (message_id, reason), number in counted.items() if message_id == message.pk}
 
 
 def since(now: datetime) -> datetime:
@@ -69,13 +99,15 @@ def since(now: datetime) -> datetime:
     return today - timedelta(days=DAYS - 1)
 
 
-def _refused_by_message(now: datetime) -> Counter[str] | None:
+def _refused(now: datetime) -> Counter[tuple[str, str]] | None:
+    """What was refused in seven days, by the message's id and the reason."""
     first = since(now).date().isoformat()
-    refused: Counter[str] = Counter()
+    refused: Counter[tuple[str, str]] = Counter()
     try:
-        for (_, day, _, message_id, _), number in daily_counts(MESSAGE_REFUSALS, until=now.date()).items():
-            if day >= first:
-                refused[message_id] += number
+        counted = daily_counts(MESSAGE_REFUSALS, until=now.date())
     except REDIS_FAILURES:
         return None
+    for (_, day, _, message_id, reason), number in counted.items():
+        if day >= first:
+            refused[message_id, reason] += number
     return refused

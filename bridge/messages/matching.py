@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from bridge.messages.definition import Definition, ListedAction, ListedForm
-from bridge.messages.problems import Problem, Reason
+from bridge.messages.problems import Problem, Reason, masked
 from bridge.messages.rules import Rule
 from bridge.models import Interaction
 from bridge.requests import Action, SubmitAction
@@ -174,15 +174,16 @@ def _problems(
     yield from _unlisted(rules, values, place, unlisted)
     for name, rule in rules.items():
         if name in values and (why := rule.problem(values[name])):
-            yield Problem(reason=Reason.VALUE, field=f"{place}.{name}", why=why)
+            yield Problem(reason=Reason.VALUE, field=f"{place}.{name}", why=why, value=masked(values[name]))
         elif complete and rule.required and (name not in values or values[name] == []):
             yield Problem(reason=Reason.MISSING, field=f"{place}.{name}", why="is required by the message.")
 
 
 def _unlisted(rules: Mapping[str, Rule], values: Mapping[str, Any], place: str, reason: Reason) -> Iterable[Problem]:
-    for name in values:
+    for name, value in values.items():
         if name not in rules:
-            yield Problem(reason=reason, field=f"{place}.{name[:_SHOWN_LENGTH]}", why=_NOT_LISTED)
+            shown = f"{place}.{name[:_SHOWN_LENGTH]}"
+            yield Problem(reason=reason, field=shown, why=_NOT_LISTED, value=masked(value))
 
 
 def _merged(match: Match[Action], in_form: Sequence[Problem]) -> Match[Action]:

@@ -13,7 +13,7 @@ from bridge.messages.definition import Definition
 from bridge.messages.known import KnownMessage, active_message
 from bridge.messages.matching import Match, match_action, match_form
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
-from bridge.requests import Action, BridgeCall, SubmitAction
+from bridge.requests import MAX_ORIGIN_LENGTH, Action, BridgeCall, SubmitAction
 from engage.models import App
 from engage.redis.metric_counters import MESSAGE_POLICY, MESSAGE_REFUSALS, metric_counters
 
@@ -58,7 +58,9 @@ def _decided(
         return replace(
             call, form_data=found.form_data, marks=replace(call.marks, action_id=found.action_id)
         ), found.asked
-    marks = replace(call.marks, action_id=found.action_id, message_problems=_noted(found.problems))
+    marks = replace(call.marks, action_id=found.action_id)
+    if found.problems:
+        marks = replace(marks, message_problems=_noted(found.problems), origin=call.origin[:MAX_ORIGIN_LENGTH])
     return replace(call, marks=marks), asked
 
 
@@ -70,6 +72,8 @@ def _count(app: App, known: KnownMessage | None, reason: Reason, *, refused: boo
         metric_counters.count(MESSAGE_REFUSALS, today, app.workspace_id, row, reason)
 
 
-def _noted(problems: Sequence[Problem]) -> list[dict[str, str]] | None:
-    noted = [{"reason": str(one.reason), "field": one.field, "why": one.why} for one in problems[:_MOST_NOTED]]
-    return noted or None
+def _noted(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    return [
+        {"reason": str(one.reason), "field": one.field, "why": one.why, **({"value": one.value} if one.value else {})}
+        for one in problems[:_MOST_NOTED]
+    ]

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from engage.errors import FailureDetail, Refusal
 
 _MOST_TOLD = 20
+_TELLS_NOTHING = 3  # characters: of a shorter text, the first one is much
 
 
 class Reason(StrEnum):
@@ -25,11 +27,28 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing that the definition does not allow: the request's field, and why. No value stands in it."""
+    """One thing that the definition does not allow: the request's field, why, and what little is shown of the value."""
 
     reason: Reason
     field: str
     why: str
+    value: str = ""
+
+
+def masked(value: Any) -> str:
+    """Tells what a value looks like, and not what it is: `a… (15 characters)`."""
+    match value:
+        case bool() | None:
+            return str(value).lower()
+        case str() if len(value) > _TELLS_NOTHING:
+            return f"{value[0]}… ({len(value)} characters)"
+        case str():
+            return f"… ({len(value)} characters)"
+        case int() | float():
+            return f"{str(value)[:1]}… (a number)"
+        case list():
+            return f"a list of {len(value)}"
+    return "an object"
 
 
 class MessageNotRegistered(Refusal):

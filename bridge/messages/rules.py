@@ -112,12 +112,23 @@ _IS: Mapping[RuleType, Callable[[Any], bool]] = {
     RuleType.BOOLEAN: lambda value: isinstance(value, bool),
     RuleType.DATE: lambda value: isinstance(value, str) and parse_instant(value) is not None,
 }
+_NARROWEST_FIRST = (RuleType.BOOLEAN, RuleType.NUMBER, RuleType.DATE, RuleType.STRING)
 _NAMED = {
     RuleType.STRING: "a string",
     RuleType.NUMBER: "a number",
     RuleType.BOOLEAN: "a boolean",
     RuleType.DATE: "a date or a time in ISO 8601",
 }
+
+
+def type_of(value: Any, *, typed: bool) -> RuleType | None:
+    """The narrowest type that takes the value; None if none does. With `typed` it is a form's: "3" is a number."""
+    if isinstance(value, str) and typed:
+        if _JSON_NUMBER.fullmatch(value.strip()):
+            return RuleType.NUMBER
+        if value.strip().lower() in _SWITCHES:
+            return RuleType.BOOLEAN
+    return next((kind for kind in _NARROWEST_FIRST if _IS[kind](value)), None)
 
 
 def parse_rule(part: Part) -> Rule:
@@ -190,4 +201,4 @@ def as_json(rule: Rule) -> dict[str, Any]:
     return written
 
 
-__all__: Sequence[str] = ["MAX_VALUES", "Rule", "RuleType", "as_json", "named_rules", "parse_rule"]
+__all__: Sequence[str] = ["MAX_VALUES", "Rule", "RuleType", "as_json", "named_rules", "parse_rule", "type_of"]
