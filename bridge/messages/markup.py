@@ -55,10 +55,9 @@ def _example(rule: Rule) -> Any:
 
 
 def _form(form: ListedForm) -> str:
-    capture = {"data-engage-capture": str(form.submit.type) if form.submit else "", "data-engage-id": form.id}
-    event = {"data-engage-event": form.submit.event_name} if form.submit and form.submit.event_name else {}
+    capture = {"data-engage-capture": None, "data-engage-id": form.id}
     fields = [line for name, rule in form.fields.items() for line in _field(name, rule)]
-    return "\n".join([f"<{_tag('form', {**capture, **event})}>", *(f"  {line}" for line in fields), *_END])
+    return "\n".join([f"<{_tag('form', capture)}>", *(f"  {line}" for line in fields), *_END])
 
 
 _END = ("  <button>Send</button>", "</form>")

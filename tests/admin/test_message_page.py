@@ -194,7 +194,7 @@ def learn(client: Client, message: Message) -> tuple[str, dict[str, str]]:
     }
 
 
-LEARNABLE = [
+LEARNABLE: list[tuple[str, dict[str, Any]]] = [
     (ACTION, CLICKED),
     (ACTION, {"actionType": "update_profile", "actionData": {"profileAttributes": {"plan": "pro", "seats": 3}}}),
     (CAPTURE, ANSWERED),

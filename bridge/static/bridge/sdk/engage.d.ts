@@ -16,11 +16,11 @@ export interface Options {
 export declare class Message {
   readonly id: string;
   attach(element: Element): this;
-  track(eventName: string, eventProperties?: Record<string, unknown>, formData?: Record<string, unknown>): Promise<Outcome>;
-  update(profileAttributes: Record<string, unknown>): Promise<Outcome>;
-  capture(form: HTMLFormElement | Record<string, unknown>, submitAction?: SubmitAction): Promise<Outcome>;
-  close(): Promise<Outcome>;
-  open(url: string, options?: { newTab?: boolean }): Promise<Outcome>;
+  track(eventName: string, eventProperties?: Record<string, unknown>, formData?: Record<string, unknown>, actionId?: string): Promise<Outcome>;
+  update(profileAttributes: Record<string, unknown>, actionId?: string): Promise<Outcome>;
+  capture(form: HTMLFormElement | Record<string, unknown>, submitAction?: SubmitAction, actionId?: string): Promise<Outcome>;
+  close(actionId?: string): Promise<Outcome>;
+  open(url: string, options?: { newTab?: boolean; actionId?: string }): Promise<Outcome>;
   frame(iframe: HTMLIFrameElement): this;
 }
 export declare class Engage {

@@ -249,19 +249,19 @@ class Message {
 
   #act(actionType, more = {}) { return this.#add("action", { messageId: this.id, actionType, ...more }); }
 
-  track(eventName, eventProperties = {}, formData) {
-    return this.#act("track_event", { actionData: { eventName, eventProperties }, ...(formData ? { formData } : {}) });
+  track(eventName, eventProperties = {}, formData, actionId) {
+    return this.#act("track_event", { actionData: { eventName, eventProperties }, formData, actionId });
   }
-  update(profileAttributes) { return this.#act("update_profile", { actionData: { profileAttributes } }); }
-  capture(form, submitAction) {
+  update(profileAttributes, actionId) { return this.#act("update_profile", { actionData: { profileAttributes }, actionId }); }
+  capture(form, submitAction, actionId) {
     const formData = typeof HTMLFormElement !== "undefined" && form instanceof HTMLFormElement ? valuesOf(form) : form;
-    return this.#add("capture", { messageId: this.id, formData, ...(submitAction ? { submitAction } : {}) });
+    return this.#add("capture", { messageId: this.id, formData, submitAction, actionId });
   }
-  close() { const done = this.#act("close"); this.#tell("close", { messageId: this.id }); return done; }
+  close(actionId) { const done = this.#act("close", { actionId }); this.#tell("close", { messageId: this.id }); return done; }
 
-  open(url, { newTab = false } = {}) {
+  open(url, { newTab = false, actionId } = {}) {
     if (!this.#leads(url)) return Promise.resolve({ status: "refused", code: "link_not_allowed" });
-    const done = this.#act("link");
+    const done = this.#act("link", { actionId });
     if (newTab) window.open(url, "_blank", "noopener"); else location.assign(url);
     return done;
   }
@@ -280,9 +280,9 @@ class Message {
       const form = event.target;
       if (form.dataset?.engageCapture === undefined) return;
       event.preventDefault();
-      const { engageCapture: type, engageEvent: eventName } = form.dataset;
-      const submit = type || eventName ? { type: type || "track_event", ...(eventName ? { eventName } : {}) } : undefined;
-      if (this.#first(form, "capture")) this.capture(form, submit);
+      const { engageCapture: type, engageEvent: eventName, engageId } = form.dataset;
+      const submit = !engageId && (type || eventName) ? { type: type || "track_event", ...(eventName ? { eventName } : {}) } : undefined;
+      if (this.#first(form, "capture")) this.capture(form, submit, engageId);
     });
     return this;
   }
@@ -294,16 +294,16 @@ class Message {
   }
 
   #clicked(button, event) {
-    const { engageAction: action, engageEvent, engageProperties, engageHref } = button.dataset;
+    const { engageAction: action, engageEvent, engageProperties, engageHref, engageId } = button.dataset;
     const url = engageHref ?? button.getAttribute("href");
     if (action === "link" && !this.#leads(url)) { event.preventDefault(); return; }
     if (!this.#first(button, action)) return;
     const values = json(engageProperties, {}), form = button.form ?? button.closest("form");
-    if (action === "track_event") this.track(engageEvent, values, form ? valuesOf(form) : undefined);
-    else if (action === "update_profile") this.update(values);
-    else if (action === "close") this.close();
-    else if (action === "link" && button.tagName === "A") this.#act("link");
-    else if (action === "link") this.open(url);
+    if (action === "track_event") this.track(engageEvent, values, form ? valuesOf(form) : undefined, engageId);
+    else if (action === "update_profile") this.update(values, engageId);
+    else if (action === "close") this.close(engageId);
+    else if (action === "link" && button.tagName === "A") this.#act("link", { actionId: engageId });
+    else if (action === "link") this.open(url, { actionId: engageId });
     else this.#say("no action", action);
   }
 

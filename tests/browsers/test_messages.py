@@ -1,0 +1,113 @@
+"""The admin's pages of messages and apps, and the HTML that a message's page gives to copy, in real browsers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from bridge.messages.definition import parse_definition
+from bridge.messages.markup import html_of
+from bridge.models import Interaction, Message
+from customers.models import Customer, Event
+from engage.admin.columns import page_url
+from engage.models import App, Workspace
+from tests.admin.test_messages import HOSTILE, interact
+from tests.bridge.messages import sale
+from tests.browsers.conftest import Shop
+from tests.support.factories import AppFactory, MessageFactory
+from tests.support.processes import web
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+ONLY_CHROMIUM = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
+_WATCH = """window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));"""
+
+
+@pytest.fixture
+def message(acme: Workspace) -> Message:
+    """Used, refused, and with a text that no line has room for."""
+    made = MessageFactory.create(workspace=acme, key=sale.KEY, actions=sale.ACTIONS, forms=sale.FORMS)
+    app = AppFactory.create(workspace=acme, identity=App.Identity.REPORT)
+    for days_ago in range(5):
+        interact(made, 3 + days_ago, days_ago=days_ago, app=app)
+    problem = {"reason": "event_not_listed", "field": "x" * 300, "why": HOSTILE}
+    interact(made, 1, app=app, message_problems=[problem], origin="https://shop.example")
+    interact(made, 2, app=app, verified=False, identity_problem="missing", origin="https://shop.example")
+    return made
+
+
+@pytest.fixture
+def admin(browser: Browser, message: Message, tmp_path: Path) -> Iterator[tuple[BrowserContext, str]]:
+    """A superuser's browser, and the address of the service."""
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    with web(log=tmp_path / "web.log") as address:
+        context = browser.new_context()
+        cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": address}])
+        context.add_init_script(_WATCH)
+        yield context, address
+        context.close()
+
+
+@ONLY_CHROMIUM
+def test_the_pages_of_messages_fit_break_no_policy_and_are_used_by_keyboard(
+    admin: tuple[BrowserContext, str], message: Message
+) -> None:
+    context, address = admin
+    page, broken = context.new_page(), list[str]()
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.on("console", lambda line: broken.append(line.text) if line.type == "error" else None)
+    app = App.objects.get()
+    for url in ("/admin/bridge/message/", page_url(message), f"{page_url(message)}?learn=1", page_url(app)):
+        for width, theme in ((1440, "dark"), (390, "light")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type] # one of its literals
+            page.goto(f"{address}{url}")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate("window.violations") == []
+    assert broken == []
+    page.goto(f"{address}{page_url(message)}")
+    assert page.evaluate("Chart.getChart(document.querySelector('canvas.chart')).data.datasets[0].data.length") == 7
+    _press_until(page, "Learn from the last seven days")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**?learn=1*")
+    assert page.frame_locator("iframe[title=Preview]").locator("button").first.is_visible()
+
+
+def _press_until(page: Page, text: str) -> None:
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent.trim()") == text:
+            return
+    raise AssertionError(f"{text} cannot be reached")
+
+
+def test_copied_html_does_what_the_message_lists(context: BrowserContext, shop: Shop, acme: Workspace) -> None:
+    App.objects.filter(pk=shop.app.pk).update(message_policy=App.MessagePolicy.ENFORCE)
+    MessageFactory.create(workspace=acme, key=sale.KEY, actions=sale.ACTIONS, forms=sale.FORMS)
+    copied = html_of(parse_definition(actions=sale.ACTIONS, forms=sale.FORMS))
+    head = '<!doctype html><script type="module" src="/page.js"></script><iframe id="framed"></iframe>'
+    shop.pages.files["/copied"] = ("text/html", f'{head}<div id="message">{copied}</div>')
+    page = context.new_page()
+    page.goto(f"{shop.url}/copied")
+    page.wait_for_function("window.ready")
+    for button in page.locator("button[data-engage-id]").all():
+        button.click()
+    page.fill("[data-engage-id=nps] [name=score]", "3")
+    page.check("[data-engage-id=nps] [value=speed]")
+    page.click("[data-engage-id=nps] button")
+    page.fill("[data-engage-id=address] [name=zip]", "89073")
+    page.click("[data-engage-id=address] button")
+    wait_until(lambda: Interaction.objects.count() == 6, what="the six interactions", seconds=20)
+    assert set(Interaction.objects.values_list("action_id", flat=True)) == {"cta", "opt", "in", "x", "nps", "address"}
+    assert Event.objects.get(name="answered").properties == {"score": 3, "from": "nps"}
+    attributes = Customer.objects.get().attributes
+    assert attributes == {"plan": "free", "newsletter": True, "lastScore": 3, "zip": "89073"}
+    assert page.evaluate("window.violations") == []
