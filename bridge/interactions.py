@@ -170,6 +170,11 @@ SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, coalesce(%s::timestamptz
 """
 
 
+def insert_interaction(interaction: RecordedInteraction, *, app: App, call: BridgeCall, customer_id: str) -> None:
+    """Records a call that is about no message, for a customer whose row is locked."""
+    _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer_id]))
+
+
 def _insert(
     interaction: RecordedInteraction, app: App, call: BridgeCall, customer: Fragment, *, also: Fragment | None = None
 ) -> bool:

@@ -53,6 +53,7 @@ class Interaction(models.Model):
         UPDATE_PROFILE = "update_profile"
         LINK = "link"
         CAPTURE = "capture"
+        IDENTIFY = "identify"  # in no message
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -108,4 +109,4 @@ class Interaction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} in {self.message_id}"
+        return f"{self.kind} in {self.message_id}" if self.message_id else self.kind

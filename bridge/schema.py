@@ -32,16 +32,16 @@ _EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
 _CUSTOMER = """
 Send at least one identifier. The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order.
 The first identifier that matches a customer is used. If none matches, a customer is created with all of them. The
-identifiers of an existing customer are not changed, and two customers are never merged: as long as an anonymous
-`userId` is sent, it comes before the other identifiers. To give a customer more identifiers, use `putCustomer` on a
-server.
+identifiers of an existing customer are not changed, and two customers are not merged: as long as an anonymous `userId`
+is sent, it comes before the other identifiers. Once the person has logged in, call `identify`. To give a customer more
+identifiers, use `putCustomer` on a server.
 """
 
 _FIELDS: dict[str, Schema] = {
     "idempotencyKey": {"pattern": "^[!-~]+$"},
     "occurredAt": {"format": "date-time", STRICT: {"pattern": GRAMMAR_WITH_OFFSET}},
 }
-_IDENTIFIERS: dict[str, Schema] = {
+IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
     "external_id": {"maxLength": LONGEST["external_id"]},
     "email": {"maxLength": LONGEST["email"], **EMAIL},
@@ -50,7 +50,7 @@ _IDENTIFIERS: dict[str, Schema] = {
 
 
 def _identified(serializer: type[ActionBody | CaptureBody]) -> Schema:
-    return at_least_one_of(*_IDENTIFIERS, serializer=serializer, value=NOT_BLANK)
+    return at_least_one_of(*IDENTIFIERS, serializer=serializer, value=NOT_BLANK)
 
 
 def _needs(field: str, value: Schema) -> Schema:
@@ -67,7 +67,7 @@ def _if_action_is(kind: Interaction.Kind, *, data: Schema) -> Schema:
 _ACTION_BODY = Body(
     ActionBody,
     properties={
-        **_IDENTIFIERS,
+        **IDENTIFIERS,
         **_FIELDS,
         "actionType": {
             "type": "string",
@@ -90,7 +90,7 @@ _ACTION_BODY = Body(
 )
 _CAPTURE_BODY = Body(
     CaptureBody,
-    properties={**_IDENTIFIERS, **_FIELDS},
+    properties={**IDENTIFIERS, **_FIELDS},
     rules=_identified(CaptureBody),
     parts=(
         Body(
@@ -128,17 +128,20 @@ _CAPTURE_BODY = Body(
         ),
     ),
 )
-_OF_CHECKS = [
+OF_IDENTITY = [
     IdentityTokenMissing(),
     IdentityTokenExpired(),
     IdentityTokenInvalid("its kid names none of the app's keys."),
     IdentityTokenMismatch("email"),
+]
+_OF_CHECKS = [
+    *OF_IDENTITY,
     MessageNotRegistered(),
     NotInMessage(
         [Problem(reason=Reason.VALUE, field="actionData.eventProperties.discount", why="must be at most 10.")]
     ),
 ]
-_TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
+TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
 describe_action = SdkCall(
     operation_id="recordAction",
@@ -183,7 +186,7 @@ describe_action = SdkCall(
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
         InvalidRequest(IN_THE_FUTURE),
-        _TOO_MANY_NEW,
+        TOO_MANY_NEW,
         *_OF_CHECKS,
         CustomerErased(),
     ],
@@ -234,7 +237,7 @@ describe_capture = SdkCall(
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
         InvalidRequest(IN_THE_FUTURE),
-        _TOO_MANY_NEW,
+        TOO_MANY_NEW,
         *_OF_CHECKS,
         CustomerErased(),
     ],

@@ -41,9 +41,26 @@ class Sender:
     origin: str = ""
 
 
-def _identifier(help_text: str) -> TextField:
+def identifier_field(help_text: str) -> TextField:
     """An identifier field without a length limit, which `identifiers_of` checks."""
     return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
+
+
+def key_field() -> TextField:
+    return TextField(
+        required=False,
+        max_length=255,
+        help_text="The same as the header `Idempotency-Key`, for callers that send no headers.",
+    )
+
+
+def identity_token_field() -> TextField:
+    return TextField(
+        required=False,
+        blank_is_absent=True,
+        max_length=None,
+        help_text="The same as the header `X-Identity-Token`: a token from your server that says who the person is.",
+    )
 
 
 def _event_name() -> TextField:
@@ -63,27 +80,18 @@ class _CallBody(BodySerializer):
     none_of: ClassVar = NO_IDENTIFIER
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The id of the message.")
-    userId = _identifier("The SDK's user id, or its anonymous id.")
-    external_id = _identifier(DESCRIPTIONS["external_id"])
-    email = _identifier(DESCRIPTIONS["email"])
-    phone = _identifier(DESCRIPTIONS["phone"])
+    userId = identifier_field("The SDK's user id, or its anonymous id.")
+    external_id = identifier_field(DESCRIPTIONS["external_id"])
+    email = identifier_field(DESCRIPTIONS["email"])
+    phone = identifier_field(DESCRIPTIONS["phone"])
     actionId = TextField(
         required=False,
         blank_is_absent=True,
         max_length=MAX_ID_LENGTH,
         help_text="The id of the button, or of the form, in the message's definition, which then says what is done.",
     )
-    idempotencyKey = TextField(
-        required=False,
-        max_length=255,
-        help_text="The same as the header `Idempotency-Key`, for callers that send no headers.",
-    )
-    identityToken = TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=None,
-        help_text="The same as the header `X-Identity-Token`: a token from your server that says who the person is.",
-    )
+    idempotencyKey = key_field()
+    identityToken = identity_token_field()
     occurredAt = TextField(
         required=False,
         max_length=64,

@@ -32,7 +32,9 @@ class _BridgeView(SdkView):
         return Sender(app=self.app, address=self.address, identity_token=token or None, origin=origin)
 
 
-class _MessageView(_BridgeView):
+class KeyedView(_BridgeView):
+    """A call with an Idempotency-Key, which may also stand in the body."""
+
     @property
     def caller(self) -> Caller:
         return caller_of(self.request.data, sender=self.sender)
@@ -44,7 +46,7 @@ class _MessageView(_BridgeView):
         return without_sending(request.data)
 
 
-class ActionView(_MessageView):
+class ActionView(KeyedView):
     """`POST /api/v1/sdk/bridge/action`: a button in a message was clicked."""
 
     @schema.describe_action
@@ -53,7 +55,7 @@ class ActionView(_MessageView):
         return do_action(request.data, sender=self.sender)
 
 
-class CaptureView(_MessageView):
+class CaptureView(KeyedView):
     """`POST /api/v1/sdk/bridge/capture`: a form in a message was submitted."""
 
     @schema.describe_capture

@@ -15,9 +15,11 @@ admin.autodiscover()
 urlpatterns = [
     # The most frequently called are matched first.
     path("api/v1/sdk/bridge/", include("bridge.urls")),
+    path("api/v1/sdk/", include("bridge.people.urls")),
     path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/journeys/", include("journeys.api.urls")),
     path("api/v1/customers/", include("journeys.api.customer_urls")),
+    path("api/v1/customers/", include("bridge.people.customer_urls")),
     path("api/v1/customers/", include("customers.urls")),
     path("api/v1/messages/", include("bridge.messages.urls")),
     path("api/v1/", include("engage.me.urls")),

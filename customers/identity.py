@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import connection
 
+from customers.aliases import customer_behind
 from customers.identifier_rules import LONGEST, comparable_email, one_spelling
 from customers.models import Customer
-from customers.tombstones import refuse_erased
-from engage.database.fragment import Fragment
+from engage.database.sql import Fragment, Statement
 from engage.errors import InvalidRequest
 
 
@@ -132,24 +132,46 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
     2. If no customer is found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its
        commit, and then inserts nothing.
     3. Look again. The customer found is ours or the other call's; if the latter is gone by then, start over.
+
+    A user id that nobody has may be an alias. One that has become an alias meanwhile makes no customer: whoever makes
+    it one inserts a customer of this user id before, so the insert here waits, and the look at the aliases sees it.
     """
-    if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
-        return Resolution(customer=found, created=False)
-    if known_by.user_id is not None:
-        refuse_erased(workspace_id=workspace_id, user_id=known_by.user_id)
     while True:
+        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
+            return Resolution(customer=found, created=False)
+        if known_by.user_id is not None:
+            behind = customer_behind(workspace_id=workspace_id, user_id=known_by.user_id)
+            if behind and (found := _lock_customer(workspace_id=workspace_id, customer_id=behind)):
+                return Resolution(customer=found, created=False)
         fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=list(known_by.present()))
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
-        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
+        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by, unless_alias=known_by.user_id):
             return Resolution(customer=found, created=found.id == fresh.id)
+        _DELETE.execute(id=fresh.id)
 
 
+_DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
 # In the order of the model's fields, which `from_db` expects.
 _READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id")
 
 
-def _lock_best_match(*, workspace_id: str, known_by: Identifiers) -> Customer | None:
+def _lock_best_match(*, workspace_id: str, known_by: Identifiers, unless_alias: str | None = None) -> Customer | None:
+    """`unless_alias`: finds nobody if this user id is an alias."""
     query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
+    if unless_alias is not None:
+        query = Fragment(f"{query.sql} {_NO_ALIAS}", [*query.params, workspace_id, unless_alias])
+    return _locked(query)
+
+
+_NO_ALIAS = "AND NOT EXISTS (SELECT FROM customers_alias alias WHERE alias.workspace_id = %s AND alias.user_id = %s)"
+
+
+def _lock_customer(*, workspace_id: str, customer_id: str) -> Customer | None:
+    select = f"SELECT {', '.join(_READ)} FROM customers_customer WHERE workspace_id = %s AND id = %s"
+    return _locked(Fragment(select, [workspace_id, customer_id]))
+
+
+def _locked(query: Fragment) -> Customer | None:
     with connection.cursor() as cursor:
         cursor.execute(f"{query.sql} FOR NO KEY UPDATE", query.params)
         row = cursor.fetchone()

@@ -67,6 +67,37 @@ class Customer(models.Model):
         return self.external_id or self.email or self.phone or self.user_id or self.id
 
 
+class Alias(models.Model):
+    """An anonymous user id that leads to a customer who has been identified (merging.py).
+
+    Its id is that of the anonymous customer who was merged, so that this id leads on as well; a new one if there was
+    none. If a customer has the user id as their own, that comes first.
+    """
+
+    id = ObjectIdField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    user_id = models.CharField(max_length=LONGEST["user_id"])
+    customer = models.ForeignKey(
+        Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="aliases"
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name_plural = "aliases"
+        constraints: ClassVar = [
+            # Serves looking up a user id.
+            models.UniqueConstraint(fields=["workspace", "user_id"], name="alias_once"),
+            WorkspaceForeignKey(
+                name="alias_customer", field="customer", table="customers_customer", on_delete="CASCADE"
+            ),
+        ]
+        # Serves a customer's aliases, and erasing a customer.
+        indexes: ClassVar = [models.Index(fields=["workspace", "customer"], name="alias_by_customer")]
+
+    def __str__(self) -> str:
+        return self.id
+
+
 class Tombstone(models.Model):
     """A digest of the user id of somebody who was erased (tombstones.py)."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identity import Identifiers
-from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
+from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound, names_of
 from customers.models import Customer
 from engage.errors import MissingParameter, Refusal
 from engage.json.compact import same_json
@@ -59,14 +59,14 @@ class Roster:
         self._workspace_id = workspace_id
         self._now = now
         self._by_identifier: dict[tuple[str, str], Customer] = {}
+        self._by_alias: dict[tuple[str, str], Customer] = {}
         self.created: dict[str, Customer] = {}
         self.changed: dict[str, Customer] = {}
         # Ids of stored customers that gave up an identifier, which another item may have taken since.
         self.renamed: set[str] = set()
         for customer in stored:
-            for field in _MOST_TRUSTED_FIRST:
-                if value := getattr(customer, field):
-                    self._by_identifier[field, value] = customer
+            for name, own in names_of(customer).items():
+                (self._by_identifier if own else self._by_alias)[name] = customer
 
     def apply(self, data: CustomerData) -> Upserted:
         """Creates or updates the customer that the item names. Raises a Refusal, having changed nothing.
@@ -75,8 +75,9 @@ class Roster:
         InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
-        found = self._found(data)
-        customer = self._meant_by(data, found)
+        sent = self._sent(data)
+        found = self._found(sent)
+        customer = self._meant_by(sent, found)
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
@@ -84,12 +85,23 @@ class Roster:
         for field, other in found.items():
             if other.id != customer.id:
                 self._take_away(other, field)
-        self._write(customer, data.sent(), profile, created=created)
+        self._write(customer, sent, profile, created=created)
         return Upserted(customer, created)
 
-    def _found(self, data: CustomerData) -> dict[str, Customer]:
-        """Each identifier that somebody has already, with who has it, the most trusted first."""
+    def _sent(self, data: CustomerData) -> dict[str, str]:
+        """What the item names, where an id of somebody who was merged is that of whom they were merged into.
+
+        A page may have made a user id an alias, so it decides only where nothing else is named.
+        """
         sent = data.sent()
+        if "id" in sent and (merged := self._by_alias.get(("id", sent["id"]))):
+            sent["id"] = merged.id
+        if sent.keys() == {"user_id"} and (name := ("user_id", sent["user_id"])) not in self._by_identifier:
+            return {"id": known.id} if (known := self._by_alias.get(name)) else sent
+        return sent
+
+    def _found(self, sent: Mapping[str, str]) -> dict[str, Customer]:
+        """Each identifier that somebody has already, with who has it, the most trusted first."""
         if not sent:
             raise MissingParameter(NOBODY_NAMED)
         found = {field: known for field, value in sent.items() if (known := self._by_identifier.get((field, value)))}
@@ -99,7 +111,7 @@ class Roster:
             )
         return found
 
-    def _meant_by(self, data: CustomerData, found: Mapping[str, Customer]) -> Customer | None:
+    def _meant_by(self, sent: Mapping[str, str], found: Mapping[str, Customer]) -> Customer | None:
         """Whoever does more than claim one of the identifiers, if anybody; else who claims the most trusted."""
         if not found:
             return None
@@ -107,7 +119,7 @@ class Roster:
         if len({customer.id for customer in known.values()}) > 1:
             raise _belong_to_several(known)
         trusted, customer = next(iter((known or found).items()))
-        _require_trust(customer, data.sent(), trusted)
+        _require_trust(customer, sent, trusted)
         return customer
 
     def _write(self, customer: Customer, sent: Mapping[str, str], profile: "_Profile", *, created: bool) -> None:

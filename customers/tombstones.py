@@ -1,15 +1,13 @@
-"""What is left of a person who was erased: a digest of their user id, for a while.
+"""What is left of a person who was erased: a digest of their user ids, for a while.
 
 A page still knows the user id of its visitor, and its next call would make the person anew. So such a call is refused
-until the digest is pruned. No other identifier is kept: with those, somebody may mean to come back.
+until the digest is pruned (aliases.py). No other identifier is kept: with those, somebody may mean to come back.
 """
 
 import hashlib
 
 from django.utils.crypto import salted_hmac
 
-from customers.models import Tombstone
-from engage.database.object_ids import new_object_id
 from engage.database.pruning import Prunable
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -37,10 +35,16 @@ _ERASE = Statement("""
 WITH erased AS (
     DELETE FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}
     RETURNING workspace_id, user_id
+), known_as AS (
+    SELECT workspace_id, user_id FROM erased WHERE user_id IS NOT NULL
+    UNION SELECT workspace_id, user_id FROM customers_alias
+    WHERE workspace_id = {workspace_id} AND customer_id = {customer_id}
 ), left_behind AS (
     INSERT INTO customers_tombstone (id, workspace_id, digest)
-    SELECT {id}, workspace_id, encode(sha256(convert_to({key} || user_id, 'UTF8')), 'hex')
-    FROM erased WHERE user_id IS NOT NULL
+    SELECT lpad(to_hex(extract(epoch FROM statement_timestamp())::bigint), 8, '0')
+           || left(replace(gen_random_uuid()::text, '-', ''), 16), workspace_id,
+           encode(sha256(convert_to({key} || user_id, 'UTF8')), 'hex')
+    FROM known_as ORDER BY user_id
     ON CONFLICT (workspace_id, digest) DO UPDATE SET erased_at = statement_timestamp()
 )
 SELECT count(*) FROM erased
@@ -48,18 +52,14 @@ SELECT count(*) FROM erased
 
 
 def delete_and_leave_tombstone(*, workspace_id: str, customer_id: str) -> bool:
-    """Deletes the customer, in one statement. Whether there was one."""
-    (erased,) = _ERASE.column(
-        workspace_id=workspace_id, customer_id=customer_id, id=new_object_id(), key=_key(workspace_id)
-    )
+    """Deletes the customer, in one statement. Whether there was one. Aliases are user ids, too."""
+    (erased,) = _ERASE.column(workspace_id=workspace_id, customer_id=customer_id, key=_key(workspace_id))
     return bool(erased)
 
 
-def refuse_erased(*, workspace_id: str, user_id: str) -> None:
-    """Raises CustomerErased if the workspace's customer with this user id was erased a while ago."""
-    digest = hashlib.sha256(f"{_key(workspace_id)}{user_id}".encode()).hexdigest()
-    if Tombstone.objects.filter(workspace_id=workspace_id, digest=digest).exists():
-        raise CustomerErased
+def digest_of(*, workspace_id: str, user_id: str) -> str:
+    """What would be left of somebody with this user id."""
+    return hashlib.sha256(f"{_key(workspace_id)}{user_id}".encode()).hexdigest()
 
 
 def _key(workspace_id: str) -> str:

@@ -83,7 +83,7 @@ def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> 
     Raises MissingParameter, CustomerNotFound, IdentifierConflict, InvalidRequest or TooManyAtOnce; nothing is then
     written.
     """
-    (outcome,) = _undisturbed(lambda: _apply(workspace_id, [data], now))
+    (outcome,) = undisturbed(lambda: _apply(workspace_id, [data], now))
     if isinstance(outcome, Refusal):
         raise outcome
     return outcome
@@ -104,10 +104,10 @@ def upsert_customers(
             for outcome in _apply(workspace_id, some, now, wait=False)
         ]
 
-    return _undisturbed(apply_all)
+    return undisturbed(apply_all)
 
 
-def _undisturbed(work: Callable[[], T]) -> T:
+def undisturbed(work: Callable[[], T]) -> T:
     """Does the work in a transaction, retrying if another call interfered. Raises TooManyAtOnce."""
     for _ in range(_ATTEMPTS):
         try:

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity import stored_phone
-from customers.models import Customer
+from customers.models import Alias, Customer
 from engage.admin.columns import may_view
 from engage.models import Workspace
 
@@ -18,7 +18,8 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
 
     Staff who may not view customers find them by id only: a match would reveal whose an identifier is.
     """
-    by_id = Customer.objects.filter(pk=text).only("pk", "workspace_id")
+    merged = Alias.objects.filter(id=text).values("customer_id")
+    by_id = Customer.objects.filter(Q(pk=text) | Q(pk__in=merged)).only("pk", "workspace_id")
     if not may_view(Customer, request=request):
         return list(by_id)
     # The workspace leads the indexes of the identifiers; naming all of them lets each be probed.
@@ -28,6 +29,7 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
         Q(email=comparable_email(text)),
         Q(phone=stored_phone(text)),
         Q(user_id=one_spelling(text)),
+        Q(aliases__user_id=one_spelling(text)),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
     return list(found[:_MOST_FOUND])

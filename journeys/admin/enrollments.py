@@ -20,7 +20,6 @@ from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
-from journeys.job_ids import parse_job_id
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
@@ -69,9 +68,8 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         return inherited + MAP_MEDIA
 
     def matching(self, text: str, request: HttpRequest) -> Q:
-        parts = parse_job_id(text)
-        if parts is not None:
-            return Q(job__in=EnrollmentJob.objects.filter(**parts._asdict()))
+        if (named := EnrollmentJob.named(text)) is not None:
+            return Q(job__in=EnrollmentJob.objects.filter(named))
         return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,6 @@ from engage.admin.columns import Lines, may_view
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import JOB_RESULT, JOB_STATUS
-from journeys.job_ids import parse_job_id
 from journeys.models import EnrollmentJob
 
 
@@ -70,8 +69,7 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
 
     def matching(self, text: str, request: HttpRequest) -> Q:
-        parts = parse_job_id(text)
-        if parts is not None:
-            return Q(**parts._asdict())
+        if (named := EnrollmentJob.named(text)) is not None:
+            return named
         # The id itself as well: nothing but jobs is left of an erased customer.
         return Q(customer__in={text, *(customer.pk for customer in customers_known_as(text, request))})

@@ -13,7 +13,6 @@ from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
-from journeys.job_ids import parse_job_id
 from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
 
@@ -41,9 +40,8 @@ class TriggerAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def matching(self, text: str, request: HttpRequest) -> Q:
-        parts = parse_job_id(text)
-        if parts is not None:
-            return Q(pk__in=EnrollmentJob.objects.filter(**parts._asdict()).values("trigger"))
+        if (named := EnrollmentJob.named(text)) is not None:
+            return Q(pk__in=EnrollmentJob.objects.filter(named).values("trigger"))
         # The id itself as well: it is all that is left of an erased customer.
         known = {text, *(customer.pk for customer in customers_known_as(text, request))}
         # In the order of the index by customer. The ids are read first: a condition over both tables would tempt

@@ -70,8 +70,8 @@ class CustomerTriggersPage:
 # jobs of the customer from there, and the newest of all are among them. However many jobs a customer has, a page costs
 # one index lookup per journey, and queueing jobs has no extra index to maintain.
 _PAGE = Statement("""
-SELECT job.customer_id, job.queued_ms, job.journey_id, job.journey_name, job.trigger_id, trigger.form, trigger.event_id,
-       event.name AS event_name, job.status, job.result, job.reason,
+SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journey_name, job.trigger_id,
+       trigger.form, trigger.event_id, event.name AS event_name, job.status, job.result, job.reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
        enrollment.id AS enrollment_id, enrollment.state, enrollment.step_id,
        CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, delivery.due_at) END AS goes_on_at,
@@ -122,7 +122,8 @@ def customer_triggers_page(
 def _customer_trigger(row: Mapping[str, Any]) -> CustomerTrigger:
     place = Place(queued_ms=row["queued_ms"], journey_id=row["journey_id"])
     return CustomerTrigger(
-        job_id=job_id(journey_id=place.journey_id, customer_id=row["customer_id"], queued_ms=place.queued_ms),
+        job_id=row["queued_as"]
+        or job_id(journey_id=place.journey_id, customer_id=row["customer_id"], queued_ms=place.queued_ms),
         place=place,
         journey_id=place.journey_id,
         journey_name=row["journey_name"],

@@ -6,7 +6,7 @@ customer's row therefore ends the enrollment between two walks, and the next wal
 
 from django.db import transaction
 
-from customers.models import Customer
+from customers.lookup import lock_customer
 from engage.database.object_ids import is_object_id
 from engage.errors import Refusal
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, enrollment_state
@@ -30,14 +30,19 @@ def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> En
     if not is_object_id(enrollment_id):
         raise EnrollmentNotFound(enrollment_id)
     with transaction.atomic():
-        own = Enrollment.objects.filter(workspace_id=workspace_id, id=enrollment_id)
-        customer = Customer.objects.filter(workspace_id=workspace_id, id__in=own.values("customer_id"))
-        list(customer.select_for_update(no_key=True).values_list("id"))
-        # An enrollment of another workspace has no customer here to lock, and is not found below.
+        _lock_customer_of(workspace_id, enrollment_id)
         standing = enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
         if not exit_enrollments([EnrollmentExit(enrollment_id=enrollment_id, reason=reason)]):
             raise _ended(standing.enrollment)
         return enrollment_state(workspace_id=workspace_id, enrollment_id=enrollment_id)
+
+
+def _lock_customer_of(workspace_id: str, enrollment_id: str) -> None:
+    """An enrollment of another workspace has no customer here to lock, and is not found afterwards."""
+    own = Enrollment.objects.filter(workspace_id=workspace_id, id=enrollment_id)
+    while customer_id := own.values_list("customer_id", flat=True).first():
+        if lock_customer(workspace_id=workspace_id, customer_id=customer_id):
+            break  # else they were merged or erased while this waited, and the enrollment has another one, or is gone
 
 
 def _ended(enrollment: Enrollment) -> EnrollmentAlreadyEnded:

@@ -230,3 +230,14 @@ def exit_enrollments(exits: Iterable[EnrollmentExit]) -> set[str]:
     """Ends those of the enrollments that are active, in one statement, and returns their ids."""
     rows = [(one.enrollment_id, one.reason) for one in exits]
     return set(_EXIT.column(exits=rows)) if rows else set()
+
+
+_GIVE_TO = Statement("""
+UPDATE journeys_enrollment SET customer_id = {into}
+WHERE customer_id = {anonymous} AND workspace_id || '' = {workspace_id}
+""")
+
+
+def give_to(*, workspace_id: str, anonymous: str, into: str) -> int:
+    """Makes all enrollments of one customer another one's, who is active in no journey that they are active in."""
+    return _GIVE_TO.execute(workspace_id=workspace_id, anonymous=anonymous, into=into)

@@ -108,13 +108,16 @@ def queue_jobs(
 
 
 _QUEUED = Statement(
-    "SELECT customer_id FROM journeys_enrollmentjob WHERE trigger_id = {trigger_id} AND ordinal > {after} "
-    "ORDER BY ordinal LIMIT {page}"
+    "SELECT coalesce(split_part(queued_as, '-', 3), customer_id) FROM journeys_enrollmentjob "
+    "WHERE trigger_id = {trigger_id} AND ordinal > {after} ORDER BY ordinal LIMIT {page}"
 )
 
 
 def queued_customer_ids(trigger_id: str, *, after: int = -1) -> list[str]:
-    """A page of the trigger's customers in the order of their jobs, after this ordinal; at most 10,000."""
+    """A page of the trigger's customers in the order of their jobs, after this ordinal; at most 10,000.
+
+    They are those of the call: an answer that is repeated stays the same if some of them have been merged since.
+    """
     return _QUEUED.column(trigger_id=trigger_id, after=after, page=_PAGE_SIZE)
 
 

@@ -52,16 +52,22 @@ class DecidedJobs:
     decisions: list[tuple[WaitingJob, Decision]] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     exits: list[EnrollmentExit] = field(default_factory=list)
+    left: set[str] = field(default_factory=set)  # triggers whose jobs were not all decided
 
 
-def decide_jobs(relation: Fragment) -> DecidedJobs:
+def decide_jobs(relation: Fragment, *, held: Container[str] | None = None) -> DecidedJobs:
     """Decides the jobs of a relation (see waiting_jobs.py) as of now.
+
+    `held` are the customers who are locked: jobs of others, into whom somebody was merged meanwhile, are left.
 
     The number of statements does not grow with that of a journey's jobs.
     """
-    jobs, journeys = _read(relation)
+    read, journeys = _read(relation)
+    left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
+    jobs = [job for job in read if job not in left] if left else read
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
     decided = _decide_all(jobs, journeys, failing=failing, leaving=early_exits(jobs, journeys))
+    decided.left = {job.trigger_id for job in left}
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
         decided.decisions = [

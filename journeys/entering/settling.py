@@ -4,7 +4,8 @@
    customer then happen one after the other; the partial unique index alone would let a second entry through once the
    first has completed.
 2. Decide the jobs that are still queued (entry_decisions.py).
-3. Write exits, enrollments and results, one statement each.
+3. Write exits, enrollments and results, one statement each. The jobs of customers who were merged into others at the
+   same moment stay for the next time.
 """
 
 import json
@@ -26,6 +27,7 @@ from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
 from journeys.entry_rules import Decision, Verdict
 from journeys.jobs.forgetting import forget_payloads_of_erased
+from journeys.jobs.merged import follow_merged
 from journeys.models import Enrollment
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 
@@ -47,8 +49,9 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         chunks = lock_chunks(claimed)
         if not chunks:
             return Settled()
-        lock_customers(chunks)
-        outcome = decide_jobs(jobs_of_chunks(chunks))
+        held = lock_customers(chunks)
+        outcome = decide_jobs(jobs_of_chunks(chunks), held=held)
+        _follow_merged(outcome)
         exit_enrollments(outcome.exits)
         enter([_enrollment(entry) for entry in outcome.entries])
         _write_decisions(outcome.decisions)
@@ -56,12 +59,23 @@ def settle(claimed: Sequence[ClaimedChunk]) -> Settled:
         gone = {job.trigger_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
         if gone:
             forget_payloads_of_erased(gone)
-        remove_chunks(chunks)
+        remove_chunks([chunk for chunk in chunks if chunk.trigger_id not in outcome.left])
     for verdict, number in Counter(decision.verdict for _, decision in outcome.decisions).items():
         metric_counters.count(DECISIONS, verdict.value, by=number)
     _log_decisions(outcome)
     walk = any(entry.state is Enrollment.State.ACTIVE for entry in outcome.entries)
     return Settled(decided=len(outcome.decisions), due=Due(walk=walk))
+
+
+def _follow_merged(outcome: DecidedJobs) -> None:
+    """Takes back what was decided about customers who have been merged: a call queued them at the same moment.
+
+    Their jobs become those of whom they were merged into. These are not locked, so the jobs are decided next time.
+    """
+    gone = {job.customer_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
+    if merged := follow_merged(gone):
+        outcome.left |= {job.trigger_id for job, _ in outcome.decisions if job.customer_id in merged}
+        outcome.decisions = [one for one in outcome.decisions if one[0].customer_id not in merged]
 
 
 def _log_decisions(outcome: DecidedJobs) -> None:

@@ -154,9 +154,9 @@ ORDER BY job.id
 """)
 
 
-def lock_customers(chunks: Sequence[ClaimedChunk]) -> None:
-    """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends."""
-    _LOCK_CUSTOMERS.execute(chunks=_ranges(chunks))
+def lock_customers(chunks: Sequence[ClaimedChunk]) -> set[str]:
+    """Locks the rows of the chunks' customers, in the order of their ids, until the transaction ends; their ids."""
+    return set(_LOCK_CUSTOMERS.column(chunks=_ranges(chunks)))
 
 
 def locked_jobs(chunks: Sequence[ClaimedChunk]) -> list[tuple[str, int]]:

@@ -7,13 +7,14 @@ the customer's row comes entirely before the decision or entirely after it.
 from django.db import transaction
 from django.db.models.functions import Now
 
-from customers.models import Customer
+from customers.lookup import lock_customer
 from engage.errors import Refusal
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import count_entries
 from journeys.job_ids import parse_job_id
 from journeys.jobs.forgetting import forget_payloads_of_erased
-from journeys.jobs.states import JobNotFound, JobState, job_state
+from journeys.jobs.merged import follow_merged
+from journeys.jobs.states import JobNotFound, JobState, job_and_customer, job_state
 from journeys.models import EnrollmentJob
 
 CANCELLED_BY_A_CALL = "Cancelled by a call, before it was decided."
@@ -36,10 +37,8 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
     if parts is None:
         raise JobNotFound(job_id)
     with transaction.atomic():
-        customer = Customer.objects.filter(workspace_id=workspace_id, id=parts.customer_id)
-        list(customer.select_for_update(no_key=True).values_list("id"))
+        jobs = EnrollmentJob.objects.filter(id=_locked(workspace_id=workspace_id, job_id=job_id))
         # An erased customer's job can be decided meanwhile: that enrolls nobody, and the status keeps the two apart.
-        jobs = EnrollmentJob.objects.filter(workspace_id=workspace_id, **parts._asdict())
         cancelled = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
             status=EnrollmentJob.Status.CANCELLED,
             result=EnrollmentJob.Result.CANCELLED,
@@ -57,3 +56,11 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
     if job.status != EnrollmentJob.Status.CANCELLED:
         raise JobAlreadyDecided(f"The job is not queued any more: its result is {job.result!r}. {job.reason}")
     return job
+
+
+def _locked(*, workspace_id: str, job_id: str) -> int:
+    """The row of the job, with its customer locked, or whom they were merged into. Raises JobNotFound."""
+    while True:
+        job, customer_id = job_and_customer(workspace_id=workspace_id, job_id=job_id)
+        if lock_customer(workspace_id=workspace_id, customer_id=customer_id) or not follow_merged([customer_id]):
+            return job

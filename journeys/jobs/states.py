@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
-from journeys.job_ids import job_id, parse_job_id
+from journeys.job_ids import JobIdParts, job_id, parse_job_id
 
 
 class JobNotFound(Refusal):
@@ -45,8 +46,8 @@ class JobState:
 # One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit
 # (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _READ = Statement("""
-SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, customer.external_id, job.status,
-       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
+SELECT job.trigger_id, job.ordinal, job.journey_id, job.customer_id, job.queued_ms, job.queued_as, customer.external_id,
+       job.status, nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, enrollment.id AS enrollment_id,
        trigger.queued_at, job.decided_at
 FROM ({jobs}) AS job
@@ -65,25 +66,40 @@ _NAMED = Template("""
 SELECT * FROM journeys_enrollmentjob
 WHERE workspace_id = {workspace_id} AND journey_id = {journey_id} AND customer_id = {customer_id}
   AND queued_ms = {queued_ms}
+UNION ALL SELECT * FROM journeys_enrollmentjob WHERE queued_as = {job_id} AND workspace_id || '' = {workspace_id}
 """)
 
 
 def job_state(*, workspace_id: str, job_id: str) -> JobState:
     """The job's current state. Raises JobNotFound."""
     parts = parse_job_id(job_id)
-    found = read_job_states(_NAMED.filled(workspace_id=workspace_id, **parts._asdict())) if parts else []
+    found = read_job_states(_named(workspace_id, job_id, parts)) if parts else []
     if not found:
         raise JobNotFound(job_id)
     return found[0]
 
 
+_OWNER = Statement("SELECT id, customer_id FROM ({named}) AS named")
+
+
+def job_and_customer(*, workspace_id: str, job_id: str) -> tuple[int, str]:
+    """The row of the job with this id, and whose it is now. Raises JobNotFound."""
+    parts = parse_job_id(job_id)
+    found = _OWNER.rows(named=_named(workspace_id, job_id, parts)) if parts else []
+    if not found:
+        raise JobNotFound(job_id)
+    return found[0][0], found[0][1]
+
+
+def _named(workspace_id: str, job_id: str, parts: JobIdParts) -> Fragment:
+    return _NAMED.filled(workspace_id=workspace_id, job_id=job_id, **parts._asdict())
+
+
 def read_job_states(jobs: Fragment) -> list[JobState]:
     """The current states of the selected rows of the table of jobs, by trigger and place."""
-    rows = _READ.records(jobs=jobs)
-    return [
-        JobState(
-            job_id=job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=row.pop("queued_ms")),
-            **row,
-        )
-        for row in rows
-    ]
+    return [_state(**row) for row in _READ.records(jobs=jobs)]
+
+
+def _state(*, queued_ms: int, queued_as: str | None, **row: Any) -> JobState:
+    name = queued_as or job_id(journey_id=row["journey_id"], customer_id=row["customer_id"], queued_ms=queued_ms)
+    return JobState(job_id=name, **row)

@@ -13,7 +13,7 @@ from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
 from journeys.entry_rules import Verdict
-from journeys.job_ids import job_id
+from journeys.job_ids import job_id, parse_job_id
 from journeys.models.journeys import Journey
 
 
@@ -126,7 +126,8 @@ class UnknownExternalId(models.Model):
 class EnrollmentJob(models.Model):
     """One customer named by one trigger: decided once, with a result and its reason.
 
-    The API's job id consists of `journey`, `customer` and `queued_ms`. There is no foreign key to the customer: a job
+    The API's job id consists of `journey`, `customer` and `queued_ms`. It stays if the customer is merged into another
+    one, whose job it then is (`queued_as`). There is no foreign key to the customer: a job
     outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`. Nor is there one to the
     trigger, which thousands of jobs share. A database trigger refuses, once per statement, what these two keys would
     refuse, and deletes the jobs of a deleted trigger (migrations/0004_workspaces_do_not_mix.py). The table's pages have
@@ -158,6 +159,9 @@ class EnrollmentJob(models.Model):
     )
     ordinal = models.PositiveIntegerField(help_text="Its place in the trigger, from 0.")
     queued_ms = models.BigIntegerField(help_text="The job id's epoch milliseconds.")
+    queued_as = models.CharField(  # noqa: DJ001 (absent is not "")
+        max_length=80, null=True, editable=False, help_text="Its id, if its customer was merged into this one since."
+    )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     result = models.CharField(max_length=20, choices=Result.choices, blank=True)
     reason = models.TextField(blank=True)
@@ -175,13 +179,25 @@ class EnrollmentJob(models.Model):
             # The target of an enrollment's foreign key. Serves the admin's list of one workspace, newest first.
             unique_in_workspace("job_in_workspace"),
         ]
+        indexes: ClassVar = [
+            # Serves looking up the job of a customer who was merged.
+            models.Index(fields=["queued_as"], condition=Q(queued_as__isnull=False), name="job_queued_as"),
+        ]
 
     def __str__(self) -> str:
         return self.job_id
 
     @property
     def job_id(self) -> str:
-        return job_id(journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms)
+        return self.queued_as or job_id(
+            journey_id=self.journey_id, customer_id=self.customer_id, queued_ms=self.queued_ms
+        )
+
+    @staticmethod
+    def named(text: str) -> Q | None:
+        """The condition on the jobs with this job id, whatever their workspace; None if the text is no job id."""
+        parts = parse_job_id(text)
+        return Q(**parts._asdict()) | Q(queued_as=text) if parts else None
 
     @staticmethod
     def id_was_taken(error: IntegrityError) -> bool:

@@ -20,6 +20,6 @@ ORDER BY id FOR NO KEY UPDATE
 """)
 
 
-def lock_customers_of(enrollment_ids: Sequence[str]) -> None:
-    """Locks the rows of the enrollments' customers, in the order of their ids, until the transaction ends."""
-    _LOCK.execute(enrollment_ids=list(enrollment_ids))
+def lock_customers_of(enrollment_ids: Sequence[str]) -> set[str]:
+    """Locks the enrollments' customers, in the order of their ids, until the transaction ends, and returns the ids."""
+    return set(_LOCK.column(enrollment_ids=list(enrollment_ids)))

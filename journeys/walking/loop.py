@@ -109,8 +109,11 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     """One attempt at claimed enrollments. A failure is recorded, and costs the others only time."""
     try:
         with transaction.atomic():
-            lock_customers_of([one.id for one in claimed])
-            batch = _walk_all(read_standings(claimed))
+            held = lock_customers_of([one.id for one in claimed])
+            standings = read_standings(claimed)
+            batch = _walk_all([one for one in standings if one.customer_id in held])
+            # Of customers who were merged meanwhile: the others' rows are not locked.
+            put_back([one.claimed for one in standings if one.customer_id not in held])
             due = write_walks(batch.walks) if batch.walks else Due()
             hold_back(batch.failures)
             put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)

@@ -18,6 +18,7 @@ CALLS: list[tuple[str, list[str], Any]] = [
     ("GET", [], None),
     ("POST", ["batch"], {"customers": [{"external_id": "new"}]}),
     ("POST", ["events"], {"external_id": "ada", "eventName": "seen"}),
+    ("POST", ["merge"], {"anonymous": {"userId": "u-1"}, "into": {"external_id": "ada"}}),
     ("GET", [NOBODY], None),
     ("DELETE", [NOBODY], None),
     ("GET", [NOBODY, "journeys"], None),

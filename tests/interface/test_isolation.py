@@ -1,5 +1,6 @@
 """Workspaces isolate everything: every endpoint is crossed with every foreign id, and nothing is seen or changed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,7 @@ CALLS: dict[tuple[str, str], Any] = {
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
+    ("POST", "customers/{workspace_id}/merge"): {"anonymous": {"userId": "u-1"}, "into": {"external_id": "ada"}},
     ("GET", "customers/{workspace_id}"): None,
     ("GET", "customers/{workspace_id}/{customer_id}"): None,
     ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
@@ -93,6 +95,17 @@ CALLS: dict[tuple[str, str], Any] = {
     ("PUT", "messages/{workspace_id}/{key}"): {"status": "active"},
     ("GET", "messages/{workspace_id}/{key}"): None,
     ("DELETE", "messages/{workspace_id}/{key}"): None,
+}
+
+
+# Every call of an SDK, for the identifiers of somebody.
+SDK_CALLS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
+    "sdk/bridge/action": lambda known: {"messageId": "m", "actionType": "close", **known},
+    "sdk/bridge/capture": lambda known: {"messageId": "m", "formData": {"hacked": "yes"}, **known},
+    "sdk/bridge/batch": lambda known: {
+        "calls": [{"call": "capture", "messageId": "m", "formData": {"hacked": "yes"}, **known}]
+    },
+    "sdk/identify": lambda known: {"userId": "u-1", "external_id": "ada", **known},
 }
 
 
@@ -174,12 +187,14 @@ def test_a_foreign_customer_id_in_a_put_is_not_found(us: Tenant, them: Tenant) -
     assert everything_of(them.workspace) == before
 
 
+@pytest.mark.parametrize("path", SDK_CALLS)
 @pytest.mark.parametrize("identifier", ["userId", "external_id", "email"])
-def test_an_app_never_reaches_a_foreign_customer(us: Tenant, them: Tenant, sdk: SdkClient, identifier: str) -> None:
+def test_an_app_never_reaches_a_foreign_customer(
+    us: Tenant, them: Tenant, sdk: SdkClient, path: str, identifier: str
+) -> None:
     before = everything_of(them.workspace)
     value = {"userId": them.customer.id, "external_id": "ada", "email": "ada@example.com"}[identifier]
-    body = {"messageId": "m", "formData": {"hacked": "yes"}, identifier: value}
-    data(sdk.post("/api/v1/sdk/bridge/capture", body), status=200)
+    data(sdk.post(f"/api/v1/{path}", SDK_CALLS[path]({identifier: value})), status=200)
     assert everything_of(them.workspace) == before
 
 
@@ -198,9 +213,10 @@ def _calls(patterns: list[Any], prefix: str = "") -> set[tuple[str, str]]:
     return found
 
 
-def test_no_call_of_a_server_is_left_out() -> None:
+def test_no_call_is_left_out() -> None:
     calls = {(method, path.removeprefix("api/v1/")) for method, path in _calls(get_resolver().url_patterns)}
     of_others = {
         (method, path) for method, path in calls if path.startswith(("sdk/", "schema", "docs")) or path == "me"
     }
     assert calls - of_others == set(CALLS)
+    assert {path for _, path in of_others if path.startswith("sdk/")} == set(SDK_CALLS)

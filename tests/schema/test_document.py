@@ -32,6 +32,7 @@ CALLS = {
     ("GET", "/api/v1/customers/{workspaceId}"),
     ("POST", "/api/v1/customers/{workspaceId}/batch"),
     ("POST", "/api/v1/customers/{workspaceId}/events"),
+    ("POST", "/api/v1/customers/{workspaceId}/merge"),
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("DELETE", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}/journeys"),
@@ -44,6 +45,7 @@ CALLS = {
     ("POST", "/api/v1/sdk/bridge/action"),
     ("POST", "/api/v1/sdk/bridge/capture"),
     ("POST", "/api/v1/sdk/bridge/batch"),
+    ("POST", "/api/v1/sdk/identify"),
 }
 BODIES = {
     "ActionData",
@@ -55,7 +57,11 @@ BODIES = {
     "Event",
     "EventsRequest",
     "ExitRequest",
+    "IdentifyRequest",
     "MembersRequest",
+    "MergeAnonymous",
+    "MergeInto",
+    "MergeRequest",
     "MessageRequest",
     "SubmitAction",
     "TriggerRequest",

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from bridge.models import Interaction
-from customers.models import Customer, Event
+from customers.models import Alias, Customer, Event
 from engage.models import App, IdempotencyRecord, IdentityKey, Workspace
 from journeys.models import (
     Chunk,
@@ -60,6 +60,7 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     """The customer clicks in the app, which makes an event, which triggers the journey, which enrolls them."""
     now, workspace = timezone.now(), customer.workspace
     event = Event.objects.create(workspace=workspace, customer=customer, name="paid", source="api", occurred_at=now)
+    Alias.objects.create(workspace=workspace, customer=customer, user_id=f"anon-{customer.id}")
     Interaction.objects.create(
         workspace=workspace, app=app, customer=customer, event=event, message_id="m-1", kind=Interaction.Kind.LINK
     )

@@ -1,0 +1,47 @@
+"""Merging two customers: what each app keeps of the anonymous one becomes the other one's."""
+
+from dataclasses import dataclass
+
+from customers.lookup import Reference
+from customers.merging import MovedProfile, Person, merge_profile, pair_to_merge
+from customers.models import Customer
+from customers.upsert import undisturbed
+from engage.database.sql import Statement
+from journeys.merging import MovedJourneys, merge_journeys
+
+_MOVE_INTERACTIONS = Statement("""
+UPDATE bridge_interaction SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
+""")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What became another customer's, in numbers."""
+
+    profile: MovedProfile
+    journeys: MovedJourneys
+    interactions: int
+
+
+def move_all(*, anonymous: Customer, into: Customer) -> Moved:
+    """Merges the anonymous customer into the other one, in the transaction that has locked both."""
+    ids = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
+    return Moved(
+        journeys=merge_journeys(**ids),
+        interactions=_MOVE_INTERACTIONS.execute(**ids),
+        profile=merge_profile(anonymous=anonymous, into=into),
+    )
+
+
+def merge_customers(*, workspace_id: str, anonymous: Reference, into: Reference) -> tuple[str, Moved | None]:
+    """The id of the customer who `into` is, and what has become theirs; None if the two were one before.
+
+    Raises CustomerNotFound, IdentifierConflict, CustomerErased and TooManyAtOnce; nothing is then written.
+    """
+
+    def merge() -> tuple[str, Moved | None]:
+        pair: Person = pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
+        moved = move_all(anonymous=pair.anonymous, into=pair.customer) if pair.anonymous else None
+        return pair.customer.id, moved
+
+    return undisturbed(merge)

@@ -1,0 +1,161 @@
+"""Merges beside other calls: in threads, on a real database."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from django.db import connection, transaction
+
+from bridge.people.merging import merge_customers
+from customers.lookup import Reference
+from customers.models import Alias, Customer, Event
+from engage.models import Workspace
+from journeys.enrollments.exiting import exit_enrollment
+from journeys.jobs.cancellation import cancel_job
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from tests.interface.test_identify import SEEN, identify
+from tests.support.bridge_calls import click
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT_ONCE = 32
+
+
+@pytest.fixture
+def anonymous(acme: Workspace, ada: Customer) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
+
+
+def merge(acme: Workspace) -> None:
+    merge_customers(
+        workspace_id=acme.id, anonymous=Reference("user_id", "anon-1"), into=Reference("external_id", "ada")
+    )
+
+
+@pytest.mark.parametrize("known", ["nobody", "ada"])
+@pytest.mark.parametrize("ids", [1, 8])
+def test_many_at_once_make_one_customer(acme: Workspace, sdk: SdkClient, known: str, ids: int) -> None:
+    if known == "ada":
+        CustomerFactory.create(workspace=acme, external_id="ada")
+    for n in range(ids):
+        click(sdk, userId=f"anon-{n}", **SEEN)
+    calls = [partial(identify, sdk, user_id=f"anon-{n % ids}", external_id="ada") for n in range(AT_ONCE)]
+    answers = all_at_once(calls)
+    assert Counter(answer.status_code for answer in answers) == {200: AT_ONCE}
+    customer = Customer.objects.get()
+    assert customer.external_id == "ada"
+    assert Event.objects.filter(customer=customer).count() == ids
+
+
+def test_clicks_at_the_same_moment_are_all_the_known_ones(acme: Workspace, sdk: SdkClient, ada: Customer) -> None:
+    """Pages that go away send what waits in requests of their own, so a click may overtake the call before it."""
+    calls: list[Callable[[], Answer]] = []
+    for n in range(8):
+        calls += [partial(click, sdk, userId=f"anon-{n}", **SEEN)] * 3
+        calls.append(partial(identify, sdk, user_id=f"anon-{n}", external_id="ada"))
+    assert {answer.status_code for answer in all_at_once(calls)} == {200}
+    assert Customer.objects.get() == ada
+    assert Event.objects.filter(customer=ada).count() == 24
+    assert Alias.objects.count() == 8
+
+
+def test_merges_into_each_other_do_not_wait_for_each_other(acme: Workspace, server: ServerClient) -> None:
+    pair = [CustomerFactory.create(workspace=acme, external_id=None, user_id=f"u-{n}") for n in range(2)]
+    calls = [
+        partial(
+            server.post,
+            customers_path(acme, "merge"),
+            {"anonymous": {"userId": f"u-{n % 2}"}, "into": {"userId": f"u-{(n + 1) % 2}"}},
+        )
+        for n in range(16)
+    ]
+    assert {answer.status_code for answer in all_at_once(calls)} == {200}
+    assert Customer.objects.get() in pair
+
+
+def test_a_call_that_queues_meanwhile_is_decided_for_the_known_one(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    """A trigger locks no customer: its job may be committed after the merge has moved all others."""
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
+    with transaction.atomic():
+        merge(acme)
+        elsewhere(lambda: data(trigger(server, journey, {"customerId": anonymous.id})))
+    job = EnrollmentJob.objects.get()
+    name = job.job_id
+    assert job.customer_id == anonymous.id
+    let_workers_decide()
+    assert Chunk.objects.filter(attempts=1).count() == 1  # it comes again after its claim
+    Chunk.objects.update(due_at="2020-01-01T00:00:00Z", attempts=0)
+    let_workers_decide()
+    job.refresh_from_db()
+    assert (job.result, job.customer_id, job.job_id) == ("enrolled", ada.id, name)
+    assert Enrollment.objects.get().customer == ada
+    assert not Chunk.objects.exists()
+
+
+def test_such_a_job_can_be_cancelled_before_it_is_decided(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    with transaction.atomic():
+        merge(acme)
+        queued = elsewhere(lambda: data(trigger(server, journey, {"customerId": anonymous.id})))
+    state = cancel_job(workspace_id=acme.id, job_id=queued["jobId"])
+    assert (state.job_id, state.customer_id, state.result) == (queued["jobId"], ada.id, "cancelled")
+    let_workers_decide()
+    assert not Enrollment.objects.exists()
+
+
+@pytest.fixture
+def inside(acme: Workspace, server: ServerClient, anonymous: Customer) -> Enrollment:
+    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "wait", "type": "delay", "for": "P1D"}])
+    data(trigger(server, journey, {"customerId": anonymous.id}))
+    let_workers_walk()
+    return Enrollment.objects.get()
+
+
+def test_whoever_waits_for_the_anonymous_one_goes_on_with_the_known_one(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, inside: Enrollment, ada: Customer, journey: Journey
+) -> None:
+    queued = data(trigger(server, journey, {"customerId": inside.customer_id}))["jobId"]
+    event = {"userId": "anon-1", "eventName": "seen"}
+    waiting: list[Callable[[], object]] = [
+        lambda: click(sdk, userId="anon-1").status_code,
+        lambda: data(server.post(customers_path(acme, "events"), event))["customerId"],
+        lambda: cancel_job(workspace_id=acme.id, job_id=queued).customer_id,
+        lambda: exit_enrollment(workspace_id=acme.id, enrollment_id=inside.id, reason="Asked.").enrollment.customer_id,
+    ]
+    with transaction.atomic():
+        merge(acme)
+        started = [made_to_wait(call) for call in waiting]
+    assert [one.result(PATIENCE_SECONDS) for one in started] == [200, ada.id, ada.id, ada.id]
+    assert Customer.objects.get() == ada
+    inside.refresh_from_db()
+    assert (inside.state, inside.exit_reason) == ("exited", "Asked.")
+
+
+def test_a_worker_that_waits_leaves_the_job_for_the_next_time(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"customerId": anonymous.id}))
+    with transaction.atomic():
+        merge(acme)
+        deciding = made_to_wait(let_workers_decide)
+    deciding.result(PATIENCE_SECONDS)
+    Chunk.objects.update(due_at="2020-01-01T00:00:00Z", attempts=0)
+    let_workers_decide()
+    assert EnrollmentJob.objects.get().result == "enrolled"
+    assert Enrollment.objects.get().customer == ada
+
+
+def test_the_database_refuses_to_move_a_job_to_another_workspace(
+    acme: Workspace, rival: Workspace, server: ServerClient, ada: Customer, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"external_id": "ada"}))
+    theirs = CustomerFactory.create(workspace=rival)
+    with pytest.raises(Exception, match="another customer of its workspace"), connection.cursor() as cursor:
+        cursor.execute("UPDATE journeys_enrollmentjob SET customer_id = %s, queued_as = 'x'", [theirs.id])

@@ -1,0 +1,252 @@
+"""`POST /api/v1/customers/{workspaceId}/merge`, and what a merge does to journeys."""
+
+from typing import Any
+
+import pytest
+
+from customers.models import Customer, Event
+from engage.models import Workspace
+from journeys.counts.history import counted_by_history
+from journeys.merging import EXITED_BY_MERGE
+from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
+from tests.journeys.counts.test_counts import counted
+from tests.support.bridge_calls import click, submit
+from tests.support.calls import (
+    customers_path,
+    data,
+    job_of,
+    let_workers_decide,
+    let_workers_walk,
+    refused,
+    trigger,
+)
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, take_milliseconds
+
+WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]
+NOTHING = dict.fromkeys(
+    ["events", "interactions", "attributes", "segments", "jobs", "jobsCancelled", "enrollments", "enrollmentsExited"], 0
+)
+
+
+@pytest.fixture
+def anonymous(acme: Workspace, ada: Customer) -> Customer:
+    return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
+
+
+@pytest.fixture
+def waiting(acme: Workspace) -> Journey:
+    return JourneyFactory.create(workspace=acme, key="waiting", steps=WAIT)
+
+
+def merge(server: ServerClient, workspace: Workspace, **body: Any) -> Answer:
+    return server.post(
+        customers_path(workspace, "merge"), {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "ada"}, **body}
+    )
+
+
+def merged(server: ServerClient, workspace: Workspace, **body: Any) -> dict[str, Any]:
+    """What was moved; only what is not 0."""
+    answer = data(merge(server, workspace, **body), status=200)
+    assert answer["merged"]
+    return {name: number for name, number in answer["moved"].items() if number}
+
+
+def entered(server: ServerClient, journey: Journey, customer: Customer) -> str:
+    """The job id of a single call for the customer."""
+    return str(data(trigger(server, journey, {"customerId": customer.id}))["jobId"])
+
+
+def test_it_says_in_numbers_what_was_moved(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, anonymous: Customer, ada: Customer, waiting: Journey
+) -> None:
+    SegmentFactory.create(workspace=acme, members=[anonymous])
+    both = SegmentFactory.create(workspace=acme, members=[anonymous, ada])
+    submit(sdk, userId="anon-1", formData={"plan": "free"})
+    click(sdk, userId="anon-1", actionType="track_event", actionData={"eventName": "seen"})
+    entered(server, waiting, anonymous)
+    let_workers_decide()
+    assert merged(server, acme) == {
+        "events": 1, "interactions": 2, "attributes": 1, "segments": 1, "jobs": 1, "enrollments": 1
+    }  # fmt: skip
+    assert both.segmentmembership_set.get().customer == ada
+    for model in (Event, Enrollment, EnrollmentJob):
+        assert model._default_manager.get().customer_id == ada.id
+    again = data(merge(server, acme), status=200)
+    assert again == {"customerId": ada.id, "merged": False, "moved": NOTHING}
+
+
+@pytest.mark.parametrize("named", ["customerId", "userId"])
+def test_either_may_be_named_by_any_identifier(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, named: str
+) -> None:
+    who = {"customerId": anonymous.id} if named == "customerId" else {"userId": "anon-1"}
+    for into, is_merged in (({"customerId": ada.id}, True), ({"external_id": "ada"}, False)):
+        answer = data(merge(server, acme, anonymous=who, into=into), status=200)
+        assert (answer["customerId"], answer["merged"]) == (ada.id, is_merged)
+    assert Customer.objects.get() == ada
+
+
+def test_the_merged_customers_id_leads_on_but_erases_nobody(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    merged(server, acme)
+    there = customers_path(acme, anonymous.id)
+    assert data(server.get(there), status=200)["customerId"] == ada.id
+    assert data(server.get(f"{there}/journeys"), status=200)["customerId"] == ada.id
+    put = {"customerId": anonymous.id, "attributes": {"plan": "pro"}}
+    assert data(server.put(customers_path(acme), put), status=200)["customerId"] == ada.id
+    event = {"customerId": anonymous.id, "eventName": "seen"}
+    assert data(server.post(customers_path(acme, "events"), event))["customerId"] == ada.id
+    refused(server.delete(there), status=404, error="Customer not found")
+    assert Customer.objects.get() == ada
+
+
+def test_who_is_not_there_is_not_found(acme: Workspace, server: ServerClient, anonymous: Customer) -> None:
+    nobody = {"customerId": "0" * 24}
+    for body in ({"anonymous": nobody}, {"into": nobody}, {"into": {"external_id": "bob"}}):
+        refused(merge(server, acme, **body), status=404, error="Customer not found")
+    assert Customer.objects.count() == 2
+
+
+def test_two_with_other_identifiers_are_never_merged(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    CustomerFactory.create(workspace=acme, user_id="anon-1", external_id="bob")
+    refused(merge(server, acme), status=409, error="Identifier conflict")
+    refused(merge(server, acme, anonymous={"customerId": ada.id}, into={"external_id": "bob"}), status=409,
+            error="Identifier conflict")  # fmt: skip
+    assert Customer.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"anonymous": None}, "anonymous is required."),
+        ({"anonymous": {"external_id": "bob"}}, "anonymous needs a customerId or a userId."),
+        ({"into": {}}, "into: Send at least one of customerId, external_id, email, phone, userId."),
+    ],
+)
+def test_both_must_be_named(acme: Workspace, server: ServerClient, body: dict[str, Any], message: str) -> None:
+    assert refused(merge(server, acme, **body), status=400, error="Missing required parameter") == message
+
+
+# Journeys -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_two_active_enrollments_the_known_ones_stays(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, waiting: Journey
+) -> None:
+    theirs, former = entered(server, waiting, ada), entered(server, waiting, anonymous)
+    let_workers_walk()
+    assert merged(server, acme) == {"jobs": 1, "enrollments": 1, "enrollmentsExited": 1}
+    stays, ended = (Enrollment.objects.get(id=job_of(server, acme.id, job)["enrollmentId"]) for job in (theirs, former))
+    assert (stays.state, stays.customer_id) == ("active", ada.id)
+    assert (ended.state, ended.exit_reason, ended.customer_id) == ("exited", EXITED_BY_MERGE, ada.id)
+    assert set(StepRun.objects.values_list("enrollment_id", "state")) == {
+        (stays.id, "waiting"), (ended.id, "interrupted"),
+    }  # fmt: skip
+    assert counted(waiting) == counted_by_history(waiting.id)
+
+
+def test_an_enrollment_of_the_anonymous_one_goes_on_as_the_known_ones(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    steps = [
+        {"id": "ask", "type": "wait_for_event", "event": "bought", "timeout": "P1D", "next": "note"},
+        {"id": "note", "type": "update_profile", "attributes": {"buyer": "{{ customer.external_id }}"}},
+    ]
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    job = entered(server, journey, anonymous)
+    let_workers_walk()
+    merged(server, acme)
+    server.post(customers_path(acme, "events"), {"external_id": "ada", "eventName": "bought"})
+    let_workers_walk()
+    ada.refresh_from_db()
+    assert ada.attributes == {"buyer": "ada"}
+    assert Enrollment.objects.get(job=EnrollmentJob.objects.get()).state == "completed"
+    assert job_of(server, acme.id, job)["customerId"] == ada.id
+    assert counted(journey) == counted_by_history(journey.id)
+
+
+def test_job_ids_stay_as_they_are_wherever_they_are_told(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    segment = SegmentFactory.create(workspace=acme, members=[anonymous])
+    body, key = {"segment_ids": [segment.id]}, {"Idempotency-Key": "k-1"}
+    answered = trigger(server, journey, body, headers=key)
+    (job_id,), trigger_id = data(answered)["jobIds"], data(answered)["triggerId"]
+    let_workers_decide()
+    merged(server, acme)
+    told = job_of(server, acme.id, job_id)
+    assert (told["jobId"], told["customerId"], told["result"]) == (job_id, ada.id, "enrolled")
+    (of_trigger,) = data(server.get(f"/api/v1/journeys/{acme.id}/triggers/{trigger_id}/jobs"), status=200)["jobs"]
+    assert (of_trigger["jobId"], of_trigger["external_id"]) == (job_id, "ada")
+    (of_customer,) = data(server.get(customers_path(acme, ada.id, "journeys")), status=200)["triggers"]
+    assert of_customer["jobId"] == job_id
+    enrollment = data(server.get(f"/api/v1/journeys/{acme.id}/enrollments/{told['enrollmentId']}"), status=200)
+    assert (enrollment["jobId"], enrollment["customerId"]) == (job_id, ada.id)
+    replayed = trigger(server, journey, body, headers=key)
+    assert replayed["Idempotency-Replayed"] == "true"
+    assert data(replayed) == data(answered)
+    refused(server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=409, error="Job already decided")
+
+
+def test_a_job_id_stays_if_the_known_one_has_a_job_of_the_same_millisecond(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    entered(server, journey, ada)
+    take_milliseconds(EnrollmentJob.objects.get())
+    job_id = entered(server, journey, anonymous)
+    assert EnrollmentJob.objects.filter(customer=ada, queued_ms=int(job_id.rpartition("-")[2])).exists()
+    assert merged(server, acme)["jobs"] == 1
+    assert job_of(server, acme.id, job_id)["jobId"] == job_id
+    assert data(server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}"), status=200)["jobId"] == job_id
+    assert EnrollmentJob.objects.get(status="cancelled").queued_as == job_id
+
+
+def test_queued_jobs_are_decided_by_the_history_of_both(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    """Ada has completed it already, and may enter it once."""
+    entered(server, journey, ada)
+    let_workers_decide()
+    job_id = entered(server, journey, anonymous)
+    merged(server, acme)
+    let_workers_decide()
+    assert job_of(server, acme.id, job_id)["result"] == "already_enrolled"
+
+
+def test_a_call_enters_a_person_once(acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer) -> None:
+    again = JourneyFactory.create(workspace=acme, max_entries_per_customer=9)
+    segment = SegmentFactory.create(workspace=acme, members=[anonymous, ada])
+    data(trigger(server, again, {"segment_ids": [segment.id]}))
+    assert merged(server, acme) == {"jobs": 1, "jobsCancelled": 1}
+    let_workers_decide()
+    assert set(EnrollmentJob.objects.values_list("customer_id", "result")) == {
+        (ada.id, "enrolled"), (ada.id, "cancelled"),
+    }  # fmt: skip
+    assert counted(again) == counted_by_history(again.id)
+
+
+def test_a_call_that_excludes_the_known_one_does_not_enter_them_as_the_anonymous_one(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    segment = SegmentFactory.create(workspace=acme, members=[anonymous])
+    data(trigger(server, journey, {"segment_ids": [segment.id], "exclude_external_ids": ["ada"]}))
+    assert merged(server, acme) == {"jobs": 1, "jobsCancelled": 1, "segments": 1}
+    let_workers_decide()
+    assert not Enrollment.objects.exists()
+    assert counted(journey) == counted_by_history(journey.id)
+
+
+def test_payloads_are_kept_as_long_as_the_person_is_there(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    data(trigger(server, journey, {"customerId": anonymous.id, "payload": {"secret": "s"}}))
+    let_workers_decide()
+    merged(server, acme)
+    sent = EnrollmentJob.objects.get().trigger
+    assert sent.payload == {"secret": "s"}
+    data(server.delete(customers_path(acme, ada.id)), status=200)
+    sent.refresh_from_db()
+    assert sent.payload == {}
+    assert not Enrollment.objects.exists()

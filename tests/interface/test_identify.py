@@ -1,0 +1,311 @@
+"""`POST /api/v1/sdk/identify`: the person behind an anonymous userId has logged in."""
+
+import json
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from bridge.models import Interaction
+from customers.attribute_rules import MAX_CLAIMED_BYTES
+from customers.erasure import erase_customer
+from customers.models import Alias, Customer, Event
+from engage.models import App, IdentityKey, Workspace
+from tests.bridge.identity.tokens import SECRET, token
+from tests.support.bridge_calls import ACTION, click, submit
+from tests.support.calls import customers_path, data, refused
+from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.factories import AppFactory, CustomerFactory
+
+IDENTIFY = "/api/v1/sdk/identify"
+ANON = "anon-7f3a"
+SEEN: dict[str, Any] = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
+
+
+def identify(sdk: SdkClient, *, user_id: str = ANON, **known: Any) -> Answer:
+    return sdk.post(IDENTIFY, {"userId": user_id, **known})
+
+
+def done(answer: Answer) -> None:
+    assert data(answer, status=200) == {"identified": True}
+
+
+def identifiers_of(customer: Customer) -> dict[str, str | None]:
+    customer.refresh_from_db()
+    return {name: getattr(customer, name) for name in ("user_id", "external_id", "email", "phone")}
+
+
+# Nobody is known ----------------------------------------------------------------------------------------------------
+
+
+def test_the_anonymous_customer_gets_the_identifiers_as_claims(acme: Workspace, sdk: SdkClient) -> None:
+    click(sdk, userId=ANON, **SEEN)
+    done(identify(sdk, external_id="ada", email="Ada@Example.com", phone="+49 170 1234567"))
+    customer = Customer.objects.get()
+    assert identifiers_of(customer) == {
+        "user_id": ANON, "external_id": "ada", "email": "ada@example.com", "phone": "+491701234567",
+    }  # fmt: skip
+    assert customer.claimed_identifiers == ["user_id", "external_id", "email", "phone"]
+    assert Event.objects.get().customer == customer
+    kinds = Interaction.objects.filter(customer=customer).values_list("kind", "message_id")
+    assert set(kinds) == {("track_event", "welcome"), ("identify", "")}
+
+
+def test_a_new_customer_has_all_identifiers(acme: Workspace, sdk: SdkClient) -> None:
+    done(identify(sdk, external_id="ada"))
+    assert identifiers_of(Customer.objects.get())["external_id"] == "ada"
+    assert Interaction.objects.get().created_customer
+    assert not Alias.objects.exists()
+
+
+# Somebody is known --------------------------------------------------------------------------------------------------
+
+
+def test_the_anonymous_customer_becomes_the_known_one(acme: Workspace, sdk: SdkClient, server: ServerClient) -> None:
+    server.put(customers_path(acme), {"external_id": "ada", "attributes": {"plan": "pro"}})
+    submit(sdk, userId=ANON, formData={"plan": "free", "colour": "red"})
+    click(sdk, userId=ANON, **SEEN)
+    done(identify(sdk, external_id="ada"))
+    ada = Customer.objects.get()
+    assert identifiers_of(ada) == {"user_id": None, "external_id": "ada", "email": None, "phone": None}
+    assert (ada.attributes, ada.claimed_attributes) == ({"plan": "pro", "colour": "red"}, ["colour"])
+    assert Event.objects.get().customer == ada
+    assert Interaction.objects.filter(customer=ada).count() == Interaction.objects.count() == 3
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+def test_the_anonymous_id_leads_to_the_known_one_from_then_on(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, seen_before: bool
+) -> None:
+    if seen_before:
+        click(sdk, userId=ANON)
+    done(identify(sdk, external_id="ada"))
+    for call in (click(sdk, userId=ANON, **SEEN), submit(sdk, userId=ANON, formData={"a": 1}), click(sdk, userId=ANON)):
+        assert call.status_code == 200
+    event = {"userId": ANON, "eventName": "bought"}
+    assert data(server.post(customers_path(acme, "events"), event))["customerId"] == ada.id
+    put = server.put(customers_path(acme), {"userId": ANON, "attributes": {"plan": "pro"}})
+    assert data(put, status=200)["customerId"] == ada.id
+    assert data(server.get(customers_path(acme) + f"?userId={ANON}"), status=200)["customerId"] == ada.id
+    assert Customer.objects.get() == ada
+    assert Event.objects.filter(customer=ada).count() == 2
+    assert identifiers_of(ada) == {"user_id": None, "external_id": "ada", "email": None, "phone": None}
+
+
+def test_it_still_does_after_a_put_that_does_not_name_it(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer
+) -> None:
+    done(identify(sdk, external_id="ada"))
+    server.put(customers_path(acme), {"external_id": "ada", "email": "ada@example.com"})
+    click(sdk, userId=ANON, **SEEN)
+    assert Event.objects.get().customer == ada
+
+
+def test_what_a_server_says_of_the_user_id_comes_first(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer
+) -> None:
+    """A stranger may have made somebody's real user id another one's alias."""
+    done(identify(sdk, user_id="u-bob", external_id="ada"))
+    bob = data(server.put(customers_path(acme), {"userId": "u-bob", "external_id": "bob"}), status=201)
+    click(sdk, userId="u-bob", **SEEN)
+    assert Event.objects.get().customer_id == bob["customerId"]
+
+
+def test_several_devices_lead_to_one_customer(acme: Workspace, sdk: SdkClient) -> None:
+    for device in ("phone", "laptop", "tablet"):
+        click(sdk, userId=device, **SEEN)
+        done(identify(sdk, user_id=device, external_id="ada"))
+    assert Event.objects.filter(customer=Customer.objects.get()).count() == 3
+
+
+def test_a_call_that_is_repeated_changes_nothing(sdk: SdkClient, ada: Customer) -> None:
+    click(sdk, userId=ANON)
+    for key in ("k-1", "k-1", "k-2"):
+        done(identify(sdk, external_id="ada", idempotencyKey=key))
+    assert Customer.objects.get() == ada
+    assert Interaction.objects.filter(kind="identify").count() == 2
+
+
+def test_claims_do_not_stand_in_the_way_of_somebody_who_is_known(
+    sdk: SdkClient, ada: Customer, server: ServerClient
+) -> None:
+    stranger = {"userId": "stranger", "email": "ada@example.com"}
+    click(sdk, **stranger)
+    click(sdk, userId=ANON, **SEEN)
+    done(identify(sdk, external_id="ada", email="ada@example.com"))
+    assert Event.objects.get().customer == ada
+    assert Customer.objects.filter(user_id="stranger", email="ada@example.com").exists()
+
+
+def test_attributes_without_room_are_left_out(sdk: SdkClient, ada: Customer) -> None:
+    half = "x" * (MAX_CLAIMED_BYTES // 2)
+    Customer.objects.filter(id=ada.id).update(attributes={"own": half}, claimed_attributes=["own"])
+    submit(sdk, userId=ANON, formData={"large": half, "small": 1})
+    done(identify(sdk, external_id="ada"))
+    ada.refresh_from_db()
+    assert (ada.attributes, ada.claimed_attributes) == ({"own": half, "small": 1}, ["own", "small"])
+
+
+# Never merged -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("holder", "known"),
+    [
+        ({"user_id": ANON, "external_id": "bob"}, {"external_id": "ada"}),
+        ({"user_id": ANON, "email": "bob@example.com"}, {"external_id": "ada"}),
+        ({"user_id": ANON, "external_id": "bob"}, {"external_id": "nobody"}),
+        ({"user_id": ANON}, {"external_id": "ada", "email": "grace@example.com"}),
+    ],
+)
+def test_two_customers_with_other_identifiers_are_a_conflict(
+    acme: Workspace, sdk: SdkClient, ada: Customer, holder: dict[str, str], known: dict[str, str]
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="grace", email="grace@example.com")
+    CustomerFactory.create(workspace=acme, **{"external_id": None, **holder})
+    before = list(Customer.objects.order_by("id").values())
+    message = refused(identify(sdk, **known), status=409, error="Identifier conflict")
+    assert not any(customer["id"] in message for customer in before)
+    assert list(Customer.objects.order_by("id").values()) == before
+    assert not Interaction.objects.exists()
+    assert not Alias.objects.exists()
+
+
+def test_an_anonymous_id_that_is_somebodys_does_not_become_another_ones(
+    acme: Workspace, sdk: SdkClient, ada: Customer
+) -> None:
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    done(identify(sdk, external_id="ada"))
+    refused(identify(sdk, external_id="bob"), status=409, error="Identifier conflict")
+    click(sdk, userId=ANON, **SEEN)
+    assert Event.objects.get().customer == ada
+    assert not Interaction.objects.filter(customer=bob).exists()
+
+
+def test_another_workspace_is_not_seen(sdk: SdkClient, rival: Workspace, rival_sdk: SdkClient) -> None:
+    theirs = CustomerFactory.create(workspace=rival, external_id="ada")
+    click(rival_sdk, userId=ANON, **SEEN)
+    done(identify(sdk, external_id="ada"))
+    done(identify(rival_sdk, external_id="ada"))
+    click(sdk, userId=ANON)
+    assert Event.objects.get().customer == theirs
+    assert Customer.objects.exclude(workspace=rival).get().external_id == "ada"
+
+
+# Erased people ------------------------------------------------------------------------------------------------------
+
+
+def test_an_erased_anonymous_id_is_not_made_anew(acme: Workspace, sdk: SdkClient) -> None:
+    click(sdk, userId=ANON)
+    erase_customer(workspace_id=acme.id, customer_id=Customer.objects.get().id)
+    refused(identify(sdk, external_id="ada"), status=410, error="Customer erased")
+    assert not Customer.objects.exists()
+
+    ada = CustomerFactory.create(workspace=acme, external_id="ada")
+    done(identify(sdk, external_id="ada"))
+    refused(click(sdk, userId=ANON), status=410, error="Customer erased")
+    assert Customer.objects.get() == ada
+
+
+def test_erasing_the_known_one_erases_the_anonymous_one_and_their_ids(
+    acme: Workspace, sdk: SdkClient, ada: Customer
+) -> None:
+    click(sdk, userId=ANON, **SEEN)
+    done(identify(sdk, external_id="ada"))
+    done(identify(sdk, user_id="anon-2", external_id="ada"))
+    erase_customer(workspace_id=acme.id, customer_id=ada.id)
+    for model in (Event, Interaction, Alias):
+        assert not model._default_manager.exists()
+    for user_id in (ANON, "anon-2"):
+        refused(click(sdk, userId=user_id), status=410, error="Customer erased")
+
+
+# As every call of an app --------------------------------------------------------------------------------------------
+
+
+def test_it_needs_no_preflight(sdk: SdkClient, ada: Customer) -> None:
+    body = json.dumps({"userId": ANON, "external_id": "ada", "idempotencyKey": "k-1"}).encode()
+    path = f"{IDENTIFY}?app={sdk.headers['X-App-Id']}"
+    answer = sdk.post(path, body, headers={"X-App-Id": None}, content_type="text/plain;charset=UTF-8")
+    done(answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ({"userId": ANON}, "At least one of external_id, email, phone must be present."),
+        ({"external_id": "ada"}, "userId is required."),
+        ({"userId": " ", "external_id": "ada"}, "userId is required."),
+    ],
+)
+def test_both_are_needed(sdk: SdkClient, body: dict[str, Any], missing: str) -> None:
+    assert refused(sdk.post(IDENTIFY, body), status=400, error="Missing required parameter") == missing
+    assert not Customer.objects.exists()
+
+
+def test_it_is_limited_and_counted(sdk: SdkClient, settings: Settings, ada: Customer) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/m"
+    done(identify(sdk, external_id="ada"))
+    refused(identify(sdk, user_id="anon-2", external_id="ada"), status=429, error="Rate limit exceeded")
+    refused(identify(sdk, user_id="anon-2", external_id="bob"), status=429, error="Rate limit exceeded")
+    done(identify(sdk, external_id="ada"))
+    assert Customer.objects.get() == ada
+    settings.BRIDGE_RATE_LIMIT = "2/m"
+    *_, last = [identify(sdk, external_id="ada") for _ in range(3)]
+    refused(last, status=429, error="Rate limit exceeded")
+
+
+def test_only_allowed_origins(acme: Workspace, ada: Customer) -> None:
+    sdk = SdkClient(AppFactory.create(workspace=acme, allowed_origins=["https://shop.example"]))
+    sdk.headers["Origin"] = "https://evil.example"
+    refused(identify(sdk, external_id="ada"), status=403, error="Origin not allowed")
+    assert not Alias.objects.exists()
+
+
+def proving(acme: Workspace, identity: str) -> SdkClient:
+    app: App = AppFactory.create(workspace=acme, identity=identity)
+    IdentityKey.objects.create(workspace=acme, app=app, kid="k1", alg="HS256", secret=SECRET)
+    return SdkClient(app)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ({}, "identity_token_missing"),
+        ({"identityToken": "none"}, "identity_token_invalid"),
+        ({"identityToken": token(sub="bob")}, "identity_token_mismatch"),
+        ({"identityToken": token(), "email": "ada@example.com"}, "identity_token_mismatch"),
+    ],
+)
+def test_who_enforces_wants_a_token_for_whom_they_are(
+    acme: Workspace, ada: Customer, sent: dict[str, str], code: str
+) -> None:
+    sdk = proving(acme, "enforce")
+    click(sdk, userId=ANON)
+    answer = identify(sdk, external_id="ada", **sent)
+    assert (answer.status_code, answer.json()["code"]) == (401, code)
+    assert Customer.objects.filter(user_id=ANON).exists()
+
+    done(identify(sdk, external_id="ada", identityToken=token()))
+    assert Customer.objects.get() == ada
+    late = click(sdk, userId=ANON)  # without a token, nobody who has other identifiers is reached
+    assert (late.status_code, late.json()["code"]) == (401, "identity_token_missing")
+    assert click(sdk, userId=None, external_id="ada", identityToken=token()).status_code == 200
+
+
+def test_who_reports_has_it_marked(acme: Workspace, ada: Customer) -> None:
+    done(identify(proving(acme, "report"), external_id="ada"))
+    marked = Interaction.objects.get()
+    assert (marked.kind, marked.verified, marked.identity_problem) == ("identify", False, "missing")
+
+
+@pytest.mark.parametrize("events", [1, 30])
+def test_a_merge_costs_as_many_queries_however_much_there_is(
+    sdk: SdkClient, ada: Customer, django_assert_num_queries: DjangoAssertNumQueries, events: int
+) -> None:
+    for n in range(events):
+        sdk.post(ACTION, {"messageId": "m", "userId": ANON, **SEEN, "formData": {"n": n}})
+    # The app, three ends of transactions; locking both; jobs 2, enrollments 2; events, interactions, segments;
+    # aliases 2, the row itself; the interaction.
+    with django_assert_num_queries(15):
+        done(identify(sdk, external_id="ada"))
