@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
+from unfold.decorators import display
 
 from customers.admin.search import customers_known_as
 from customers.erasure import erase_customer
@@ -17,6 +18,8 @@ from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.records import ReadOnlyAdmin
+
+_MOST_ALIASES = 50
 
 
 @admin.register(Customer)
@@ -26,7 +29,7 @@ class CustomerAdmin(ReadOnlyAdmin):
     search_help_text = "Customer id, external id, e-mail, phone or user id"
     fieldsets = (
         (None, {"fields": ("id", "workspace")}),
-        ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"), "claimed_identifiers")}),
+        ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"), "claimed_identifiers", "aliases")}),
         (None, {"fields": ("attributes", "claimed_attributes", ("created_at", "updated_at"))}),
     )
     never_deleted = ""
@@ -34,6 +37,12 @@ class CustomerAdmin(ReadOnlyAdmin):
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(pk__in=[customer.pk for customer in customers_known_as(text, request)])
+
+    @display(description="aliases")
+    def aliases(self, customer: Customer) -> str:
+        """The user ids that lead here beside the customer's own."""
+        known = customer.aliases.order_by("created_at").values_list("user_id", flat=True)
+        return ", ".join(known[:_MOST_ALIASES]) or "-"
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request

@@ -142,6 +142,4 @@ def _journey(workspace_id: str, journey_id: str) -> Journey:
 def _customer(workspace_id: str, recipient: Recipient) -> Customer:
     column, value = recipient.as_stored()
     found = Customer.objects.filter(workspace_id=workspace_id, **{column: value}).first()
-    if found is None:
-        raise recipient.not_found()
-    return found
+    return found or _customer(workspace_id, recipient.merged_into(workspace_id))

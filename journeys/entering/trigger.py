@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
+from customers.aliases import merged_into
 from customers.audience import Audience, resolve_segments, select_audience
 from customers.identifier_rules import comparable_email, one_spelling
 from customers.lookup import CustomerNotFound
@@ -65,6 +66,13 @@ class Recipient:
                 return "external_id", one_spelling(self.value)
             case "email":
                 return "email", comparable_email(self.value)
+
+    def merged_into(self, workspace_id: str) -> "Recipient":
+        """Whom this one, who is not there, was merged into. Raises CustomerNotFound."""
+        into = merged_into(workspace_id=workspace_id, customer_id=self.value) if self.field == "customerId" else None
+        if into is None:
+            raise self.not_found()
+        return Recipient("customerId", into)
 
     def not_found(self) -> CustomerNotFound:
         """The refusal if no customer has it."""
@@ -142,7 +150,14 @@ def trigger_one(
     )
     require_api_trigger(outcome.trigger_type, journey_id)
     if outcome.customer_id is None:
-        raise recipient.not_found()
+        return trigger_one(
+            workspace_id=workspace_id,
+            journey_id=journey_id,
+            recipient=recipient.merged_into(workspace_id),
+            exclude_external_ids=exclude_external_ids,
+            payload=payload,
+            called_by=called_by,
+        )
     if outcome.trigger is None:
         return Excluded(customer_id=outcome.customer_id, journey_id=journey_id)
     queued = QueuedOne(trigger=outcome.trigger, customer_id=outcome.customer_id)

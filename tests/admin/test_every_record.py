@@ -30,6 +30,7 @@ NOT_SHOWN = {
     "Enrollment.error": "the timeline says it in words",
     "Enrollment.event": "what it led to stands in the timeline",
     "Enrollment.steps_begun": "the timeline shows the steps",
+    "EnrollmentJob.queued_as": "it is the job id then",
     "Event.chain": "only bounds how long events lead to further events",
     "Event.serial": "only tells which event came first",
     "IdentityKey.secret": "nobody sees it again",

@@ -98,6 +98,10 @@ def test_the_merged_customers_id_leads_on_but_erases_nobody(
     assert data(server.put(customers_path(acme), put), status=200)["customerId"] == ada.id
     event = {"customerId": anonymous.id, "eventName": "seen"}
     assert data(server.post(customers_path(acme, "events"), event))["customerId"] == ada.id
+    for dry_run in ("", "?dryRun=true"):
+        path = f"/api/v1/journeys/{acme.id}/{journey.id}/trigger{dry_run}"
+        answer = server.post(path, {"customerId": anonymous.id, "exclude_external_ids": ["ada"]})
+        assert ada.id in str(data(answer, status=200))
     refused(server.delete(there), status=404, error="Customer not found")
     assert Customer.objects.get() == ada
 

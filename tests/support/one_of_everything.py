@@ -52,6 +52,7 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
         MessageFactory.create(workspace=workspace, actions=[{"id": "x", "type": "close"}])
         IdentityKey.objects.create(workspace=workspace, app=app, kid="k1", alg="HS256", secret="s" * 32)
     for number, customer in enumerate(customers):
+        Alias.objects.create(workspace=workspace, customer=customer, user_id=f"anon-{customer.id}")
         live_through(customer, journey=entered[number % journeys], app=apps_[number])
     return customers
 
@@ -60,7 +61,6 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     """The customer clicks in the app, which makes an event, which triggers the journey, which enrolls them."""
     now, workspace = timezone.now(), customer.workspace
     event = Event.objects.create(workspace=workspace, customer=customer, name="paid", source="api", occurred_at=now)
-    Alias.objects.create(workspace=workspace, customer=customer, user_id=f"anon-{customer.id}")
     Interaction.objects.create(
         workspace=workspace, app=app, customer=customer, event=event, message_id="m-1", kind=Interaction.Kind.LINK
     )
