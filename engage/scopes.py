@@ -14,7 +14,7 @@ class Scope(models.TextChoices):
     TRIGGER = "trigger", "trigger journeys, ask what became of it, and take it back"
     EVENTS = "events", "report events"
     CUSTOMERS_READ = "customers:read", "read customers and all that is known of them"
-    CUSTOMERS_WRITE = "customers:write", "read, create, change and merge customers"
+    CUSTOMERS_WRITE = "customers:write", "read, create and change customers"
     CUSTOMERS_ERASE = "customers:erase", "erase customers"
     SEGMENTS = "segments", "change who is in a segment"
     ENROLLMENTS = "enrollments", "read where customers are in journeys, and end that"

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('journeys', '0027_merged_customers'),
+        ('journeys', '0029_merged_customers'),
     ]
 
     operations = [

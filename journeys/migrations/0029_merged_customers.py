@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('customers', '0011_aliases'),
-        ('journeys', '0026_who_stands_at_a_step'),
+        ('journeys', '0028_failures'),
     ]
 
     operations = [
