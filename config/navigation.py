@@ -65,7 +65,7 @@ _NAVIGATION = [
         _list("Triggers", "bolt", Trigger),
         _list("Jobs", "fact_check", EnrollmentJob),
         _list("Enrollments", "directions_walk", Enrollment),
-        _list("Waiting chunks", "hourglass_top", Chunk),
+        _list("Waiting batches", "hourglass_top", Chunk),
         _list("Journey revisions", "history", JourneyRevision),
     ),
     _group(

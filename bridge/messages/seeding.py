@@ -8,7 +8,7 @@ from bridge.messages.authoring import MessageChanges, check_key, save_message
 from bridge.messages.definition import InvalidMessage
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.seeding.reading import InvalidSeed, refuse_twins
+from journeys.seeding.reading import InvalidSeed, refuse_duplicates
 from journeys.seeding.sections import Section
 
 _READERS: Mapping[str, Callable[[Part], Any]] = {
@@ -31,7 +31,7 @@ def read_messages(part: Part) -> list[SeedMessage]:
     """`[{"key": "sale", "status": "active", "actions": […], "forms": […]}]`. Raises InvalidSeed."""
     items = part.items()
     messages = [item.fields(required=["key"], optional=_READERS) for item in items]
-    refuse_twins(fields["key"] for fields in messages)
+    refuse_duplicates(fields["key"] for fields in messages)
     return [
         SeedMessage(place=item.place, key=fields["key"].text(), changes=_changes(fields))
         for item, fields in zip(items, messages, strict=True)

@@ -35,7 +35,7 @@ def is_held_up(error: BaseException) -> bool:
     return _has_state(error, _HELD_UP)
 
 
-def may_befall_any_work(error: BaseException) -> bool:
+def is_environmental(error: BaseException) -> bool:
     """Whether the cause is probably not the work itself: no database, one of another version, a lock or a missing key.
 
     The work may still be the cause: a file that grows too large for one query, or a right that only this work needs.

@@ -57,7 +57,7 @@ def waiting_work(*, now: datetime) -> Figure:
     """How many chunks are waiting, and how long the oldest has waited."""
     oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
     note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
-    return Figure("Waiting chunks", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk))
+    return Figure("Waiting batches", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk))
 
 
 def failing_work() -> Figure:
@@ -68,14 +68,14 @@ def failing_work() -> Figure:
     oldest = Chunk.objects.order_by("pk")[:OLDEST_CHUNKS]
     failed = oldest.aggregate(failed=Count("pk", filter=~Q(error="")))["failed"]
     note = f"of the oldest {OLDEST_CHUNKS:,}; tried again when they are due"
-    return Figure("Chunks that failed", f"{failed:,}", note, list_url(Chunk))
+    return Figure("Batches that failed", f"{failed:,}", note, list_url(Chunk))
 
 
 def due_enrollments(*, now: datetime) -> Figure:
     """How many enrollments are due for their next step, and for how long the first has been."""
     due = Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=now)
     first = due.order_by("due_at").values_list("due_at", flat=True).first()
-    note = f"the first for {timesince(first, now)}" if first else "nobody waits for the walker"
+    note = f"the first for {timesince(first, now)}" if first else "nobody waits"
     return Figure("Enrollments due for a step", count_up_to(due, most=COUNTED_AT_MOST), note, list_url(Enrollment))
 
 

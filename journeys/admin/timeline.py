@@ -18,7 +18,7 @@ from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawings import Drawing
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.admin.way import drawing_of
-from journeys.enrollments.history import RecordedStep, enrollment_history
+from journeys.enrollments.history import RunWithWebhook, enrollment_history
 from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
 
@@ -103,7 +103,7 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
     return f"Sends the webhook of {step}."
 
 
-def _row(step: RecordedStep, staff: _Staff) -> dict[str, Any]:
+def _row(step: RunWithWebhook, staff: _Staff) -> dict[str, Any]:
     run = step.run
     row: dict[str, Any] = {
         "cols": [
@@ -119,7 +119,7 @@ def _row(step: RecordedStep, staff: _Staff) -> dict[str, Any]:
     return row
 
 
-def _came_to(step: RecordedStep, staff: _Staff) -> SafeString:
+def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
     delivery = step.delivery
     if delivery is None:
         because = step.run.because if staff.sees_values else None

@@ -37,7 +37,7 @@ class WebhookSecretAdmin(RecordAdmin):
     def validity(self, secret: WebhookSecret) -> SafeString:
         """Whether it signs now."""
         if secret.retires_at is None:
-            return badge("signs", "success")
+            return badge("in use", "success")
         return badge("retiring", "warning") if secret.retires_at > timezone.now() else badge("retired", "")
 
     @display(description="secret")

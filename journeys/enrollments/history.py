@@ -25,7 +25,7 @@ _Row = TypeVar("_Row", bound=models.Model)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedStep:
+class RunWithWebhook:
     """A step of the history; a webhook step has its delivery and the latest attempts, oldest first."""
 
     run: StepRun
@@ -38,7 +38,7 @@ class EnrollmentHistory:
     """An enrollment and steps in order; `last` is the ordinal of the last one if more follow, otherwise None."""
 
     state: EnrollmentState
-    steps: Sequence[RecordedStep]
+    steps: Sequence[RunWithWebhook]
     last: int | None
 
 
@@ -123,10 +123,10 @@ def _state(row: Mapping[str, Any]) -> EnrollmentState:
     return EnrollmentState(enrollment=enrollment, goes_on_at=row["goes_on_at"])
 
 
-def _step(row: Mapping[str, Any]) -> RecordedStep:
+def _step(row: Mapping[str, Any]) -> RunWithWebhook:
     has_delivery = row["delivery.id"] is not None
     attempts = zip(*(row[f"attempts.{field}"] or () for field in _ATTEMPT_FIELDS), strict=True)
-    return RecordedStep(
+    return RunWithWebhook(
         run=_record(StepRun, "run", row),
         delivery=_record(WebhookDelivery, "delivery", row) if has_delivery else None,
         attempts=[WebhookAttempt.from_db(None, _ATTEMPT_FIELDS, values) for values in attempts],

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 from django.db import DatabaseError
 
-from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
+from engage.database.outages import is_cut_off, is_environmental, is_held_up
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.due import Due
 from journeys.entering.chunks import (
@@ -79,7 +79,7 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> Due:
             if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
                 record_after_cut(partial(put_off, first, error=record))
             raise
-        if jobs == 1 and may_befall_any_work(error):
+        if jobs == 1 and is_environmental(error):
             put_off(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else PUT_OFF_SECONDS)
             # With a traceback the first time only: during an outage this recurs every few seconds for each job.
             log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)

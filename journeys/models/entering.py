@@ -234,7 +234,8 @@ class Chunk(models.Model):
     error = models.TextField(blank=True, help_text="Why the last attempt failed.")
 
     class Meta:
-        verbose_name = "waiting chunk"
+        verbose_name = "waiting batch"
+        verbose_name_plural = "waiting batches"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["trigger", "start"], name="chunk_in_trigger"),
             WorkspaceForeignKey(name="chunk_trigger", field="trigger", table="journeys_trigger", on_delete="CASCADE"),

@@ -13,7 +13,7 @@ from engage.networks import tidy_network
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.scopes import Scope
 from journeys.models import Journey
-from journeys.seeding.reading import refuse_twins, text_for
+from journeys.seeding.reading import refuse_duplicates, text_for
 
 _LONGEST_ORIGIN = 255
 _CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous"}
@@ -67,7 +67,7 @@ class SeedApp:
 def read_api_keys(part: Part) -> list[SeedApiKey]:
     """`[{"name": "server", "rateLimit": "100/m", "scopes": ["trigger"], "journeys": null, …}]`. Raises InvalidSeed."""
     keys = [item.fields(required=["name"], optional=[*_LIMITS, *_RIGHTS]) for item in part.items()]
-    refuse_twins(fields["name"] for fields in keys)
+    refuse_duplicates(fields["name"] for fields in keys)
     return [_api_key(fields) for fields in keys]
 
 
@@ -101,7 +101,7 @@ def _some(part: Part) -> list[Part]:
     items = part.items()
     if not items:
         part.refuse("must not be empty; null stands for all.")
-    refuse_twins(items)
+    refuse_duplicates(items)
     return items
 
 
@@ -123,7 +123,7 @@ def read_apps(part: Part) -> list[SeedApp]:
     """`[{"name": "web", "allowedOrigins": [], "messagePolicy": "open", …}]`. Raises InvalidSeed."""
     optional = ["allowedOrigins", *_CHECKS, "identityKeys"]
     apps = [item.fields(required=["name"], optional=optional) for item in part.items()]
-    refuse_twins(fields["name"] for fields in apps)
+    refuse_duplicates(fields["name"] for fields in apps)
     return [
         SeedApp(
             name=text_for(fields["name"], App, "name"),
@@ -150,7 +150,7 @@ def _identity_keys(part: Part) -> list[SeedIdentityKey]:
     """`[{"kid": "k1", "alg": "HS256", "secret": "…", "expiresAt": null}]`; `secret` may also be a public key in PEM."""
     items = part.items(at_most=MAX_KEYS)
     keys = [item.fields(required=["kid", "alg", "secret"], optional=["expiresAt"]) for item in items]
-    refuse_twins(fields["kid"] for fields in keys)
+    refuse_duplicates(fields["kid"] for fields in keys)
     return [_identity_key(fields) for fields in keys]
 
 

@@ -8,7 +8,7 @@ from typing import cast
 from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
-from journeys.seeding.reading import InvalidSeed, refuse_twins
+from journeys.seeding.reading import InvalidSeed, refuse_duplicates
 
 # Types only: the values are checked when journeys are saved.
 _READERS: Mapping[str, Callable[[Part], object]] = {
@@ -39,7 +39,7 @@ def read_journeys(part: Part) -> list[SeedJourney]:
     """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`. Raises InvalidSeed."""
     items = part.items()
     journeys = [item.fields(required=["key"], optional=[SPELLINGS[name] for name in _READERS]) for item in items]
-    refuse_twins(fields["key"] for fields in journeys)
+    refuse_duplicates(fields["key"] for fields in journeys)
     return [
         SeedJourney(place=item.place, key=fields["key"].text(), changes=_changes(fields))
         for item, fields in zip(items, journeys, strict=True)

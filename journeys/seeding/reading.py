@@ -26,7 +26,7 @@ def text_for(part: Part, model: type[Model], column: str) -> str:
     return text
 
 
-def refuse_twins(parts: Iterable[Part]) -> None:
+def refuse_duplicates(parts: Iterable[Part]) -> None:
     """Refuses the second of two equal strings: it would overwrite what the first one names."""
     places: dict[str, str] = {}
     for part in parts:

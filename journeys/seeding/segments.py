@@ -13,7 +13,7 @@ from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.seeding.reading import InvalidSeed, refuse_twins, text_for
+from journeys.seeding.reading import InvalidSeed, refuse_duplicates, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
 # an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
@@ -59,7 +59,7 @@ class SeedSegment:
 def read_segments(part: Part) -> list[SeedSegment]:
     """`[{"key": "vip", "name": "VIP", "members": ["ada"], "conditions": {…}}]`. Raises InvalidSeed."""
     segments = [item.fields(required=["key"], optional=["name", "conditions", "members"]) for item in part.items()]
-    refuse_twins(fields["key"] for fields in segments)
+    refuse_duplicates(fields["key"] for fields in segments)
     return [_segment(fields) for fields in segments]
 
 
@@ -70,7 +70,7 @@ def _segment(fields: Mapping[str, Part]) -> SeedSegment:
     if "conditions" in fields:
         changes["conditions"] = _conditions(fields["conditions"])
     members = fields["members"].items() if "members" in fields else None
-    refuse_twins(members or [])
+    refuse_duplicates(members or [])
     return SeedSegment(key=text_for(fields["key"], Segment, "key"), changes=changes, members=members)
 
 

@@ -27,7 +27,7 @@ _SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rehearsed:
+class TimedRecord:
     """What would happen in a step, and when."""
 
     at: datetime
@@ -38,7 +38,7 @@ class Rehearsed:
 class Rehearsal:
     """The step records in order, how it `ended` (None if it was stopped or has no steps), and `ending` in words."""
 
-    steps: tuple[Rehearsed, ...]
+    steps: tuple[TimedRecord, ...]
     ended: Ended | None
     ending: str
 
@@ -54,7 +54,7 @@ def rehearse(
     start = step_id or course.first
     if start is None:
         return Rehearsal(steps=(), ended=None, ending="The journey has no steps: it completes at once.")
-    steps: list[Rehearsed] = []
+    steps: list[TimedRecord] = []
     until = thread_time() + MAX_SECONDS
     for found in _walk(course, replace(context), start):
         if isinstance(found, Ended):
@@ -65,7 +65,7 @@ def rehearse(
     return Rehearsal(steps=tuple(steps), ended=None, ending=f"Stopped after {len(steps)} steps.")
 
 
-def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehearsed | Ended]:
+def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[TimedRecord | Ended]:
     """Yields the step records with their times, endlessly if the journey never ends, then how it ended."""
     arrival: Arrival = Ahead()
     stop: Stop | None = None
@@ -77,7 +77,7 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[Rehear
             return
         for step_record in walk.step_records:
             unheard = isinstance(stop, AwaitEvent) and step_record.resumed
-            yield Rehearsed(at=context.now, step_record=_marked(step_record) if unheard else step_record)
+            yield TimedRecord(at=context.now, step_record=_marked(step_record) if unheard else step_record)
         if isinstance(walk.stop, Ended):
             yield walk.stop
             return

@@ -32,7 +32,7 @@ from journeys.walking.standings import Standing, Walked
 
 
 @dataclass(frozen=True, kw_only=True)
-class _HistoryEntry:
+class _NewRun:
     """One step record with its place in the enrollment's history, and the event that it recorded."""
 
     standing: Standing
@@ -64,13 +64,13 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     return due | Due(webhooks=bool(requests))
 
 
-def _entries(walked: Walked) -> Iterable[_HistoryEntry]:
+def _entries(walked: Walked) -> Iterable[_NewRun]:
     ordinal = walked.standing.steps_begun
     for step_record in walked.walk.step_records:
         if step_record.resumed:
-            yield _HistoryEntry(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
+            yield _NewRun(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
             continue
-        yield _HistoryEntry(
+        yield _NewRun(
             standing=walked.standing,
             ordinal=ordinal,
             step_record=step_record,
@@ -93,7 +93,7 @@ def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
     )
 
 
-def _profile_changes(entries: Iterable[_HistoryEntry]) -> list[ProfileChange]:
+def _profile_changes(entries: Iterable[_NewRun]) -> list[ProfileChange]:
     """What each customer's walk wrote; later writes override earlier ones. A batch walks a customer once."""
     changes: dict[str, dict[str, Any]] = {}
     workspaces: dict[str, str] = {}
@@ -120,7 +120,7 @@ FROM {ended} WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.o
 )
 
 
-def _end_waiting(entries: Iterable[_HistoryEntry]) -> None:
+def _end_waiting(entries: Iterable[_NewRun]) -> None:
     rows = [
         (
             entry.standing.claimed.id,
@@ -135,7 +135,7 @@ def _end_waiting(entries: Iterable[_HistoryEntry]) -> None:
         _END_WAITING.execute(ended=rows)
 
 
-def _event_that_came(entry: _HistoryEntry) -> str | None:
+def _event_that_came(entry: _NewRun) -> str | None:
     """The event that ended the wait; None if the step waited for none, or if its time was up."""
     standing = entry.standing
     return standing.event_id if entry.step_record.type == WaitForEvent.type and standing.heard else None
@@ -160,7 +160,7 @@ FROM {runs}
 )  # fmt: skip
 
 
-def _insert_runs(entries: Iterable[_HistoryEntry]) -> None:
+def _insert_runs(entries: Iterable[_NewRun]) -> None:
     rows = [
         (
             entry.standing.workspace_id,
@@ -197,7 +197,7 @@ SELECT request.*, 'waiting', '', 0, now(), false FROM {requests}
 )  # fmt: skip
 
 
-def _insert_deliveries(requests: Sequence[tuple[_HistoryEntry, WebhookRequest]]) -> None:
+def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> None:
     if requests:
         _INSERT_DELIVERIES.execute(
             requests=[

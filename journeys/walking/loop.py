@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from engage.database.outages import is_cut_off, is_held_up, may_befall_any_work
+from engage.database.outages import is_cut_off, is_environmental, is_held_up
 from engage.errors import Refusal
 from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
@@ -128,7 +128,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
         if is_held_up(error) and claimed[0].attempts == 1:
             put_back(claimed, seconds=_HELD_UP_SECONDS)  # a claim passes over those whose customer is locked
             log.warning("enrollments_held_up", enrollments=len(claimed), error=record)
-        elif len(failed) == 1 and may_befall_any_work(error):
+        elif len(failed) == 1 and is_environmental(error):
             put_off(failed[0])
             # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
             one = failed[0].claimed

@@ -21,7 +21,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
 from journeys.models import WebhookDelivery
-from journeys.webhooks.room import Room
+from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
 
 LEASE_SECONDS = 30
@@ -130,14 +130,14 @@ RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.o
 )
 
 
-def claim_due(room: Room) -> list[ClaimedDelivery]:
+def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
     """Claims deliveries to send now, no more than there is room for."""
     rows = _CLAIM.records(
-        free=room.free,
-        room=room.of_a_host,
+        free=slots.free,
+        room=slots.of_a_host,
         lease=LEASE_SECONDS,
-        hosts=list(room.of_known_hosts()),
-        workspaces=list(room.of_workspaces.items()),
+        hosts=list(slots.of_known_hosts()),
+        workspaces=list(slots.of_workspaces.items()),
     )
     made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
     return [

@@ -21,9 +21,9 @@ from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.due import Due
 from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
 from journeys.webhooks.client import Client, Request
+from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState, judge
 from journeys.webhooks.signing import signed_headers
 
@@ -57,14 +57,16 @@ def send_due(*, threads: int, client: Client, seconds: float, stopping: Callable
     After `seconds`, or once `stopping()` is true, nothing more is claimed; requests in flight are completed.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="webhook") as pool:
-        yield from _Sender(pool, Room(threads), client, until=time.monotonic() + seconds, stopping=stopping).turns()
+        yield from _Sender(
+            pool, HostSlots(threads), client, until=time.monotonic() + seconds, stopping=stopping
+        ).turns()
 
 
 class _Sender:
     def __init__(
-        self, pool: ThreadPoolExecutor, room: Room, client: Client, *, until: float, stopping: Callable[[], bool]
+        self, pool: ThreadPoolExecutor, slots: HostSlots, client: Client, *, until: float, stopping: Callable[[], bool]
     ) -> None:
-        self._pool, self._room, self._client, self._until, self._stopping = pool, room, client, until, stopping
+        self._pool, self._slots, self._client, self._until, self._stopping = pool, slots, client, until, stopping
         self._finished: SimpleQueue[tuple[AttemptResult, float]] = SimpleQueue()
         self._unwritten: list[AttemptResult] = []
         self._unwritten_since = 0.0
@@ -72,7 +74,7 @@ class _Sender:
 
     def turns(self) -> Iterator[Sent]:
         self._claim()
-        while self._room.in_flight or self._unwritten:
+        while self._slots.in_flight or self._unwritten:
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
             try:
                 if not circuits_change:  # the threads send these while the results are written
@@ -95,10 +97,10 @@ class _Sender:
         return False
 
     def _claim(self) -> None:
-        if not self._room.free or time.monotonic() >= self._until or self._stopping():
+        if not self._slots.free or time.monotonic() >= self._until or self._stopping():
             return
-        for claimed in claim_due(self._room):
-            self._room.started(claimed.host, workspace_id=claimed.workspace_id)
+        for claimed in claim_due(self._slots):
+            self._slots.started(claimed.host, workspace_id=claimed.workspace_id)
             self._pool.submit(self._send, claimed)
 
     def _send(self, claimed: ClaimedDelivery) -> None:
@@ -119,7 +121,7 @@ class _Sender:
         """The results that have finished since. Waits a while for the first, then a moment for more."""
         fresh: list[AttemptResult] = []
         until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
-        while self._room.in_flight and len(fresh) < self._room.of_a_host and (wait := until - time.monotonic()) > 0:
+        while self._slots.in_flight and len(fresh) < self._slots.of_a_host and (wait := until - time.monotonic()) > 0:
             try:
                 result, seconds = self._finished.get(timeout=wait)
             except Empty:
@@ -127,7 +129,7 @@ class _Sender:
             if not fresh:
                 until = time.monotonic() + _GATHER_SECONDS
             claimed = result.claimed
-            self._room.finished(claimed.host, workspace_id=claimed.workspace_id, seconds=seconds)
+            self._slots.finished(claimed.host, workspace_id=claimed.workspace_id, seconds=seconds)
             fresh.append(result)
         if fresh and not self._unwritten:
             self._unwritten_since = time.monotonic()
@@ -138,11 +140,11 @@ class _Sender:
         if not self._unwritten:
             return False
         age = time.monotonic() - self._unwritten_since
-        return not self._room.in_flight or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
+        return not self._slots.in_flight or len(self._unwritten) >= _WRITE_NUMBER or age >= _WRITE_SECONDS
 
     def _write(self) -> Sent:
         now = time.monotonic()
-        may_come_back = bool(self._room.in_flight) and now - self._unwritten_since < _HOLD_SECONDS
+        may_come_back = bool(self._slots.in_flight) and now - self._unwritten_since < _HOLD_SECONDS
         wait = not may_come_back and now >= self._waits_from
         try:
             written = write_results(self._unwritten, wait=wait)
@@ -152,7 +154,7 @@ class _Sender:
             self._waits_from = now + _HELD_UP_SECONDS
             written = write_results(self._unwritten, wait=False)
         self._unwritten = _still_leased(written.held)
-        if self._unwritten and not self._room.in_flight:
+        if self._unwritten and not self._slots.in_flight:
             time.sleep(_AWAY_SECONDS)
         for next_state, number in written.next_states.items():
             metric_counters.count(WEBHOOKS, next_state.name.lower(), by=number)

@@ -25,9 +25,9 @@ def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Work
     Trigger.objects.filter(workspace=acme).update(queued_at=timezone.now() - timedelta(minutes=5, seconds=1))
     Chunk.objects.filter(workspace=rival).update(error="It burst.")
     figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-    assert figures["Waiting chunks"].value == "3"
-    assert figures["Waiting chunks"].note == "the oldest for 5\xa0minutes"
-    assert figures["Chunks that failed"].value == "1"
+    assert figures["Waiting batches"].value == "3"
+    assert figures["Waiting batches"].note == "the oldest for 5\xa0minutes"
+    assert figures["Batches that failed"].value == "1"
 
 
 def test_it_counts_no_further_than_it_is_worth(staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_it_looks_for_failures_among_the_oldest_chunks_only(
         monkeypatch.setattr("journeys.admin.dashboard.OLDEST_CHUNKS", searched)
         with rows_gone_through() as rows:
             figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-        assert figures["Chunks that failed"].value == value
+        assert figures["Batches that failed"].value == value
     assert max(number for sql, number in rows.items() if "journeys_chunk" in sql) <= 100
 
 
@@ -77,7 +77,7 @@ def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
     assert [(figure.value, figure.note) for figure in figures] == [
         ("0", "every job is decided"),
         ("0", "of the oldest 10,000; tried again when they are due"),
-        ("0", "nobody waits for the walker"),
+        ("0", "nobody waits"),
     ]
 
 

@@ -53,9 +53,9 @@ def test_rotating_makes_a_new_secret_beside_the_former_one(
     (former, former_retires), (fresh, fresh_retires) = signing(acme)
     assert (former, former_retires, fresh_retires) == (secret.secret, True, False)
     assert current_secrets([acme.id]) == {acme.id: fresh} != {acme.id: former}
-    assert sorted(cells(staff.get(LIST).content.decode(), "validity")) == ["retiring", "signs", "signs"]
+    assert sorted(cells(staff.get(LIST).content.decode(), "validity")) == ["in use", "in use", "retiring"]
     WebhookSecret.objects.filter(pk=secret.pk).update(retires_at=timezone.now())
-    assert sorted(cells(staff.get(LIST).content.decode(), "validity")) == ["retired", "signs", "signs"]
+    assert sorted(cells(staff.get(LIST).content.decode(), "validity")) == ["in use", "in use", "retired"]
     assert signing(rival) == foreign
     assert LogEntry.objects.exists()
     assert fresh not in repr(list(LogEntry.objects.values_list()))

@@ -21,9 +21,9 @@ from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, Webhook
 from journeys.walking.turns import claim_longest_due
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
+from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
@@ -107,7 +107,7 @@ def walkers_fail_and_stop() -> None:
 
 
 def webhooks_are_answered() -> None:
-    claimed = claim_due(Room(2 * CALL))
+    claimed = claim_due(HostSlots(2 * CALL))
     assert len(claimed) == CALL
     outcome, verdict = (
         Outcome(at=timezone.now(), milliseconds=1, status=200),
@@ -232,7 +232,7 @@ def test_many_hosts_fail_and_recover_in_sets(
         )
     time_passes(minutes=1)
     with bounded("probing"):
-        claimed = claim_due(Room(2 * CALL))
+        claimed = claim_due(HostSlots(2 * CALL))
     assert [one.probe for one in claimed] == [True] * CALL
     with bounded("recovering"):
         hosts_answer(acme, healthy=True)

@@ -6,7 +6,8 @@
    If it does not answer, the statement fails. (It may still be completed once the server comes back.) Behind a pooler,
    which would answer for it, fifteen seconds of silence are enough. A connection whose packets get lost fails by
    itself: see the TCP limits in the settings.
-3. A server that was silent is left alone until it answers again (silence.py). Of several hosts the others are asked.
+3. A server that was silent is left alone until it answers again (unresponsive.py). Of several hosts the others are
+   asked.
 4. Rows are looked up by their keys. PostgreSQL caches a session's plans, including those of foreign key checks. A plan
    made while a table had a page of rows scans the whole table for each row looked up, until the table is analyzed: the
    first large call after a quiet start would take quadratic time. So no plan scans a whole table if any index serves.
@@ -33,7 +34,7 @@ from psycopg.abc import RV, PQGen
 
 from engage.database.backend.arrays import WholeListDumper
 from engage.database.backend.sessions import PREPARE_SESSION
-from engage.database.backend.silence import answers, silence
+from engage.database.backend.unresponsive import answers, unresponsive
 from engage.database.statement_limit import statement_limit
 
 _WHERE = ("host", "port", "dbname", "user", "service")
@@ -76,10 +77,10 @@ class WatchedConnection(psycopg.Connection[Any]):
         """Raises OperationalError if the server is silent. One thread pings; those that wait for it use its result."""
         where = self.where or {name: getattr(self.info, name) for name in _WHERE[:4]}
         with self._asking:
-            if not silence.lasts(where):
+            if not unresponsive.includes(where):
                 if answers(where, within=self.ping_timeout):
                     return
-                silence.note(where)
+                unresponsive.note(where)
         self._give_up()
 
     def _give_up(self) -> None:
@@ -162,12 +163,12 @@ def _first_to_answer(conn_params: Mapping[str, Any]) -> WatchedConnection:
     refused: Exception = psycopg.OperationalError("PostgreSQL did not answer a moment ago.")
     for host in _hosts(conn_params):
         where = {name: host[name] for name in _WHERE if host.get(name)}
-        if silence.lasts(where):
+        if unresponsive.includes(where):
             continue
         try:
             connection = WatchedConnection.connect(**host)
         except psycopg.errors.ConnectionTimeout as error:
-            silence.note(where)
+            unresponsive.note(where)
             refused = error
         except psycopg.OperationalError as error:
             refused = error

@@ -9,7 +9,7 @@ from engage.http.times import Instant, iso_utc, iso_utc_or_none
 from engage.json.keywords import Choice, Keywords
 from journeys.api.triggers.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
-from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RecordedStep
+from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RunWithWebhook
 from journeys.enrollments.states import EnrollmentState
 from journeys.models import Enrollment, StepRun, Trigger, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets
@@ -193,7 +193,7 @@ def history_data(history: EnrollmentHistory) -> EnrollmentHistoryData:
     }
 
 
-def _step_data(step: RecordedStep) -> EnrollmentStepData:
+def _step_data(step: RunWithWebhook) -> EnrollmentStepData:
     run = step.run
     return {
         "ordinal": run.ordinal,
@@ -210,7 +210,7 @@ def _step_data(step: RecordedStep) -> EnrollmentStepData:
     }
 
 
-def _webhook_data(delivery: WebhookDelivery, step: RecordedStep) -> WebhookData:
+def _webhook_data(delivery: WebhookDelivery, step: RunWithWebhook) -> WebhookData:
     waits = delivery.state == WebhookDelivery.State.WAITING
     return {
         "webhookId": delivery.webhook_id,

@@ -13,7 +13,7 @@ from django.db import (
 )
 from psycopg import errors
 
-from engage.database.outages import is_cut_off, is_held_up, is_not_set_up, is_outage, may_befall_any_work
+from engage.database.outages import is_cut_off, is_environmental, is_held_up, is_not_set_up, is_outage
 from engage.http.envelope import as_refusal
 
 
@@ -37,7 +37,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
 def test_it_is_away_and_the_connection_with_it(error: Exception) -> None:
     assert is_cut_off(error)
     assert is_outage(error)
-    assert may_befall_any_work(error)
+    assert is_environmental(error)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_it_is_away_and_the_connection_with_it(error: Exception) -> None:
 def test_it_is_there_and_cannot_work(error: Exception) -> None:
     assert not is_cut_off(error)
     assert is_outage(error)
-    assert may_befall_any_work(error)
+    assert is_environmental(error)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_it_is_there_and_cannot_work(error: Exception) -> None:
 def test_it_is_there_and_not_set_up(error: Exception) -> None:
     assert not is_outage(error)
     assert is_not_set_up(error)
-    assert may_befall_any_work(error)
+    assert is_environmental(error)
 
 
 def test_it_is_there_and_others_hold_a_lock() -> None:
     error = raised(OperationalError(), errors.LockNotAvailable())
     assert is_held_up(error)
     assert not is_outage(error)
-    assert may_befall_any_work(error)
+    assert is_environmental(error)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_it_is_there_and_others_hold_a_lock() -> None:
 )
 def test_it_is_there(error: Exception) -> None:
     assert not is_outage(error)
-    assert not may_befall_any_work(error)
+    assert not is_environmental(error)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from django.db import DatabaseError, NotSupportedError, OperationalError, close_
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from engage.database.backend.base import WatchedConnection, _this_thread
-from engage.database.backend.silence import silence
+from engage.database.backend.unresponsive import unresponsive
 from engage.database.outages import is_cut_off, is_held_up
 from engage.models import Workspace
 from tests.support.waiting import wait_until
@@ -36,7 +36,7 @@ class Hasty(WatchedConnection):
 @pytest.fixture(autouse=True)
 def _silence_ends() -> Iterator[None]:
     yield
-    silence.end()
+    unresponsive.forget()
 
 
 def hasty(**other: object) -> Hasty:
@@ -318,26 +318,26 @@ def test_a_silent_server_that_a_service_names_is_waited_for_once(
 def test_a_silent_server_that_is_gone_is_not_silent_any_more() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         where = {"host": "127.0.0.1", "port": listener.getsockname()[1], "dbname": "engage"}
-        silence.note(where)
-        assert silence.lasts(where)
-    wait_until(lambda: not silence.lasts(where), seconds=1.5)
+        unresponsive.note(where)
+        assert unresponsive.includes(where)
+    wait_until(lambda: not unresponsive.includes(where), seconds=1.5)
 
 
 def test_who_asks_seldom_sees_the_end_of_a_silence_as_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engage.database.backend.silence._KNOCK_AGAIN_SECONDS", 0.0)  # every question comes late
+    monkeypatch.setattr("engage.database.backend.unresponsive._PROBE_AGAIN_SECONDS", 0.0)  # every question comes late
     told = connection.get_connection_params()
     where = {name: told.get(name) for name in ("host", "port", "dbname", "user")}
-    silence.note(where)
-    wait_until(lambda: not silence.lasts(where), seconds=5)
+    unresponsive.note(where)
+    wait_until(lambda: not unresponsive.includes(where), seconds=5)
 
 
 def test_a_service_may_name_hosts_that_answer_so_it_is_asked_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engage.database.backend.silence._LONGEST_OF_A_SERVICE", 0.2)
+    monkeypatch.setattr("engage.database.backend.unresponsive._LONGEST_OF_A_SERVICE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         where = {"service": "", "host": "127.0.0.1", "port": listener.getsockname()[1]}
-        silence.note(where)
-        assert silence.lasts(where)
-        wait_until(lambda: not silence.lasts(where), seconds=1.5)
+        unresponsive.note(where)
+        assert unresponsive.includes(where)
+        wait_until(lambda: not unresponsive.includes(where), seconds=1.5)
 
 
 def can_connect(other: BaseDatabaseWrapper) -> bool:

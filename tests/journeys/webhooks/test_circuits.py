@@ -12,9 +12,9 @@ from engage.models import Workspace
 from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
+from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.journeys.webhooks.standing import make_due, send, standing
 from tests.support.receiver import Receiver, running
@@ -123,20 +123,20 @@ def test_while_a_circuit_is_open_nothing_is_sent_and_no_attempt_is_used_up(
 def test_after_half_a_minute_one_at_a_time_probes_until_one_succeeds(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=20)
     note(acme, "----------")
-    assert claim_due(Room(32)) == []
+    assert claim_due(HostSlots(32)) == []
     let_time_pass(29)
-    assert claim_due(Room(32)) == []
+    assert claim_due(HostSlots(32)) == []
     for _ in range(2):
         let_time_pass(31)
-        [probe] = claim_due(Room(32))
+        [probe] = claim_due(HostSlots(32))
         assert probe.probe
-        assert claim_due(Room(32)) == []  # one at a time
+        assert claim_due(HostSlots(32)) == []  # one at a time
         note(acme, "-", probe=True)
-        assert claim_due(Room(32)) == []
+        assert claim_due(HostSlots(32)) == []
     let_time_pass(31)
-    [probe] = claim_due(Room(32))
+    [probe] = claim_due(HostSlots(32))
     note(acme, "+", probe=True)
-    claimed = claim_due(Room(32))
+    claimed = claim_due(HostSlots(32))
     assert len(claimed) == 16  # half of the threads
     assert not any(one.probe for one in claimed)
 
@@ -158,8 +158,8 @@ def test_two_senders_that_claim_at_once_let_one_probe_through(acme: Workspace) -
     note(acme, "----------")
     let_time_pass(31)
     with transaction.atomic():
-        assert [one.probe for one in claim_due(Room(32))] == [True]
-        assert elsewhere(lambda: claim_due(Room(32))) == []
+        assert [one.probe for one in claim_due(HostSlots(32))] == [True]
+        assert elsewhere(lambda: claim_due(HostSlots(32))) == []
 
 
 def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, rival: Workspace) -> None:
@@ -189,9 +189,9 @@ def test_the_probe_of_a_sender_that_died_is_followed_by_another(acme: Workspace)
     standing(acme, "http://one.example/", number=2)
     note(acme, "----------")
     let_time_pass(31)
-    [first] = claim_due(Room(32))
+    [first] = claim_due(HostSlots(32))
     let_time_pass(31)
-    [second] = claim_due(Room(32))
+    [second] = claim_due(HostSlots(32))
     assert second.probe
     assert second.id != first.id
 
@@ -200,7 +200,7 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     standing(acme, "http://one.example/", number=3)
     note(acme, "----------")
     let_time_pass(31)
-    [probe] = claim_due(Room(32))
+    [probe] = claim_due(HostSlots(32))
     enrollment = WebhookDelivery.objects.get(id=probe.id).enrollment
     Customer.objects.filter(id=enrollment.customer_id).delete()
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
@@ -208,7 +208,7 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     written = write_results([AttemptResult(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
     assert written.next_states.total() == len(written.held) == 0
     assert not WebhookHost.objects.exists()
-    assert len(claim_due(Room(32))) == 2
+    assert len(claim_due(HostSlots(32))) == 2
 
 
 def test_a_host_that_comes_back_gets_what_has_waited(acme: Workspace, receiver: Receiver) -> None:

@@ -18,9 +18,9 @@ from engage.models import Workspace
 from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery, WebhookHost
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.client import Client, Limits
+from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
-from journeys.webhooks.room import Room
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from journeys.webhooks.sending import send_due
 from journeys.webhooks.signing_secrets import current_secrets
@@ -63,27 +63,27 @@ def test_a_slow_host_delays_nobody_elses_webhooks(acme: Workspace) -> None:
 
 
 def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
-    room = Room(32)
-    room.started("slow", workspace_id="acme")
-    room.started("slow", workspace_id="acme")
-    room.started("fast", workspace_id="acme")
-    assert list(room.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
-    room.finished("slow", workspace_id="acme", seconds=1.1)
-    room.finished("fast", workspace_id="acme", seconds=0.9)
-    assert list(room.of_known_hosts()) == [("slow", 1, 3)]
-    assert (room.in_flight, room.free) == (1, 31)
-    room.finished("slow", workspace_id="acme", seconds=0.5)
-    assert list(room.of_known_hosts()) == []
+    slots = HostSlots(32)
+    slots.started("slow", workspace_id="acme")
+    slots.started("slow", workspace_id="acme")
+    slots.started("fast", workspace_id="acme")
+    assert list(slots.of_known_hosts()) == [("fast", 1, 15), ("slow", 2, 14)]
+    slots.finished("slow", workspace_id="acme", seconds=1.1)
+    slots.finished("fast", workspace_id="acme", seconds=0.9)
+    assert list(slots.of_known_hosts()) == [("slow", 1, 3)]
+    assert (slots.in_flight, slots.free) == (1, 31)
+    slots.finished("slow", workspace_id="acme", seconds=0.5)
+    assert list(slots.of_known_hosts()) == []
 
 
 @pytest.mark.parametrize(("threads", "room_left"), [(1, 1), (4, 1), (16, 2)])
 def test_a_slow_host_to_which_nothing_is_under_way_has_its_little_room_and_is_never_shut_out(
     threads: int, room_left: int
 ) -> None:
-    room = Room(threads)
-    room.started("slow", workspace_id="acme")
-    room.finished("slow", workspace_id="acme", seconds=1.1)
-    assert list(room.of_known_hosts()) == [("slow", 0, room_left)]
+    slots = HostSlots(threads)
+    slots.started("slow", workspace_id="acme")
+    slots.finished("slow", workspace_id="acme", seconds=1.1)
+    assert list(slots.of_known_hosts()) == [("slow", 0, room_left)]
 
 
 def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: Workspace) -> None:
@@ -91,7 +91,7 @@ def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: 
     standing(acme, "http://two.example/", number=50)
     standing(rival, "http://two.example/", number=50)
     standing(acme, "http://three.example/", number=1)
-    claimed = claim_due(Room(16))
+    claimed = claim_due(HostSlots(16))
     hosts = Counter((one.workspace_id, one.host) for one in claimed)
     assert hosts == {
         (acme.id, "one.example:80"): 4, (acme.id, "two.example:80"): 4,
@@ -102,14 +102,14 @@ def test_hosts_share_the_threads_whatever_waits_at_each(acme: Workspace, rival: 
 def test_every_host_gets_one_before_any_gets_a_second(acme: Workspace) -> None:
     for name in ("one", "two", "three"):
         standing(acme, f"http://{name}.example/", number=3)
-    hosts = Counter(one.host for one in claim_due(Room(4)))
+    hosts = Counter(one.host for one in claim_due(HostSlots(4)))
     assert sorted(hosts.values()) == [1, 1, 2]
 
 
 def test_a_host_has_half_of_the_threads_however_many_tenants_send_there(acme: Workspace, rival: Workspace) -> None:
     for workspace in (acme, rival):
         standing(workspace, "http://one.example/", number=50)
-    claimed = claim_due(Room(16))
+    claimed = claim_due(HostSlots(16))
     assert Counter(one.workspace_id for one in claimed) == {acme.id: 4, rival.id: 4}
 
 
@@ -117,10 +117,10 @@ def test_hosts_with_nothing_in_flight_come_first(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=50)
     WebhookDelivery.objects.update(due_at="2020-01-01T00:00Z")
     standing(acme, "http://two.example/", number=1)
-    room = Room(4)
+    slots = HostSlots(4)
     for host in ("one.example:80", "three.example:80", "three.example:80"):
-        room.started(host, workspace_id="acme")
-    assert [one.host for one in claim_due(room)] == ["two.example:80"]
+        slots.started(host, workspace_id="acme")
+    assert [one.host for one in claim_due(slots)] == ["two.example:80"]
 
 
 def test_a_tenant_with_many_hosts_does_not_keep_another_waiting(acme: Workspace, rival: Workspace) -> None:
@@ -128,19 +128,19 @@ def test_a_tenant_with_many_hosts_does_not_keep_another_waiting(acme: Workspace,
         standing(acme, f"http://host-{n}.example/", number=2)
     WebhookDelivery.objects.update(due_at="2020-01-01T00:00Z")
     standing(rival, "http://other.example/", number=3)
-    room = Room(4)
-    for claimed in claim_due(room):
-        room.started(claimed.host, workspace_id=claimed.workspace_id)
-    assert room.of_workspaces == {acme.id: 3, rival.id: 1}
-    room.finished("other.example:80", workspace_id=rival.id, seconds=0.1)
-    assert [one.workspace_id for one in claim_due(room)] == [rival.id]
+    slots = HostSlots(4)
+    for claimed in claim_due(slots):
+        slots.started(claimed.host, workspace_id=claimed.workspace_id)
+    assert slots.of_workspaces == {acme.id: 3, rival.id: 1}
+    slots.finished("other.example:80", workspace_id=rival.id, seconds=0.1)
+    assert [one.workspace_id for one in claim_due(slots)] == [rival.id]
 
 
 def test_of_hosts_with_nothing_in_flight_the_one_whose_webhook_has_waited_longest_comes_first(acme: Workspace) -> None:
     for year, host in enumerate(("two", "three", "one"), start=2020):
         ids = [delivery.id for delivery in standing(acme, f"http://{host}.example/")]
         WebhookDelivery.objects.filter(id__in=ids).update(due_at=f"{year}-01-01T00:00Z")
-    claimed = [claim_due(Room(1))[0].host for _ in range(3)]
+    claimed = [claim_due(HostSlots(1))[0].host for _ in range(3)]
     assert claimed == ["two.example:80", "three.example:80", "one.example:80"]
 
 
@@ -148,13 +148,13 @@ def test_of_a_host_the_earliest_due_come_first(acme: Workspace) -> None:
     deliveries = standing(acme, "http://one.example/", number=20)
     for minutes, delivery in enumerate(deliveries):
         WebhookDelivery.objects.filter(id=delivery.id).update(due_at=timezone.now() - timedelta(minutes=minutes))
-    assert {one.id for one in claim_due(Room(6))} == {delivery.id for delivery in deliveries[-3:]}
+    assert {one.id for one in claim_due(HostSlots(6))} == {delivery.id for delivery in deliveries[-3:]}
 
 
 def test_what_is_claimed_is_claimed_by_nobody_else_for_a_while(acme: Workspace) -> None:
     [delivery] = standing(acme, "http://one.example/")
-    assert len(claim_due(Room(4))) == 1
-    assert claim_due(Room(4)) == []
+    assert len(claim_due(HostSlots(4))) == 1
+    assert claim_due(HostSlots(4)) == []
     assert 25 < seconds_until_due(delivery) <= 30
 
 
@@ -163,7 +163,7 @@ def test_who_writes_many_results_locks_their_customers_in_the_order_of_their_ids
     standing(acme, "http://one.example/", number=8)
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
-    results = [AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict) for claimed in claim_due(Room(32))]
+    results = [AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict) for claimed in claim_due(HostSlots(32))]
     written = done_with_customers_locked_in_order(lambda: write_results(results, wait=True))
     assert written.next_states.total() == 8
 
@@ -190,9 +190,9 @@ def test_a_result_that_comes_after_another_senders_is_void(acme: Workspace, rece
 
 def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=2)
-    claimed = claim_due(Room(8))
+    claimed = claim_due(HostSlots(8))
     WebhookDelivery.objects.filter(id=claimed[0].id).update(due_at=timezone.now() - timedelta(seconds=1))
-    claimed += claim_due(Room(8))
+    claimed += claim_due(HostSlots(8))
     assert claimed[0].id == claimed[2].id
     verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
@@ -207,7 +207,7 @@ def test_a_sender_that_stood_still_may_have_claimed_the_same_twice(acme: Workspa
 
 def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -> None:
     standing(acme, "http://one.example/", number=11)
-    claimed = [*claim_due(Room(32))]
+    claimed = [*claim_due(HostSlots(32))]
     well = DeliveryVerdict(next_state=NextState.DELIVERED, reason="Answered 200.")
     ill = DeliveryVerdict(next_state=NextState.FAILED, reason="Answered 500.")
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
@@ -270,7 +270,7 @@ def test_any_number_costs_the_same_number_of_statements(acme: Workspace, number:
     standing(acme, "http://one.example/", number=number)
     current_secrets([acme.id])
     with CaptureQueriesContext(connection) as captured:
-        claimed = claim_due(Room(2 * number))
+        claimed = claim_due(HostSlots(2 * number))
     assert (len(claimed), len(captured)) == (number, 1)
     next_states = [(200, NextState.DELIVERED), (500, NextState.RETRIED)]
     results = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 _SLOW_SECONDS = 1.0
 
 
-class Room:
+class HostSlots:
     """Counts the requests in flight. One host may use half of all threads; an eighth if its last request was slow."""
 
     def __init__(self, threads: int) -> None:

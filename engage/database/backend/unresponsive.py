@@ -1,8 +1,9 @@
-"""Servers that fell silent: no caller waits for one until it answers again.
+"""Servers that do not respond: no caller waits for one until it answers again.
 
-The first caller to find a server silent knocks: it begins to connect, and does not wait. Callers that want a connection
-then check whether the knock was answered. So an outage costs a process one wait, not one per request, and ends for it
-when the server first answers. Each host is remembered by itself, so that the others of a list are asked meanwhile.
+The first caller to find a server unresponsive sends a probe: it begins to connect, and does not wait. Callers that want
+a connection then check whether the probe was answered. So an outage costs a process one wait, not one per request, and
+ends for it when the server first answers. Each host is remembered by itself, so that the others of a list are asked
+meanwhile.
 """
 
 import select
@@ -14,16 +15,16 @@ from typing import Any
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-_KNOCK_AGAIN_SECONDS = 1.0  # the server may have lost the earlier one
-_LONGEST_OF_A_SERVICE = 3.0  # which may name several hosts: libpq would knock at the first of them alone
+_PROBE_AGAIN_SECONDS = 1.0  # the server may have lost the earlier one
+_LONGEST_OF_A_SERVICE = 3.0  # which may name several hosts: libpq would ask the first of them alone
 
 
-class Silence:
+class Unresponsive:
     """Shared by all connections of a process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._knocks: dict[bytes, _Knock] = {}
+        self._probes: dict[bytes, _Probe] = {}
         self._since: dict[bytes, float] = {}
 
     def note(self, where: Mapping[str, Any]) -> None:
@@ -31,55 +32,55 @@ class Silence:
         there = _conninfo(where)
         with self._lock:
             self._since[there] = time.monotonic()
-            self._knock(there)
+            self._probe(there)
 
-    def end(self) -> None:
+    def forget(self) -> None:
         """As if all servers had answered; for tests."""
         with self._lock:
-            for there in list(self._knocks):
+            for there in list(self._probes):
                 self._end(there)
 
-    def lasts(self, where: Mapping[str, Any]) -> bool:
-        """Whether the server there is silent, as far as is known; never waits."""
-        if not self._knocks:
+    def includes(self, where: Mapping[str, Any]) -> bool:
+        """Whether the server there is unresponsive, as far as is known; never waits."""
+        if not self._probes:
             return False
         there = _conninfo(where)
         with self._lock:
-            knock = self._knocks.get(there)
-            if knock is None:
+            probe = self._probes.get(there)
+            if probe is None:
                 return False
             forgotten = "service" in where and time.monotonic() - self._since[there] > _LONGEST_OF_A_SERVICE
-            if forgotten or knock.was_answered():
+            if forgotten or probe.was_answered():
                 self._end(there)
                 return False
-            if knock.age > _KNOCK_AGAIN_SECONDS:
-                self._knock(there)
+            if probe.age > _PROBE_AGAIN_SECONDS:
+                self._probe(there)
             return True
 
-    def _knock(self, there: bytes) -> None:
-        if earlier := self._knocks.pop(there, None):
+    def _probe(self, there: bytes) -> None:
+        if earlier := self._probes.pop(there, None):
             earlier.leave()
-        self._knocks[there] = _Knock(there)
+        self._probes[there] = _Probe(there)
 
     def _end(self, there: bytes) -> None:
-        self._knocks.pop(there).leave()
+        self._probes.pop(there).leave()
         del self._since[there]
 
 
 def answers(where: Mapping[str, Any], *, within: float) -> bool:
     """Whether the server there says anything within these seconds. Other threads go on, as they would not in a ping."""
-    knock = _Knock(_conninfo(where))
+    probe = _Probe(_conninfo(where))
     try:
-        return knock.was_answered(within=within) and not knock.was_refused
+        return probe.was_answered(within=within) and not probe.was_refused
     finally:
-        knock.leave()
+        probe.leave()
 
 
 def _conninfo(where: Mapping[str, Any]) -> bytes:
     return make_conninfo("", **{name: value for name, value in where.items() if value}).encode()
 
 
-class _Knock:
+class _Probe:
     """A connection attempt that is never used: only the server's first response matters."""
 
     def __init__(self, where: bytes) -> None:
@@ -117,4 +118,4 @@ class _Knock:
         self._connection.finish()
 
 
-silence = Silence()
+unresponsive = Unresponsive()
