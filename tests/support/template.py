@@ -24,7 +24,7 @@ def template_database() -> str:
         known = {found for (found,) in cursor.fetchall()}
         if name not in known:
             for other in known:
-                cursor.execute(f"DROP DATABASE IF EXISTS {other}")
+                cursor.execute(f"DROP DATABASE IF EXISTS {other} WITH (FORCE)")
             _migrate(f"{name}_unfinished")
             cursor.execute(f"ALTER DATABASE {name}_unfinished RENAME TO {name}")
     return name
@@ -39,7 +39,9 @@ def _migrate(name: str) -> None:
     known = connection.settings_dict
     usual, test = known["NAME"], known["TEST"]["NAME"]
     known["TEST"]["NAME"] = name
-    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
-    connection.close()
-    known["TEST"]["NAME"] = test
-    known["NAME"] = settings.DATABASES["default"]["NAME"] = usual
+    try:
+        connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    finally:
+        connection.close()
+        known["TEST"]["NAME"] = test
+        known["NAME"] = settings.DATABASES["default"]["NAME"] = usual
