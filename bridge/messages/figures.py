@@ -7,15 +7,14 @@ it happened: so a range of ids is a range of an index.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from bridge.lately import counted_lately, since
 from bridge.models import Message
 from engage.database.object_ids import first_id_at
 from engage.database.sql import Rows, Statement
-from engage.redis.availability import REDIS_FAILURES
-from engage.redis.metric_counters import MESSAGE_REFUSALS, daily_counts
+from engage.redis.metric_counters import MESSAGE_REFUSALS
 
-DAYS = 7
 COUNTED_AT_MOST = 10_000  # of each message of a list
 
 
@@ -93,21 +92,12 @@ def refused_by_reason(message: Message, *, now: datetime) -> Mapping[str, int] |
     return {reason: number for (message_id, reason), number in counted.items() if message_id == message.pk}
 
 
-def since(now: datetime) -> datetime:
-    """When the first of the last seven days began; the last one is today."""
-    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return today - timedelta(days=DAYS - 1)
-
-
 def _refused(now: datetime) -> Counter[tuple[str, str]] | None:
     """What was refused in seven days, by the message's id and the reason."""
-    first = since(now).date().isoformat()
-    refused: Counter[tuple[str, str]] = Counter()
-    try:
-        counted = daily_counts(MESSAGE_REFUSALS, until=now.date())
-    except REDIS_FAILURES:
+    counted = counted_lately(MESSAGE_REFUSALS, now=now)
+    if counted is None:
         return None
-    for (_, day, _, message_id, reason), number in counted.items():
-        if day >= first:
-            refused[message_id, reason] += number
+    refused: Counter[tuple[str, str]] = Counter()
+    for (_, _, _, message_id, reason), number in counted.items():
+        refused[message_id, reason] += number
     return refused

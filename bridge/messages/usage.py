@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from bridge.lately import DAYS, since
 from bridge.messages.definition import Definition
-from bridge.messages.figures import DAYS, since
 from bridge.models import Interaction, Message
 from engage.database.object_ids import first_id_at
 from engage.database.sql import Rows, Statement

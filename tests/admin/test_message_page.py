@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -39,9 +40,9 @@ def do(client: SdkClient, path: str, fields: dict[str, Any], **person: str) -> N
     assert call(client, path, {"messageId": sale.KEY, **fields, **person}).status_code == 200
 
 
-def section(client: Client, message: Message, name: str) -> str:
+def section(client: Client, record: Model, name: str) -> str:
     """The text of a section of the page; "" if it is not there."""
-    page = client.get(page_url(message)).content.decode()
+    page = client.get(page_url(record)).content.decode()
     found = re.search(rf'<section [^>]*id="{name}">(.*?)</section>', page, re.DOTALL)
     return re.sub(r"\s+", " ", unescape(strip_tags(found[1]))) if found else ""
 
