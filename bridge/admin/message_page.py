@@ -67,12 +67,12 @@ def _datasets(usage: Usage) -> list[dict[str, Any]]:
     ]
 
 
-_TICKS = {"color": "#6b7280"}
+_TICKS = {"color": "#7d8797"}
 _CHART = {
     "animation": False,
     "responsive": True,
     "maintainAspectRatio": False,
-    "plugins": {"legend": {"display": True, "position": "bottom", "labels": {"color": "#6b7280", "boxWidth": 12}}},
+    "plugins": {"legend": {"display": True, "position": "bottom", "labels": {"color": "#7d8797", "boxWidth": 12}}},
     "scales": {
         "x": {"stacked": True, "ticks": _TICKS, "grid": {"display": False}},
         "y": {"stacked": True, "beginAtZero": True, "ticks": {**_TICKS, "precision": 0}, "grid": {}},

@@ -5,8 +5,8 @@ What is listed already stays as it is; what was recorded beside it is added, for
 1. A button for each event, with its properties, and for each set of attributes.
 2. A form for each event that forms made, or for those that made none. Where its properties are not its fields, those
    are found whose values are the same in all that was recorded.
-3. A rule for each value: its type; `required` if it was always there, and often; `values` if it is one of a few texts,
-   each of them from several people. So what one person alone has typed is never a part of a definition.
+3. A rule for each value: its type; `required` if it was always there, and often; `values` if it was often one of a few
+   texts, each of them from several people. So what one person alone has typed is never a part of a definition.
 """
 
 import re
@@ -19,7 +19,7 @@ from bridge.messages.definition import MAX_ACTIONS, MAX_FORMS, MAX_NAMES
 from bridge.messages.rules import Rule, RuleType, as_json, type_of
 from bridge.models import MAX_ID_LENGTH, Interaction
 
-_OFTEN = 10  # times, so that what was always there is required
+_OFTEN = 10  # times, so that what was always so is a rule
 _FEW = 10  # values
 _SEVERAL = 2  # people
 _LONGEST = 100  # characters of a value that is one of a few
@@ -176,6 +176,8 @@ def _rule(values: Sequence[tuple[str, Any]], *, always: bool, typed: bool) -> Ru
 
 
 def _few(values: Sequence[tuple[str, Any]]) -> tuple[str, ...] | None:
+    if len(values) < _OFTEN:
+        return None
     people: dict[str, set[str]] = defaultdict(set)
     for person, value in values:
         people[value].add(person)

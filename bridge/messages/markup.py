@@ -93,9 +93,16 @@ def _text(value: Any) -> str:
 
 def _tag(name: str, attributes: Mapping[str, Any]) -> str:
     """The inside of a tag; an attribute whose value is None or empty stands alone."""
-    written = (attribute if value in (None, "") else f'{attribute}="{escape(value)}"' for attribute, value in
-               attributes.items())  # fmt: skip
-    return " ".join([name, *written])
+    return " ".join([name, *(_attribute(one, value) for one, value in attributes.items())])
+
+
+def _attribute(name: str, value: Any) -> str:
+    """Between single quotes if there are double ones in it, as there are in JSON: that can be read."""
+    text = escape(value) if value is not None else ""
+    if "&quot;" in text and "&#x27;" not in text:
+        readable = text.replace("&quot;", '"')
+        return f"{name}='{readable}'"
+    return f'{name}="{text}"' if text else name
 
 
 PREVIEW_STYLE = (

@@ -1,5 +1,6 @@
 """A message's page: how it was used, what was refused, who listens, and how a page calls it."""
 
+import json
 import re
 from html import unescape
 from typing import Any
@@ -227,13 +228,14 @@ def test_what_was_recorded_is_learned_and_then_allowed(staff: Client, acme: Work
 def test_what_one_person_typed_is_never_proposed(staff: Client, acme: Workspace) -> None:
     message = MessageFactory.create(workspace=acme, key=sale.KEY)
     app = SdkClient(AppFactory.create(workspace=acme))
-    for person, plan in (("u-1", "pro"), ("u-2", "pro"), ("u-3", "free"), ("u-4", "free")):
-        wish = f"wish of {person}"
-        do(app, CAPTURE, {"formData": {"plan": plan, "wish": wish}}, userId=person)
-    page, _ = learn(staff, message)
-    assert "&quot;values&quot;: [" in page
-    assert "&quot;free&quot;" in page
-    assert "wish of" not in page
+    for number in range(10):
+        form = {"plan": ("free", "pro")[number % 2], "wish": f"wish of {number}", "city": "Ulm" if number else "Bonn"}
+        do(app, CAPTURE, {"formData": form}, userId=f"u-{number}")
+    page, fields = learn(staff, message)
+    (form,) = json.loads(fields["forms"])
+    texts = {"type": "string", "required": True}
+    assert form["fields"] == {"plan": {**texts, "values": ["free", "pro"]}, "wish": texts, "city": texts}
+    assert not [typed for typed in ("wish of", "Bonn", "Ulm") if typed in page]
 
 
 def test_what_is_listed_stays_as_it_is(staff: Client, acme: Workspace, message: Message) -> None:
