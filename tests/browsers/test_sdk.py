@@ -5,7 +5,9 @@ from playwright.sync_api import BrowserContext, Page
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
+from engage.models import Workspace
 from tests.browsers.conftest import Shop
+from tests.support.factories import CustomerFactory
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
@@ -109,6 +111,25 @@ def test_what_waits_is_never_sent_as_somebody_else(context: BrowserContext, shop
     wait_until(lambda: Interaction.objects.count() == 2, what="both clicks", seconds=20)
     assert Event.objects.get(name="mine").customer.user_id == before
     assert Event.objects.get(name="theirs").customer.user_id != before
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+def test_what_was_done_before_logging_in_becomes_the_known_persons(
+    acme: Workspace, context: BrowserContext, shop: Shop, leaving: bool
+) -> None:
+    ada = CustomerFactory.create(workspace=acme, external_id="ada")
+    page = opened(context, shop)
+    told = "message.track('before'), engage.identify({ external_id: 'ada' }), message.track('after')"
+    if leaving:
+        page.evaluate(f"void ({told}); location.assign('/elsewhere')")
+        page.wait_for_url("**/elsewhere")
+        opened(context, shop)
+    else:
+        outcomes = page.evaluate(f"Promise.all([{told}])")
+        assert [outcome["status"] for outcome in outcomes] == ["sent"] * 3
+    wait_until(lambda: sorted(kinds()) == ["identify", "track_event", "track_event"], what="all three", seconds=20)
+    assert set(Event.objects.values_list("name", "customer_id")) == {("before", ada.id), ("after", ada.id)}
+    assert Customer.objects.get() == ada
 
 
 def test_who_opts_out_sends_nothing(context: BrowserContext, shop: Shop) -> None:

@@ -17,11 +17,12 @@ from engage_client.api.customers import (
     find_customer,
     get_customer,
     get_customer_journeys,
+    merge_customers,
     put_customer,
     put_customers,
     report_events,
 )
-from engage_client.api.in_app_messages import capture_form, record_action, record_calls
+from engage_client.api.in_app_messages import capture_form, identify, record_action, record_calls
 from engage_client.api.journeys import (
     cancel_job,
     exit_enrollment,
@@ -31,6 +32,7 @@ from engage_client.api.journeys import (
     list_trigger_jobs,
     trigger_journey,
 )
+from engage_client.api.messages import delete_message, get_message, list_messages, put_message
 from engage_client.models import (
     ActionAnswer,
     ActionData,
@@ -45,6 +47,7 @@ from engage_client.models import (
     CustomerErasedAnswer,
     CustomerJourneysAnswer,
     CustomerRequest,
+    CustomersMergedAnswer,
     DryRun,
     EnrollmentAnswer,
     EnrollmentHistoryAnswer,
@@ -57,6 +60,8 @@ from engage_client.models import (
     ExitRequest,
     Failure,
     FormCapturedAnswer,
+    IdentifiedAnswer,
+    IdentifyRequest,
     ItemDone,
     ItemFailed,
     JobAnswer,
@@ -66,7 +71,14 @@ from engage_client.models import (
     MeAnswer,
     MembersChangedAnswer,
     MembersRequest,
+    MergeAnonymous,
+    MergeInto,
+    MergeRequest,
+    MessageAnswer,
     MessageClosed,
+    MessageDeletedAnswer,
+    MessageRequest,
+    MessagesPageAnswer,
     NothingQueuedAnswer,
     QueuedMany,
     QueuedOne,
@@ -248,6 +260,30 @@ calls = CallsRequest.from_dict(
 )
 sent = done(record_calls.sync_detailed(client=app, body=calls), CallsAnswer).data
 assert [result.status for result in sent.results] == [200, 400]
+
+# Who an anonymous person is ------------------------------------------------------------------------------------------
+
+logged_in = IdentifyRequest(user_id="u-1", external_id="bob")
+assert done(identify.sync_detailed(client=app, body=logged_in), IdentifiedAnswer).data.identified
+pair = MergeRequest(anonymous=MergeAnonymous(user_id="u-1"), into=MergeInto(external_id="bob"))
+one = done(merge_customers.sync_detailed(WORKSPACE, client=api, body=pair), CustomersMergedAnswer).data
+assert (one.customer_id, one.merged, one.moved.events) == (bob.customer_id, False, 0)
+refused(identify.sync_detailed(client=app, body=IdentifyRequest(user_id="u-1", external_id="ada")))
+
+# Messages that are known ---------------------------------------------------------------------------------------------
+
+sale = MessageRequest.from_dict(
+    {"status": "active", "actions": [{"id": "cta", "type": "track_event", "eventName": "clicked"}]}
+)
+put = done(put_message.sync_detailed(WORKSPACE, "sale", client=api, body=sale), MessageAnswer, status=201).data
+assert (put.key, put.revision) == ("sale", 1)
+assert done(get_message.sync_detailed(WORKSPACE, "sale", client=api), MessageAnswer).data == put
+listed = done(list_messages.sync_detailed(WORKSPACE, client=api), MessagesPageAnswer).data
+assert [message.key for message in listed.messages] == ["sale"]
+done(delete_message.sync_detailed(WORKSPACE, "sale", client=api), MessageDeletedAnswer)
+refused(get_message.sync_detailed(WORKSPACE, "sale", client=api))
+senseless = MessageRequest.from_dict({"actions": [{"id": "cta", "type": "dance"}]})
+refused(put_message.sync_detailed(WORKSPACE, "sale", client=api, body=senseless))
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 

@@ -179,6 +179,41 @@ const calls = [
 const sent = await done(app.POST("/api/v1/sdk/bridge/batch", { body: { calls } }), 200);
 check(sent.data.results[0]?.status === 200 && sent.data.results[1]?.status === 400, JSON.stringify(sent));
 
+// Who an anonymous person is ------------------------------------------------------------------------------------------
+
+const IDENTIFY = "/api/v1/sdk/identify";
+const identified = await done(app.POST(IDENTIFY, { body: { userId: "u-1", external_id: "bob" } }), 200);
+check(identified.data.identified, JSON.stringify(identified));
+const merged = await done(
+  api.POST("/api/v1/customers/{workspaceId}/merge", {
+    params: here,
+    body: { anonymous: { userId: "u-1" }, into: { external_id: "bob" } },
+  }),
+  200,
+);
+check(!merged.data.merged && merged.data.moved.events === 0, JSON.stringify(merged));
+await refused(app.POST(IDENTIFY, { body: { userId: "u-1", external_id: "ada" } }));
+
+// Messages that are known ---------------------------------------------------------------------------------------------
+
+const MESSAGE = "/api/v1/messages/{workspaceId}/{key}";
+const sale = { path: { workspaceId, key: "sale" } };
+const put = await done(
+  api.PUT(MESSAGE, {
+    params: sale,
+    body: { status: "active", actions: [{ id: "cta", type: "track_event", eventName: "clicked" }] },
+  }),
+  201,
+);
+check(put.data.key === "sale" && put.data.revision === 1, JSON.stringify(put));
+const got = await done(api.GET(MESSAGE, { params: sale }), 200);
+check(got.data.revision === put.data.revision, JSON.stringify(got));
+const listed = await done(api.GET("/api/v1/messages/{workspaceId}", { params: here }), 200);
+check(listed.data.messages[0]?.key === "sale", JSON.stringify(listed));
+await done(api.DELETE(MESSAGE, { params: sale }), 200);
+await refused(api.GET(MESSAGE, { params: sale }));
+await refused(api.PUT(MESSAGE, { params: sale, body: { actions: [{ id: "cta", type: "dance" }] } }));
+
 // Refusals ------------------------------------------------------------------------------------------------------------
 
 const EXIT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit";

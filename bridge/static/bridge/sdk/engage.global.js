@@ -210,7 +210,7 @@ class Engage {
   #settle(entry, { status, code, message, data }) {
     if (status >= 200 && status < 300) { this.#end(entry, "sent", { data }); return true; }
     if (status === 400 && /^occurredAt/.test(message) && !this.#skewed) { this.#skewed = true; return false; }
-    const tokenless = status === 401 && /^identity_token_(missing|expired)$/.test(code) && this.#token && this.#tokens.delete(entry.who);
+    const tokenless = status === 401 && /^identity_token_(missing|expired)$/.test(code) && this.#token && (this.#tokens.delete(entry.who) || entry.who === JSON.stringify(this.#me));
     if (!status || status >= 500 || status === 408 || status === 429 || code === "request_in_progress" || tokenless) {
       this.#end(entry, "queued", { code });
       return false;
@@ -230,6 +230,7 @@ class Engage {
     let waits = this.#entries().filter((entry) => !this.#flying.has(entry.name)), left = LEAVING_CHARS;
     for (let n = 0; waits.length && n < LEAVING_REQUESTS; n++) {
       const batch = this.#next(waits, left);
+      if (batch[0].call === "identify" && this.#flying.size) return;
       left -= batch.reduce((sum, entry) => sum + entry.size + 200, 0);
       if (left < 0) return;
       batch.forEach((entry) => this.#flying.add(entry.name));
