@@ -34,6 +34,10 @@ class Customer(models.Model):
     email = models.CharField(max_length=LONGEST["email"], null=True, blank=True)  # noqa: DJ001
     phone = models.CharField(max_length=LONGEST["phone"], null=True, blank=True)  # noqa: DJ001
     user_id = models.CharField(max_length=LONGEST["user_id"], null=True, blank=True)  # noqa: DJ001
+    # Written by a trigger of the database (migrations/0012_names.py); 0013_search_by_name.py has its indexes.
+    name = models.CharField(  # noqa: DJ001
+        max_length=200, null=True, editable=False, help_text="As servers wrote it into the attributes."
+    )
     attributes = models.JSONField(default=dict, blank=True, encoder=DjangoJSONEncoder)
     claimed_identifiers = ArrayField(
         models.CharField(max_length=20),
@@ -64,7 +68,7 @@ class Customer(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.external_id or self.email or self.phone or self.user_id or self.id
+        return self.name or self.email or self.external_id or self.phone or self.user_id or self.id
 
 
 class Alias(models.Model):
@@ -216,7 +220,7 @@ class Event(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.id})"
+        return self.name
 
 
 BRIDGE_SOURCES = [Event.Source.BRIDGE_ACTION.value, Event.Source.BRIDGE_CAPTURE.value]

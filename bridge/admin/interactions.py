@@ -7,19 +7,23 @@ from django.http import HttpRequest
 from bridge.models import Interaction
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin
 
 
 @admin.register(Interaction)
 class InteractionAdmin(ReadOnlyAdmin):
-    list_display = ("id", "kind", "message_id", "workspace", "app", "customer", "created_at")
+    list_display = ("customer", "kind", "message_id", "app", "created_at", "workspace", "id")
+    list_display_links = ("created_at", "id")
+    titled_by = ("customer",)
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("app", AutocompleteSelectFilter),
         ("customer", ExactFilter),
         ("kind", ChoicesDropdownFilter),
+        ("message_id", ExactFilter),
+        ("created_at", TimesFilter),
     )
     search_help_text = f"Interaction id, or {BY_CUSTOMER}"
     fieldsets = (
@@ -38,7 +42,8 @@ show_on(
     Panel(
         model=Interaction,
         by="customer",
-        columns=("__str__", "app", "event", "created_at"),
+        columns=("kind", "message_id", "app", "event", "created_at"),
+        opens="created_at",
         order=("-id",),
     ),
 )

@@ -12,11 +12,11 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import display
 
-from customers.admin.search import customers_known_as
+from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
-from engage.admin.filters import AutocompleteSelectFilter
+from engage.admin.filters import AutocompleteSelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 
 _MOST_ALIASES = 50
@@ -24,19 +24,29 @@ _MOST_ALIASES = 50
 
 @admin.register(Customer)
 class CustomerAdmin(ReadOnlyAdmin):
-    list_display = ("id", "workspace", "external_id", "email", "phone", "user_id", "created_at")
-    list_filter = (("workspace", AutocompleteSelectFilter),)
-    search_help_text = "Customer id, external id, e-mail, phone or user id"
+    list_display = ("__str__", "email", "external_id", "phone", "user_id", "workspace", "created_at", "id")
+    list_display_links = ("__str__",)
+    list_filter = (("workspace", AutocompleteSelectFilter), ("created_at", TimesFilter))
+    search_help_text = "Name, e-mail, external id, phone, user id or id"
     fieldsets = (
-        (None, {"fields": ("id", "workspace")}),
+        (None, {"fields": ("name", ("id", "workspace"))}),
         ("Identifiers", {"fields": (("external_id", "email"), ("phone", "user_id"), "claimed_identifiers", "aliases")}),
         (None, {"fields": ("attributes", "claimed_attributes", ("created_at", "updated_at"))}),
     )
     never_deleted = ""
+    rank = 0
     delete_confirmation_template = "customers/admin/erase.html"
 
     def matching(self, text: str, request: HttpRequest) -> Q:
-        return Q(pk__in=[customer.pk for customer in customers_known_as(text, request)])
+        found = [*exactly(text, request), *by_part(text, request)]
+        return Q(pk__in=[customer.pk for customer in found])
+
+    def hits(self, request: HttpRequest, text: str, *, most: int) -> list[Any]:
+        """Those with exactly this identifier first."""
+        exact = {customer.pk for customer in exactly(text, request)}
+        found = super().hits(request, text, most=most)
+        first = self.get_queryset(request).filter(pk__in=exact)[:most]
+        return [*first, *(one for one in found if one.pk not in exact)][:most]
 
     @display(description="aliases")
     def aliases(self, customer: Customer) -> str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin
 
@@ -17,12 +17,14 @@ SEARCHED_BY_NAME = 10_000
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ("id", "name", "workspace", "customer", "source", "occurred_at")
+    list_display = ("name", "customer", "source", "occurred_at", "workspace", "id")
+    list_display_links = ("name", "id")
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("customer", ExactFilter),
         ("name", ExactFilter),
         ("source", ChoicesDropdownFilter),
+        ("created_at", TimesFilter),
     )
     search_help_text = f"Event id, or the name of one of the latest {SEARCHED_BY_NAME:,} events, or {BY_CUSTOMER}"
     fields = (

@@ -1,4 +1,6 @@
-"""Searching by customer: staff paste an id, an external id, an e-mail address, a phone number or a user id."""
+"""Searching by customer: staff type a name or an e-mail address, or paste an identifier or an id."""
+
+from collections.abc import Callable
 
 from django.db.models import Q
 from django.http import HttpRequest
@@ -7,17 +9,44 @@ from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity import stored_phone
 from customers.models import Alias, Customer
 from engage.admin.columns import may_view
+from engage.database.sql import Statement
 from engage.models import Workspace
 
-BY_CUSTOMER = "a customer's id, external id, e-mail, phone or user id"
-_MOST_FOUND = 500  # the same external id may exist in every workspace
+BY_CUSTOMER = "a customer's name, e-mail, external id, phone, user id or id"
+MOST_FOUND = 500  # the same external id may exist in every workspace
+_MOST_ELSEWHERE = 50  # of a part, where not customers are looked for, but what is theirs
+_SHORTEST_PART = 3  # characters: what is shorter has no trigram of its own
 
 
 def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
-    """The customers with this id or identifier, with their id and workspace only; one query, one probe per index.
+    """The customers with this id or identifier, with their id and workspace only; where there are none, some of those
+    whose name or e-mail address has this part.
 
     Staff who may not view customers find them by id only: a match would reveal whose an identifier is.
     """
+    return exactly(text, request) or by_part(text, request)[:_MOST_ELSEWHERE]
+
+
+def exactly(text: str, request: HttpRequest) -> list[Customer]:
+    """The customers with this id or identifier; one query, one probe per index."""
+    return _once(request, f"exactly {text}", lambda: _exactly(text, request))
+
+
+def by_part(text: str, request: HttpRequest) -> list[Customer]:
+    """Customers whose name or e-mail address has this part, in any case, or begins so (migrations/0013)."""
+    return _once(request, f"by part {text}", lambda: _by_part(text, request))
+
+
+def of_customers_known_as(text: str, request: HttpRequest) -> Q:
+    """The filter for those customers' records, in tables whose index leads with the workspace."""
+    customers = customers_known_as(text, request)
+    return Q(
+        workspace__in={customer.workspace_id for customer in customers},
+        customer__in=[customer.pk for customer in customers],
+    )
+
+
+def _exactly(text: str, request: HttpRequest) -> list[Customer]:
     merged = Alias.objects.filter(id=text).values("customer_id")
     by_id = Customer.objects.filter(Q(pk=text) | Q(pk__in=merged)).only("pk", "workspace_id")
     if not may_view(Customer, request=request):
@@ -32,13 +61,30 @@ def customers_known_as(text: str, request: HttpRequest) -> list[Customer]:
         Q(aliases__user_id=one_spelling(text)),
     )
     found = by_id.union(*(everywhere.filter(way).only("pk", "workspace_id") for way in ways))
-    return list(found[:_MOST_FOUND])
+    return list(found[:MOST_FOUND])
 
 
-def of_customers_known_as(text: str, request: HttpRequest) -> Q:
-    """The filter for those customers' records, in tables whose index leads with the workspace."""
-    customers = customers_known_as(text, request)
-    return Q(
-        workspace__in={customer.workspace_id for customer in customers},
-        customer__in=[customer.pk for customer in customers],
-    )
+_HAS_PARTS = Statement("SELECT to_regclass('customer_by_part') IS NOT NULL")
+_BY_PART = Statement("""
+SELECT id, workspace_id FROM customers_customer
+WHERE lower(name) LIKE {pattern} OR lower(email) LIKE {pattern} LIMIT {most}
+""")
+
+
+def _by_part(text: str, request: HttpRequest) -> list[Customer]:
+    part = one_spelling(text).lower()
+    if not (part and may_view(Customer, request=request)):
+        return []
+    (has_parts,) = _HAS_PARTS.column()
+    begins = "%" if has_parts and len(part) >= _SHORTEST_PART else ""
+    escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    found = _BY_PART.fetch(Customer, pattern=f"{begins}{escaped}%", most=MOST_FOUND)
+    return sorted(found, key=lambda customer: customer.pk, reverse=True)
+
+
+def _once(request: HttpRequest, what: str, found: Callable[[], list[Customer]]) -> list[Customer]:
+    """The box that finds any record asks for each kind of record."""
+    known: dict[str, list[Customer]] = vars(request).setdefault("customers_found", {})
+    if what not in known:
+        known[what] = found()
+    return known[what]

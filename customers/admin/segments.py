@@ -88,7 +88,8 @@ class SegmentAdmin(RecordAdmin):
 
 @admin.register(SegmentMembership)
 class SegmentMembershipAdmin(ReadOnlyAdmin):
-    list_display = ("id", "segment", "customer", "added_at")
+    list_display = ("customer", "segment", "added_at", "id")
+    list_display_links = ("added_at", "id")
     list_filter = (("segment", SelectFilter), ("customer", ExactFilter))
     fields = ("workspace", "segment", "customer", "added_at")
     search_help_text = BY_CUSTOMER.capitalize()

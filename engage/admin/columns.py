@@ -35,9 +35,9 @@ def list_url(model: type[Model], **narrowed_to: str) -> str:
     return f"{url}?{urlencode({f'{field}__id__exact': pk for field, pk in narrowed_to.items()})}"
 
 
-def link(record: Model) -> SafeString:
-    """A link to the record's page."""
-    return format_html('<a href="{}" class="text-link">{}</a>', page_url(record), record)
+def link(record: Model, *, called: Any = None) -> SafeString:
+    """A link to the record's page, by the record's own name unless it is called otherwise."""
+    return format_html('<a href="{}" class="text-link">{}</a>', page_url(record), called or record)
 
 
 def gone(key: Any) -> SafeString:

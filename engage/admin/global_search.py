@@ -1,7 +1,8 @@
-"""The global search box (Ctrl + K), which finds any record by an id, a job id, an external id or an e-mail address."""
+"""The global search box (Ctrl + K), which finds any record by an id, a job id, an identifier or a part of a name."""
 
 from django.apps import apps
 from django.contrib import admin
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from unfold.dataclasses import SearchResult
 
@@ -17,27 +18,23 @@ def find_anywhere(request: HttpRequest, _lowered: str) -> list[SearchResult]:
     text = request.GET.get("s", "").strip()  # not lower-cased: an external id may have capitals
     if not text or "\x00" in text:
         return []
-    return [
-        result
-        for model_admin in map(admin.site.get_model_admin, filter(admin.site.is_registered, apps.get_models()))
-        if isinstance(model_admin, RecordAdmin) and model_admin.has_view_permission(request)
-        for result in _found(model_admin, request, text)
-    ]
+    admins = map(admin.site.get_model_admin, filter(admin.site.is_registered, apps.get_models()))
+    asked = [one for one in admins if isinstance(one, RecordAdmin) and one.has_view_permission(request)]
+    return [result for one in sorted(asked, key=lambda one: one.rank) for result in _found(one, request, text)]
 
 
 def _found(model_admin: RecordAdmin, request: HttpRequest, text: str) -> list[SearchResult]:
     meta = model_admin.model._meta
-    everything = model_admin.get_queryset(request).prefetch_related(None).order_by("-pk")
-    records, _ = model_admin.get_search_results(request, everything, text)
+    records = model_admin.hits(request, text, most=_RESULTS_OF_A_KIND)
     tells_whose = hasattr(model_admin.model, "workspace") and may_view(Workspace, request=request)
     if tells_whose:
-        records = records.prefetch_related("workspace")
+        prefetch_related_objects(records, "workspace")
     return [
         SearchResult(
-            title=str(record),
+            title=model_admin.title_of(record, request),
             description=f"{meta.verbose_name} of {record.workspace}" if tells_whose else str(meta.verbose_name),
             link=page_url(record),
             icon="data_object",
         )
-        for record in records[:_RESULTS_OF_A_KIND]
+        for record in records
     ]

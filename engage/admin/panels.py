@@ -21,12 +21,13 @@ from engage.admin.columns import column_of, link, linked_fields, list_url, may_v
 class Panel:
     """The latest records of `model` whose field `by` refers to the page's record.
 
-    The column `__str__` links to them. `order` needs an index that begins with `by`, or with the workspace and `by`.
+    The column `opens` links to them. `order` needs an index that begins with `by`, or with the workspace and `by`.
     """
 
     model: type[Model]
     by: str
     columns: tuple[str, ...]
+    opens: str = "__str__"
     order: tuple[str, ...] = ("-pk",)
     title: str = ""
     rows: int = 20
@@ -68,17 +69,22 @@ def _table(panel: Panel, record: Any, *, request: HttpRequest) -> Table:
     if panel.by != "workspace":  # the first column of some indexes
         belonging = belonging.filter(workspace=record.workspace_id)
     found = list(belonging.order_by(*panel.order).prefetch_related(*linked_fields(columns))[: panel.rows + 1])
+    opens = panel.opens
     return Table(
         title=panel.title or str(panel.model._meta.verbose_name_plural),
         headers=[str(label_for_field(column, panel.model, model_admin)) for column in columns],
-        rows=[[_cell(column, row, model_admin) for column in columns] for row in found[: panel.rows]],
+        rows=[[_cell(column, row, model_admin, opens=opens) for column in columns] for row in found[: panel.rows]],
         more=list_url(panel.model, **{panel.by: record.pk}),
         is_complete=len(found) <= panel.rows,
     )
 
 
-def _cell(column: Any, row: Model, model_admin: Any) -> Any:
-    if column == "__str__":
-        return link(row)
+def _cell(column: Any, row: Model, model_admin: Any, *, opens: str) -> Any:
+    if getattr(column, "field", column) == opens:
+        return link(row, called=_text(column, row, model_admin))
+    return _text(column, row, model_admin)
+
+
+def _text(column: Any, row: Model, model_admin: Any) -> Any:
     field, _, value = lookup_field(column, row, model_admin)
     return display_for_field(value, field, "-") if field is not None else display_for_value(value, "-")

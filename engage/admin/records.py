@@ -4,8 +4,8 @@
 2. Lists are ordered newest first along an index, and cannot be sorted by another column.
 3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view them see no such
    column, row or filter, and cannot choose among them.
-4. A search takes a whole value, such as an id, and finds it through an index. Only the small tables that staff write
-   are also searched for parts of names.
+4. A search takes a whole value, such as an id, and finds it through an index. The small tables that staff write are
+   also searched for parts of names, and customers for parts of theirs (customers/admin/search.py).
 
 `fields` and `fieldsets` list everything that a page shows. Editable fields get an input, the others are read-only, and
 the page that creates a record has only the inputs.
@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import LogEntry
-from django.contrib.admin.utils import flatten_fieldsets
-from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
+from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
+from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.forms import Field
@@ -35,6 +35,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
     """The admin of a model whose records staff may create and edit.
 
     `written_once` names the fields that cannot change after creation, and `colours` those that are shown as labels.
+    `titled_by` names what a record without a name of its own is called by, and `rank` tells what is found first.
     `never_added` and `never_deleted` say why nobody may do that by hand, if so: no permission allows it.
     """
 
@@ -50,6 +51,8 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
     change_list_template = "engage/admin/change_list.html"
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
+    titled_by: ClassVar[tuple[str, ...]] = ()
+    rank: ClassVar[int] = 1
     colours: ClassVar[Colours] = {}
     never_added: ClassVar[str] = ""
     never_deleted: ClassVar[str] = ""
@@ -76,7 +79,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         filters: Any = super().get_list_filter(request)
-        return [(name, kind) for name, kind in filters if self._may_view_field(name, request)]
+        return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).prefetch_related(*linked_fields(self.get_list_display(request)))
@@ -94,6 +97,18 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         if search_term.strip() and not self.get_search_fields(request):
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
+
+    def title_of(self, record: Any, request: HttpRequest) -> str:
+        """What the record is called: by the names in `titled_by` of those that this member of staff may view."""
+        named = [name for name in self.titled_by if self._may_view_field(name, request)]
+        told = [str(getattr(record, name)) for name in named if _is_there(record, name)]
+        return " in ".join(told) or str(record)
+
+    def hits(self, request: HttpRequest, text: str, *, most: int) -> list[Any]:
+        """The records that the box for any record shows for the text: the latest."""
+        everything = self.get_queryset(request).order_by("-pk")
+        records, _ = self.get_search_results(request, everything, text)
+        return list(records[:most])
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may_edit = self.has_add_permission(request) if obj is None else self.has_change_permission(request, obj)
@@ -169,7 +184,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         return [name for name in self.autocomplete_fields if not self._may_view_field(name, request)]
 
     def _may_view_field(self, name: str, request: HttpRequest) -> bool:
-        field: Any = self.opts.get_field(name)
+        field: Any = get_fields_from_path(self.model, name)[-1]
         return not field.is_relation or may_view(field.related_model, request=request)
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
@@ -180,6 +195,8 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         record = context["original"]
         context["refused_fields"] = [field for field in context["adminform"].form if field.errors]
         if record is not None:
+            if self.titled_by:
+                context["subtitle"] = vars(record)["called"] = self.title_of(record, request)
             context["panels"] = tables_for(record, request=request)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -210,6 +227,14 @@ class ReadOnlyAdmin(RecordAdmin):
             if by_id.exists():
                 return by_id, False
         return queryset.filter(self.matching(text, request)), False
+
+
+def _is_there(record: Any, name: str) -> bool:
+    """Whether what the field refers to was not deleted meanwhile."""
+    try:
+        return getattr(record, name) is not None
+    except ObjectDoesNotExist:
+        return False
 
 
 def _takes(field: Field, value: Any) -> bool:

@@ -17,7 +17,7 @@ class AddIndexConcurrently(operations.AddIndexConcurrently):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        if not _index_exists(schema_editor, self.index.name):
+        if not index_exists(schema_editor, self.index.name):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
@@ -27,7 +27,7 @@ class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        if not _index_exists(schema_editor, self.name):
+        if not index_exists(schema_editor, self.name):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
 
 
@@ -67,7 +67,7 @@ class AddUniqueConcurrently(AddConstraint):
     def make(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         quote = schema_editor.quote_name
         table, name = quote(model._meta.db_table), quote(self.constraint.name)
-        if not _index_exists(schema_editor, self.constraint.name):
+        if not index_exists(schema_editor, self.constraint.name):
             fields = [cast("Field[Any, Any]", model._meta.get_field(name)) for name in self.constraint.fields]
             columns = ", ".join(quote(str(field.column)) for field in fields)
             schema_editor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON {table} ({columns})")
@@ -92,7 +92,7 @@ class RemoveConstraint(migrations.RemoveConstraint):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
 
 
-def _index_exists(schema_editor: BaseDatabaseSchemaEditor, name: str) -> bool:
+def index_exists(schema_editor: BaseDatabaseSchemaEditor, name: str) -> bool:
     """Whether it is whole. What an interrupted CONCURRENTLY leaves serves no query, and is cleared away."""
     valid = _asked(
         schema_editor, "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s))", name

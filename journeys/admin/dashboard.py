@@ -1,7 +1,7 @@
-"""The first page: the backlog, its age, and what was decided lately. Every figure is read from a bounded set."""
+"""The first page: is the service keeping up, what failed, what happened. Every figure is read from a bounded set."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -12,71 +12,108 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view
+from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view, moment
+from journeys.admin.lately import lately
 from journeys.admin.results import counted_results
+from journeys.enrollments.given_up import GAVE_UP
 from journeys.jobs.progress import count_by_result
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger, WebhookDelivery
+from journeys.operations.backlog import COUNTED_AT_MOST as MOST_WAITING
+from journeys.operations.backlog import Backlog, Waiting, backlog
+from journeys.webhooks.failures import HAS_FAILED
 
 admin.site.index_template = "journeys/admin/dashboard.html"
 admin.site.index_title = "Overview"
 
-COUNTED_AT_MOST = 1_000
+COUNTED_AT_MOST = 10_000
 OLDEST_CHUNKS = 10_000
 LATEST_JOBS = 10_000
 LATEST_TRIGGERS = 10
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number on the page, with what it means and a link to the list behind it."""
+    """One number on the page, with what it means and a link to the list behind it; `failed` if it is a bad one."""
 
     title: str
     value: str
     note: str
     href: str
+    failed: bool = False
 
 
 def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Adds the figures that this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"])."""
+    """Adds what this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"])."""
     now, may = timezone.now(), partial(may_view, request=request)
-    figures: list[Figure] = []
-    if may(Chunk):
-        figures += [waiting_work(now=now), failing_work()]
-    if may(Enrollment):
-        figures += [due_enrollments(now=now)]
     return {
         **context,
-        "figures": figures,
+        "figures": keeping_up(may),
+        "failures": what_failed(may, now=now),
+        "sees_failures": may(WebhookDelivery),
+        "lately": lately(may, now=now),
         "results_title": f"Results of the latest {LATEST_JOBS:,} jobs",
         "latest_results": latest_results() if may(EnrollmentJob) else "",
         "latest_triggers": latest_triggers(request) if may(Trigger) else None,
     }
 
 
-def waiting_work(*, now: datetime) -> Figure:
-    """How many chunks are waiting, and how long the oldest has waited."""
-    oldest = Chunk.objects.order_by("pk").values_list("trigger__queued_at", flat=True).first()
-    note = f"the oldest for {timesince(oldest, now)}" if oldest else "every job is decided"
-    return Figure("Waiting batches", count_up_to(Chunk.objects.all(), most=COUNTED_AT_MOST), note, list_url(Chunk))
+def keeping_up(may: Any) -> list[Figure]:
+    """How much waits to be decided, walked and sent, and how late that is."""
+    if not (may(Chunk) or may(Enrollment) or may(WebhookDelivery)):
+        return []
+    waiting, figures = backlog(), []
+    if may(Chunk):
+        figures.append(_waiting("Jobs to decide", _jobs(waiting), "every job is decided", list_url(Chunk)))
+    if may(Enrollment):
+        figures.append(_waiting("Enrollments to walk", waiting.enrollments, "nobody is due", list_url(Enrollment)))
+    if may(WebhookDelivery):
+        left_alone = f"; {waiting.open_circuits:,} failing hosts are left alone" if waiting.open_circuits else ""
+        trying = f"{list_url(WebhookDelivery)}what=trying"
+        figures.append(_waiting("Webhooks to send", waiting.webhooks, "none is late", trying, also=left_alone))
+    return figures
+
+
+def _jobs(waiting: Backlog) -> Waiting:
+    lanes = [lane.jobs for lane in waiting.lanes]
+    return Waiting(number=sum(one.number for one in lanes), seconds_late=max(one.seconds_late for one in lanes))
+
+
+def _waiting(title: str, waiting: Waiting, none: str, href: str, *, also: str = "") -> Figure:
+    late = timedelta(seconds=int(waiting.seconds_late))
+    note = f"the first is late by {timesince(timezone.now() - late)}" if waiting.number and late else none
+    value = f"{MOST_WAITING:,}+" if waiting.number > MOST_WAITING else f"{waiting.number:,}"
+    return Figure(title, value, note + also, href)
+
+
+def what_failed(may: Any, *, now: datetime) -> list[Figure]:
+    """What has failed for good in the last day, and what keeps failing."""
+    since, figures = now - _DAY, []
+    of_the_day = f"since={since.replace(microsecond=0):%Y-%m-%dT%H:%M:%SZ}"
+    if may(WebhookDelivery):
+        failed = WebhookDelivery.objects.filter(HAS_FAILED, due_at__gte=since)
+        figures.append(_failed("Failed webhooks", failed, f"{list_url(WebhookDelivery)}{of_the_day}"))
+    if may(Enrollment):
+        given_up = Enrollment.objects.filter(GAVE_UP, ended_at__gte=since)
+        figures.append(_failed("Given-up enrollments", given_up, f"{list_url(Enrollment)}ended=given-up"))
+    if may(Chunk):
+        figures.append(failing_work())
+    return figures
+
+
+def _failed(title: str, failed: Any, href: str) -> Figure:
+    number = count_up_to(failed, most=COUNTED_AT_MOST)
+    return Figure(title, number, "in the last day", href, failed=number != "0")
 
 
 def failing_work() -> Figure:
-    """How many of the oldest chunks failed in their last attempt and will be tried again.
+    """How much waiting work failed in its last attempt and will be tried again.
 
     Most chunks have no error and no index tells which have one, so not all are looked through.
     """
     oldest = Chunk.objects.order_by("pk")[:OLDEST_CHUNKS]
     failed = oldest.aggregate(failed=Count("pk", filter=~Q(error="")))["failed"]
-    note = f"of the oldest {OLDEST_CHUNKS:,}; tried again when they are due"
-    return Figure("Batches that failed", f"{failed:,}", note, list_url(Chunk))
-
-
-def due_enrollments(*, now: datetime) -> Figure:
-    """How many enrollments are due for their next step, and for how long the first has been."""
-    due = Enrollment.objects.filter(state=Enrollment.State.ACTIVE, due_at__lte=now)
-    first = due.order_by("due_at").values_list("due_at", flat=True).first()
-    note = f"the first for {timesince(first, now)}" if first else "nobody waits"
-    return Figure("Enrollments due for a step", count_up_to(due, most=COUNTED_AT_MOST), note, list_url(Enrollment))
+    return Figure("Decisions that fail", f"{failed:,}", "now; they are tried again", list_url(Chunk), failed=failed > 0)
 
 
 def latest_triggers(request: HttpRequest) -> dict[str, Any]:
@@ -84,14 +121,13 @@ def latest_triggers(request: HttpRequest) -> dict[str, Any]:
     journey = column_of(Trigger, "journey", request=request)
     triggers = Trigger.objects.order_by("-pk").prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
     return {
-        "headers": ["Trigger", *(["Journey"] if journey else []), "Form", "Customers", "Queued at"],
+        "headers": ["When", *(["Journey"] if journey else []), "Form", "Customers"],
         "rows": [
             [
-                link(trigger),
+                link(trigger, called=moment(trigger.queued_at)),
                 *([journey(trigger)] if journey else []),
                 trigger.get_form_display(),
-                trigger.customers,
-                trigger.queued_at,
+                f"{trigger.customers:,}",
             ]
             for trigger in triggers
         ],

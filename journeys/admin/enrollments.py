@@ -10,16 +10,18 @@ from django.db.models import Q, QuerySet
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
+from unfold.contrib.filters.admin import RadioFilter
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from engage.admin.columns import page_url
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest, Refusal
 from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
+from journeys.enrollments.given_up import GAVE_UP
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
@@ -36,9 +38,25 @@ class StandsAtFilter(ExactFilter):
         return narrowed.filter(ended_at=None) if self.value() else narrowed
 
 
+class GivenUpFilter(RadioFilter):
+    """Those whose steps could not be walked, by when they ended; their index holds nobody else."""
+
+    title = "how it ended"
+    parameter_name = "ended"
+    all_option: Any = ("", "Any way")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("given-up", "Given up after errors")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(GAVE_UP).order_by("-ended_at", "-pk") if self.value() == "given-up" else queryset
+
+
 @admin.register(Enrollment)
 class EnrollmentAdmin(ReadOnlyAdmin):
-    list_display = ("id", "workspace", "journey", "customer", "state", "step_id", "due_at", "entered_at")
+    list_display = ("customer", "journey", "state", "step_id", "due_at", "entered_at", "exit_reason", "workspace", "id")
+    list_display_links = ("entered_at", "id")
+    titled_by = ("customer", "journey")
     colours: ClassVar = {"state": ENROLLMENT_STATE}
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
@@ -46,6 +64,8 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("state", ChoicesDropdownFilter),
         ("step_id", StandsAtFilter),
+        GivenUpFilter,
+        ("entered_at", TimesFilter),
     )
     search_help_text = f"Enrollment id, job id, or {BY_CUSTOMER}"
     fieldsets = (

@@ -4,34 +4,53 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
-from unfold.utils import display_for_value
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from customers.models import Customer
-from engage.admin.columns import Lines, may_view
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
+from engage.admin.columns import Lines, may_view, moment
+from engage.admin.filters import (
+    AutocompleteSelectFilter,
+    ChoicesDropdownFilter,
+    ExactFilter,
+    TimesFilter,
+    narrowed_by_id,
+)
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.results import JOB_RESULT, JOB_STATUS
-from journeys.models import EnrollmentJob
+from journeys.models import EnrollmentJob, Trigger
+
+
+class JourneyOfJobsFilter(AutocompleteSelectFilter):
+    """By way of the journey's triggers: jobs have no index by journey."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not (journey := self.value()):
+            return queryset
+        return queryset.filter(trigger__in=Trigger.objects.filter(journey=journey).values("pk"))
+
+
+class QueuedFilter(TimesFilter):
+    """By the time in the job id, and by way of the triggers of that time."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        since, before = self.time("since"), self.time("before")
+        if since is not None:
+            queryset = queryset.filter(queued_ms__gte=int(since.timestamp() * 1000))
+        if before is not None:
+            queryset = queryset.filter(queued_ms__lt=int(before.timestamp() * 1000))
+        return narrowed_by_id(queryset, "trigger_id", since=since, before=before)
 
 
 @admin.register(EnrollmentJob)
 class EnrollmentJobAdmin(ReadOnlyAdmin):
-    list_display = (
-        "shortened_id",
-        "status",
-        "result",
-        "journey",
-        "customer",
-        "decided_at",
-        "workspace",
-        "trigger",
-    )
+    list_display = ("customer", "journey", "status", "result", "reason", "queued_at", "workspace", "shortened_id")
+    list_display_links = ("queued_at", "shortened_id")
+    titled_by = ("customer", "journey")
     colours: ClassVar = {"status": JOB_STATUS, "result": JOB_RESULT}
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
@@ -39,6 +58,8 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         ("customer", ExactFilter),
         ("status", ChoicesDropdownFilter),
         ("result", ChoicesDropdownFilter),
+        ("journey", JourneyOfJobsFilter),
+        ("queued_ms", QueuedFilter),
     )
     search_help_text = f"Job id, or {BY_CUSTOMER}"
     fieldsets = (
@@ -59,14 +80,18 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
         return format_html('<span title="{}" class="engage-whole">…-{}</span>', job.job_id, job.queued_ms)
 
     @display(description="queued at")
-    def queued_at(self, job: EnrollmentJob) -> str:
+    def queued_at(self, job: EnrollmentJob) -> SafeString | None:
         """The time in the job id."""
-        return str(display_for_value(datetime.fromtimestamp(job.queued_ms / 1000, tz=UTC), "-"))
+        return moment(datetime.fromtimestamp(job.queued_ms / 1000, tz=UTC))
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """One trigger's jobs are read in the order of their own index, however many there are."""
-        of_one = request.GET.get("trigger__id__exact", "").strip()  # the filter form also sends empty fields
-        return ("trigger_id", "ordinal") if of_one else super().get_ordering(request)
+        """Along the index by trigger, whose ids begin with their time, where that is what narrows the list."""
+        asked = {name for name in request.GET if str(request.GET[name]).strip()}  # the form also sends empty fields
+        if "trigger__id__exact" in asked:
+            return ("trigger_id", "ordinal")
+        if asked & {"journey__id__exact", "since", "before"}:
+            return ("-trigger_id", "-ordinal")
+        return super().get_ordering(request)
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         if (named := EnrollmentJob.named(text)) is not None:

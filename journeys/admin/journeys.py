@@ -15,7 +15,7 @@ from unfold.decorators import display
 from engage.admin.columns import json_block
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
-from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.content_rights import (
     READ_CUSTOMERS,
     WHY_NOT,
@@ -24,23 +24,26 @@ from journeys.admin.content_rights import (
     may_write_content,
     sees_credentials,
 )
+from journeys.admin.differences import compared
 from journeys.admin.drafts import draft_of, editor_of
 from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
+from journeys.admin.keeping import ArchivedFilter, KeepsJourneys
 from journeys.admin.map import map_of
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
 
 @admin.register(Journey)
-class JourneyAdmin(RecordAdmin):
+class JourneyAdmin(KeepsJourneys):
     form = JourneyForm
-    list_display = ("name", "key", "workspace", "trigger_type", "active", "revision", "id", "updated_at")
+    list_display = ("name", "key", "workspace", "trigger_type", "active", "revision", "updated_at", "id")
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("trigger_type", ChoicesDropdownFilter),
         ("active", BooleanRadioFilter),
+        ArchivedFilter,
     )
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
@@ -60,11 +63,11 @@ class JourneyAdmin(RecordAdmin):
         ),
         ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
         ("Steps and exits", {"fields": ("steps", "exit_on")}),
-        (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
+        (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )
     written_once = ("workspace", "key")
     never_deleted = (
-        "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Switch it off instead."
+        "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Archive it instead."
     )
     change_form_outer_before_template: Any = "journeys/admin/map.html"
     change_form_before_template: Any = "journeys/admin/journey_help.html"
@@ -139,10 +142,16 @@ def _steps(request: HttpRequest) -> Steps:
 
 @admin.register(JourneyRevision)
 class JourneyRevisionAdmin(ReadOnlyAdmin):
-    list_display = ("id", "journey", "number", "workspace", "created_at")
+    list_display = ("journey", "number", "created_at", "workspace", "id")
+    list_display_links = ("number", "id")
     list_filter = (("workspace", AutocompleteSelectFilter), ("journey", SelectFilter))
     fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
     search_help_text = "Journey id"
+    change_form_outer_after_template: Any = "journeys/admin/revision.html"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        context |= compared(context["original"], request=request)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
         return _steps(request) if name == "steps" else super().shown_as(name, request)

@@ -12,25 +12,28 @@ show_on(
     Panel(
         model=EnrollmentJob,
         by="customer",
-        columns=("__str__", "journey", "status", "result", "reason", "decided_at"),
+        columns=("journey", "status", "result", "reason", "queued_at"),
+        opens="queued_at",
     ),
     Panel(
         model=Enrollment,
         by="customer",
-        columns=("__str__", "journey", "state", "step_id", "due_at", "entered_at"),
+        columns=("journey", "state", "step_id", "due_at", "entered_at"),
+        opens="entered_at",
     ),
 )
 
 show_on(
     Journey,
-    Panel(model=Trigger, by="journey", columns=("__str__", "form", "customers", "queued_at"), rows=10),
+    Panel(model=Trigger, by="journey", columns=("form", "customers", "queued_at"), opens="queued_at", rows=10),
     Panel(
         model=Enrollment,
         by="journey",
-        columns=("__str__", "customer", "state", "step_id", "due_at", "entered_at"),
+        columns=("customer", "state", "step_id", "due_at", "entered_at"),
+        opens="entered_at",
         rows=10,
     ),
-    Panel(model=JourneyRevision, by="journey", columns=("__str__", "number", "created_at"), order=("-number",)),
+    Panel(model=JourneyRevision, by="journey", columns=("number", "created_at"), opens="number", order=("-number",)),
 )
 
 show_on(
@@ -38,13 +41,15 @@ show_on(
     Panel(
         model=Chunk,
         by="trigger",
-        columns=("__str__", "lane", "due_at", "attempts", "error"),
+        columns=("lane", "due_at", "attempts", "error"),
+        opens="due_at",
         order=("start",),
     ),
     Panel(
         model=EnrollmentJob,
         by="trigger",
-        columns=("__str__", "customer", "status", "result", "reason"),
+        columns=("customer", "status", "result", "reason", "queued_at"),
+        opens="queued_at",
         order=("ordinal",),
     ),
 )

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from unfold.utils import display_for_value
 
 from customers.models import Customer
-from engage.admin.columns import badge, column_of, linked_fields, may_view
+from engage.admin.columns import badge, column_of, linked_fields, may_view, moment
 from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawings import Drawing
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
@@ -107,11 +107,11 @@ def _row(step: RunWithWebhook, staff: _Staff) -> dict[str, Any]:
     run = step.run
     row: dict[str, Any] = {
         "cols": [
-            _shown(run.began_at),
+            moment(run.began_at),
             _rendered("step", run=run),
             badge(run.state, STEP_STATE[run.state]),
             _came_to(step, staff),
-            _shown(run.ended_at),
+            moment(run.ended_at) or "-",
         ]
     }
     if step.attempts and staff.sees_requests:
@@ -141,7 +141,7 @@ def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
 def _attempt(attempt: WebhookAttempt) -> list[Any]:
     return [
         attempt.number,
-        _shown(attempt.at),
+        moment(attempt.at),
         attempt.status if attempt.status is not None else "-",
         f"{attempt.milliseconds:,} ms",
         _rendered("answer", text=attempt.answer),

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
@@ -21,11 +21,14 @@ _MOST_JOBS = 500
 
 @admin.register(Trigger)
 class TriggerAdmin(ReadOnlyAdmin):
-    list_display = ("id", "journey", "workspace", "form", "customers", "queued_at")
+    list_display = ("journey", "form", "customers", "queued_at", "workspace", "id")
+    list_display_links = ("queued_at", "id")
+    titled_by = ("journey",)
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
+        ("queued_at", TimesFilter),
     )
     search_help_text = f"Trigger id, job id, or {BY_CUSTOMER}"
     fieldsets = (
@@ -57,17 +60,8 @@ class TriggerAdmin(ReadOnlyAdmin):
 
 @admin.register(Chunk)
 class ChunkAdmin(ReadOnlyAdmin):
-    list_display = (
-        "id",
-        "trigger",
-        "workspace",
-        "lane",
-        "start",
-        "stop",
-        "due_at",
-        "attempts",
-        "error",
-    )
+    list_display = ("trigger", "lane", "start", "stop", "due_at", "attempts", "error", "workspace", "id")
+    list_display_links = ("due_at", "id")
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("trigger", ExactFilter),

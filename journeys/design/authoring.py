@@ -190,6 +190,8 @@ def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
         fields.setdefault("event_where", None)
         fields.setdefault("event_from_bridge", True)
     changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}
+    if journey.archived_at is not None and fields.get("active"):
+        raise InvalidJourney("active", "active cannot be true: the journey is archived. Restore it first.")
     for name in changed:
         setattr(journey, name, fields[name])
     return changed

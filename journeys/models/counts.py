@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
@@ -65,6 +66,12 @@ class Count(models.Model):
     number = models.BigIntegerField()
 
     class Meta:
+        # Serves the overview: what was decided and came to an end lately, in all journeys.
+        indexes: ClassVar = [
+            models.Index(
+                fields=["begin", "journey"], condition=Q(grain="hour", kind__in=["entry", "end"]), name="count_by_hour"
+            ),
+        ]
         constraints: ClassVar = [
             # Serves folding, a journey's sums of a time, and deleting it.
             models.UniqueConstraint(

@@ -63,7 +63,9 @@ class Trigger(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.id
+        return (
+            f"{self.customers:,} customer{'' if self.customers == 1 else 's'}, {self.queued_at:%Y-%m-%d %H:%M:%S} UTC"
+        )
 
 
 class TriggerProgress(models.Model):

@@ -50,6 +50,9 @@ class Journey(models.Model):
         db_default=True,
         help_text="Do events that in-app messages report count? Anybody can send those.",
     )
+    archived_at = models.DateTimeField(
+        null=True, editable=False, help_text="An archived journey is hidden, and cannot be switched on."
+    )
     revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -68,6 +71,9 @@ class Journey(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(event_from_bridge=True) | Q(trigger_type="event"), name="journey_event_from_bridge"
+            ),
+            models.CheckConstraint(
+                condition=Q(archived_at__isnull=True) | Q(active=False), name="journey_archived_inactive"
             ),
         ]
         indexes: ClassVar = [

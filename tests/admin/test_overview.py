@@ -1,43 +1,106 @@
-"""The first page says what waits and what was decided lately."""
+"""The first page says whether the service keeps up, what failed, and what happened lately."""
 
 from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from journeys.counts.counting import count_entries
+from journeys.counts.folding import fold
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, WebhookDelivery
+from tests.admin.failures import failed_webhooks
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
+from tests.journeys.walking.stories import walked
+from tests.journeys.webhooks.standing import send
+from tests.support.calls import let_workers_walk
+from tests.support.clients import ServerClient
 from tests.support.clock import later
+from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.one_of_everything import live_through, populate, queue_job
 from tests.support.plans import rows_gone_through
+from tests.support.receiver import Receiver
 
 
-def test_it_tells_how_much_work_waits_and_for_how_long(staff: Client, acme: Workspace, rival: Workspace) -> None:
+def figures_of(client: Client, part: str = "figures") -> dict[str, Any]:
+    return {figure.title: figure for figure in client.get("/admin/").context[part]}
+
+
+def test_it_tells_how_much_work_waits_and_how_late_it_is(staff: Client, acme: Workspace, rival: Workspace) -> None:
     populate(acme, rows=2)
     populate(rival, rows=1)
-    Trigger.objects.filter(workspace=acme).update(queued_at=timezone.now() - timedelta(minutes=5, seconds=1))
+    Chunk.objects.filter(workspace=acme).update(turn_at=timezone.now() - timedelta(minutes=5, seconds=40))
     Chunk.objects.filter(workspace=rival).update(error="It burst.")
-    figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-    assert figures["Waiting batches"].value == "3"
-    assert figures["Waiting batches"].note == "the oldest for 5\xa0minutes"
-    assert figures["Batches that failed"].value == "1"
+    jobs = figures_of(staff)["Jobs to decide"]
+    assert (jobs.value, jobs.note) == ("3", "the first is late by 5\xa0minutes")
+    failing = figures_of(staff, "failures")["Decisions that fail"]
+    assert (failing.value, failing.failed) == ("1", True)
 
 
-def test_it_counts_no_further_than_it_is_worth(staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    populate(acme, rows=3)
+def test_it_tells_what_failed_in_the_last_day_in_red_with_a_link(staff: Client, acme: Workspace) -> None:
+    failed_webhooks(acme, number=2)
+    (old,) = failed_webhooks(acme, ago=25 * 3600)
+    ended = {"state": "exited", "ended_at": timezone.now(), "due_at": None}
+    Enrollment.objects.filter(pk=old.enrollment_id).update(exit_reason="Given up after 5 attempts: a bug", **ended)
+    page = staff.get("/admin/").content.decode()
+    failed, given_up, deciding = figures_of(staff, "failures").values()
+    assert [(one.value, one.failed) for one in (failed, given_up, deciding)] == [("2", True), ("1", True), ("0", False)]
+    assert page.count("engage-bad") == 2
+    assert len(staff.get(failed.href).context["cl"].result_list) == 2
+    assert [one.pk for one in staff.get(given_up.href).context["cl"].result_list] == [old.enrollment_id]
+
+
+def test_it_counts_failures_no_further_than_it_is_worth(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed_webhooks(acme, number=3)
     for most, value in ((3, "3"), (2, "2+")):
         monkeypatch.setattr("journeys.admin.dashboard.COUNTED_AT_MOST", most)
+        assert figures_of(staff, "failures")["Failed webhooks"].value == value
+
+
+def test_charts_and_the_busiest_journeys_tell_what_was_decided_and_sent(
+    staff: Client, server: ServerClient, acme: Workspace, rival: Workspace, receiver: Receiver
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="bob")
+    for status in (200, 404):
+        call = {"id": "call", "type": "webhook", "url": receiver.url(f"/status/{status}")}
+        walked(server, acme, [call])
+    send()
+    let_workers_walk()
+    JourneyFactory.create(workspace=rival, name="Quiet")
+    for _ in range(2):  # unfolded, and folded
+        shown = staff.get("/admin/").context["lately"]
+        decisions, webhooks = shown["charts"]
+        assert decisions["numbers"]["enrolled"][-1] + decisions["numbers"]["enrolled"][-2] == 2
+        assert [sum(counts) for counts in webhooks["numbers"].values()] == [1, 1]
+        assert webhooks["told"] == "Webhooks per hour, last 24 hours: 1 delivered, 1 failed"
+        rows = [[strip_tags(str(cell)) for cell in row[2:]] for row in shown["busiest"]["rows"]]
+        assert sorted(rows) == [["1", "1", "0", "1"], ["1", "1", "1", "0"]]
+        fold()
+
+
+def test_the_overview_asks_as_many_queries_whatever_there_is(staff: Client, acme: Workspace) -> None:
+    staff.get("/admin/")
+    numbers = []
+    for rows in (1, 4):
+        populate(acme, rows=rows, journeys=rows)
+        failed_webhooks(acme, number=rows)
+        for journey in Journey.objects.all():
+            count_entries(workspace_id=acme.id, journey_id=journey.id, result="conditions_not_met")
         with CaptureQueriesContext(connection) as queries:
-            figures = staff.get("/admin/").context["figures"]
-        assert figures[0].value == value
-        assert [query for query in queries if f'FROM "journeys_chunk" LIMIT {most + 1})' in query["sql"]]
+            page = staff.get("/admin/").content.decode()
+        assert page.count("engage-line") == min(Journey.objects.count(), 8)
+        numbers.append(len(queries))
+    assert numbers[0] == numbers[1] <= 20
 
 
 def test_it_looks_for_failures_among_the_oldest_chunks_only(
@@ -51,34 +114,37 @@ def test_it_looks_for_failures_among_the_oldest_chunks_only(
     Chunk.objects.filter(pk=last.pk).update(error="It burst.")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE journeys_chunk, journeys_trigger")  # else the plans are those of earlier tests' tables
-    monkeypatch.setattr("journeys.admin.dashboard.COUNTED_AT_MOST", 20)
     for searched, value in ((1_000, "1"), (20, "0")):
         monkeypatch.setattr("journeys.admin.dashboard.OLDEST_CHUNKS", searched)
         with rows_gone_through() as rows:
-            figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-        assert figures["Batches that failed"].value == value
-    assert max(number for sql, number in rows.items() if "journeys_chunk" in sql) <= 100
+            figures = figures_of(staff, "failures")
+        assert figures["Decisions that fail"].value == value
+    assert min(number for sql, number in rows.items() if "COUNT(" in sql and "journeys_chunk" in sql) <= 100
 
 
 def test_it_tells_how_many_enrollments_are_due(staff: Client, acme: Workspace) -> None:
     populate(acme, rows=4)
     now = timezone.now()
     later, completed, since, _due = Enrollment.objects.all()
-    Enrollment.objects.exclude(pk=completed.pk).update(state="active", due_at=now - timedelta(hours=1, seconds=1))
+    Enrollment.objects.exclude(pk=completed.pk).update(state="active", due_at=now - timedelta(hours=1, seconds=40))
     Enrollment.objects.filter(pk=later.pk).update(due_at=now + timedelta(hours=1))
     Enrollment.objects.filter(pk=since.pk).update(due_at=now - timedelta(minutes=1))
-    figures = {figure.title: figure for figure in staff.get("/admin/").context["figures"]}
-    assert figures["Enrollments due for a step"].value == "2"
-    assert figures["Enrollments due for a step"].note == "the first for 1\xa0hour"
+    due = figures_of(staff)["Enrollments to walk"]
+    assert (due.value, due.note) == ("2", "the first is late by 1\xa0hour")
 
 
 def test_it_is_quiet_where_nothing_happened_yet(staff: Client) -> None:
-    figures = staff.get("/admin/").context["figures"]
-    assert [(figure.value, figure.note) for figure in figures] == [
+    context = staff.get("/admin/").context
+    assert [(figure.value, figure.note) for figure in (*context["figures"], *context["failures"])] == [
         ("0", "every job is decided"),
-        ("0", "of the oldest 10,000; tried again when they are due"),
-        ("0", "nobody waits"),
+        ("0", "nobody is due"),
+        ("0", "none is late"),
+        ("0", "in the last day"),
+        ("0", "in the last day"),
+        ("0", "now; they are tried again"),
     ]
+    assert not any(figure.failed for figure in context["failures"])
+    assert context["lately"]["busiest"] is None
 
 
 def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace) -> None:
@@ -127,21 +193,25 @@ def test_a_trigger_tells_what_came_of_its_jobs(staff: Client, acme: Workspace) -
 
 def test_it_shows_only_what_its_user_may_see(acme: Workspace) -> None:
     populate(acme, rows=1)
-    for permission, hrefs, shows_results, shows_triggers in (
-        ("view_enrollment", [list_of(Enrollment)], False, False),
-        ("view_chunk", [list_of(Chunk), list_of(Chunk)], False, False),
+    for permission, models, shows_results, shows_triggers in (
+        ("view_enrollment", [Enrollment], False, False),
+        ("view_chunk", [Chunk], False, False),
+        ("view_webhookdelivery", [WebhookDelivery], False, False),
         ("view_enrollmentjob", [], True, False),
         ("view_trigger", [], False, True),
-        ("change_enrollment", [list_of(Enrollment)], False, False),
-        ("change_chunk", [list_of(Chunk), list_of(Chunk)], False, False),
-        ("change_enrollmentjob", [], True, False),
-        ("change_trigger", [], False, True),
+        ("change_enrollment", [Enrollment], False, False),
     ):
         answer = staff_with(permission).get("/admin/")
-        assert [figure.href.rstrip("?") for figure in answer.context["figures"]] == hrefs
+        context = answer.context
+        for part in ("figures", "failures"):
+            assert [figure.href.partition("?")[0] for figure in context[part]] == [list_of(model) for model in models]
         page = answer.content.decode()
         assert ("Results of the latest 10,000 jobs" in page) is shows_results
         assert (page_url(Trigger.objects.get()) in page) is shows_triggers
+        titles = [chart["title"] for chart in (context["lately"] or {"charts": []})["charts"]]
+        assert ("Decisions per hour" in titles) is shows_results
+        assert ("Webhooks per hour" in titles) is (models == [WebhookDelivery])
+        assert not (context["lately"] or {}).get("busiest")
 
 
 def test_it_says_so_to_staff_without_permissions(staff: Client) -> None:

@@ -119,7 +119,7 @@ def test_who_is_refused_what_nobody_may_do_is_told_so_and_why(
     for url, why in (
         (f"{list_of(Trigger)}add/", "nobody makes them by hand."),
         (page_url(Trigger.objects.get()).replace("/change/", "/delete/"), "nobody deletes them by hand."),
-        (page_url(Journey.objects.get()).replace("/change/", "/delete/"), "Switch it off instead."),
+        (page_url(Journey.objects.get()).replace("/change/", "/delete/"), "Archive it instead."),
     ):
         for client in (staff, onlooker):
             assert why in client.get(url).content.decode()

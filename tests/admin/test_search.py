@@ -338,4 +338,4 @@ def test_the_one_box_is_closed_to_strangers(ada: Customer) -> None:
 def test_the_box_says_what_it_searches_for(staff: Client, acme: Workspace, model: type[Model]) -> None:
     populate(acme, rows=1)
     (hint,) = re.findall(r'id="searchbar"\s+placeholder="([^"]*)"', staff.get(list_of(model)).content.decode())
-    assert "ustomer&#x27;s id, external id, e-mail" in hint
+    assert "ustomer&#x27;s name, e-mail, external id" in hint

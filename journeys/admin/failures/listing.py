@@ -64,13 +64,6 @@ class FailureAdmin(SendsAgain):
     list_disable_select_all = True
     actions: Any = ("send_chosen_again",)
 
-    def get_list_filter(self, request: HttpRequest) -> Any:
-        shown = {
-            "workspace": self._may_view_field("workspace", request),
-            "enrollment__journey": may_view(Journey, request=request),
-        }
-        return [one for one in self.list_filter if not isinstance(one, tuple) or shown.get(one[0], True)]
-
     def get_list_display(self, request: HttpRequest) -> Any:
         hidden = {
             "customer": not may_view(Customer, request=request),

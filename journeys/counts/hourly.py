@@ -1,0 +1,72 @@
+"""What all journeys did lately, hour by hour: decisions, and webhooks that were delivered or failed."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from engage.database.sql import Statement
+
+DELIVERED, FAILED = "webhook delivered", "webhook failed"
+_HOUR = timedelta(hours=1)
+# Folding keeps them few; where nobody folds, the overview does not read all that was ever written.
+_DELTAS_READ = 100_000
+
+Hours = Sequence[Counter[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatelyDone:
+    """In each of the hours that begin at `begins`: how many decisions by result, and webhooks by how they ended.
+
+    In all journeys together, and in each of the busiest, by its id, the busiest first.
+    """
+
+    begins: Sequence[datetime]
+    all: Hours
+    busiest: Mapping[str, Hours]
+
+
+# The counts know steps by name; which of them are webhooks, the revisions know.
+_LATELY = Statement("""
+WITH counted AS MATERIALIZED (
+    SELECT journey_id, begin, revision_id, kind, name, outcome, number FROM journeys_count
+    WHERE grain = 'hour' AND kind IN ('entry', 'end') AND begin >= {since}
+    UNION ALL
+    SELECT journey_id, hour, revision_id, kind, name, outcome, number
+    FROM (SELECT * FROM journeys_countdelta ORDER BY id LIMIT {deltas}) AS recent
+    WHERE kind IN ('entry', 'end') AND hour >= {since}
+), webhook AS MATERIALIZED (
+    SELECT revision.id AS revision_id, step->>'id' AS name
+    FROM journeys_journeyrevision revision CROSS JOIN LATERAL jsonb_array_elements(revision.steps) AS step
+    WHERE revision.id = ANY(ARRAY(SELECT DISTINCT revision_id FROM counted WHERE kind = 'end'))
+      AND step->>'type' = 'webhook'
+), summed AS MATERIALIZED (
+    SELECT journey_id, begin, name AS what, sum(number) AS number FROM counted WHERE kind = 'entry' GROUP BY 1, 2, 3
+    UNION ALL
+    SELECT journey_id, begin, CASE outcome WHEN 'done' THEN {delivered} ELSE {failed} END, sum(number)
+    FROM counted JOIN webhook USING (revision_id, name)
+    WHERE kind = 'end' AND outcome IN ('done', 'failed') GROUP BY 1, 2, 3
+), busiest AS (
+    SELECT journey_id, sum(number) AS number FROM summed GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {most}
+)
+SELECT NULL, 0, begin, what, sum(number)::bigint FROM summed GROUP BY begin, what
+UNION ALL
+SELECT journey_id, busiest.number, begin, what, summed.number::bigint FROM summed JOIN busiest USING (journey_id)
+ORDER BY 2 DESC, 1
+""")
+
+
+def done_lately(*, now: datetime, hours: int, journeys: int) -> LatelyDone:
+    """What was done in the last `hours`, the present one included, and by the busiest `journeys`; one statement."""
+    this_hour = now.replace(minute=0, second=0, microsecond=0)
+    begins = [this_hour - _HOUR * ago for ago in reversed(range(hours))]
+    places = {begin: place for place, begin in enumerate(begins)}
+    counts: dict[str | None, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in begins])
+    rows = _LATELY.rows(since=begins[0], deltas=_DELTAS_READ, delivered=DELIVERED, failed=FAILED, most=journeys)
+    for journey_id, _, begin, what, number in rows:
+        if begin in places:  # a clock may be ahead
+            counts[journey_id][places[begin]][what] += number
+    together = counts[None]
+    del counts[None]
+    return LatelyDone(begins=begins, all=together, busiest={str(journey): hours for journey, hours in counts.items()})
