@@ -3,19 +3,28 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    JsonResponse,
+)
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.columns import json_block
+from engage.admin.columns import json_block, page_url
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
+from engage.errors import Refusal
 from journeys.admin.content_rights import (
     READ_CUSTOMERS,
     WHY_NOT,
@@ -31,6 +40,7 @@ from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
 from journeys.admin.keeping import ArchivedFilter, KeepsJourneys
 from journeys.admin.map import map_of
+from journeys.admin.trying import TryForm, may_send, may_try, sent, tried
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
@@ -97,6 +107,7 @@ class JourneyAdmin(KeepsJourneys):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         may_edit = self.has_add_permission(request) or self.has_change_permission(request)
         if context["original"] is not None:
+            context["may_try"] = may_try(request)
             context["map"] = map_of(context["original"], request=request)
         why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
         if may_edit and not why_not:
@@ -107,6 +118,7 @@ class JourneyAdmin(KeepsJourneys):
         wrap = self.admin_site.admin_view
         return [
             path("draft/", wrap(self._draft), name="journeys_journey_new_draft"),
+            path("<str:object_id>/try/", wrap(self._try), name="journeys_journey_try"),
             path("<str:object_id>/draft/", wrap(self._draft), name="journeys_journey_draft"),
             *super().get_urls(),
         ]
@@ -123,6 +135,36 @@ class JourneyAdmin(KeepsJourneys):
             raise Http404
         form = self.get_form(request, journey, change=journey is not None)
         return JsonResponse(draft_of(form(request.POST, instance=journey)))
+
+    def _try(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Shows what the journey would do to a customer, and sends them through for those who ask for that."""
+        journey = self.get_object(request, object_id)
+        if not may_try(request) or ("send" in request.POST and (journey is None or not may_send(journey, request))):
+            raise PermissionDenied
+        if journey is None:
+            raise Http404
+        form, trial = TryForm(journey, request), None
+        try:
+            if form.is_valid() and "send" in request.POST:
+                done = sent(journey, form)
+                self.log_change(request, journey, done)
+                self.message_user(request, done)
+                return HttpResponseRedirect(request.path)
+            trial = tried(journey, form, request=request, now=timezone.now()) if form.is_valid() else None
+        except Refusal as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Try it",
+            "media": self.media,
+            "journey": journey,
+            "page": page_url(journey),
+            "form": form,
+            "trial": trial,
+            "may_send": may_send(journey, request),
+        }
+        return TemplateResponse(request, "journeys/admin/try.html", context)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "max_entries_per_customer":

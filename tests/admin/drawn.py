@@ -5,6 +5,8 @@ import re
 from html import unescape
 from typing import Any
 
+from django.utils.html import strip_tags
+
 
 def drawing_in(page: str, name: str) -> Any:
     """The JSON under this id."""
@@ -30,4 +32,4 @@ def rows_in(page: str, section: str) -> list[list[str]]:
     inside = page.partition(f'id="{section}"')[2].partition("</section>")[0]
     rows = re.findall(r"<tr.*?</tr>", inside, re.DOTALL)
     cells = [re.findall(r"<t[dh][^>]*data-label[^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows]
-    return [[unescape(re.sub(r"<.*?>", "", cell)).strip() for cell in row] for row in cells if row]
+    return [[unescape(strip_tags(cell)).strip() for cell in row] for row in cells if row]
