@@ -145,6 +145,7 @@ ADMIN_MIDDLEWARE = [
     "engage.admin.idle_sessions.IdleSessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "engage.admin.reach.ChosenWorkspaceMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.content_security.ContentSecurityMiddleware",
@@ -156,6 +157,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FORM_BYTES
 FILE_UPLOAD_HANDLERS = ["engage.http.uploads.NoUploads"]
+AUTHENTICATION_BACKENDS = ["engage.admin.reach.StaffBackend"]
 LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [
     {
@@ -210,6 +212,7 @@ if PRODUCTION:
 UNFOLD = {
     "SITE_TITLE": "Engage",
     "SITE_HEADER": "Engage",
+    "SITE_SUBHEADER": "engage.admin.reach.seen_in_words",
     "SITE_SYMBOL": "route",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("engage/icon.svg")},

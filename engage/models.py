@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -36,6 +37,27 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Membership(models.Model):
+    """A member of staff in a workspace. Members see their workspaces only; see engage/admin/reach.py."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        SUPPORT = "support"
+        AUTHOR = "author"
+        ADMIN = "admin"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "workspace"], name="one_role_in_a_workspace")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.workspace_id}"
 
 
 class ApiKey(models.Model):

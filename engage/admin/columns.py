@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
@@ -21,6 +22,9 @@ from unfold.utils import display_for_value
 from engage.models import Workspace
 
 Colours = Mapping[str, Mapping[str, str]]
+
+# What is known of people in records that are about something else; by name, because their apps import this one.
+_PERSONAL = frozenset({"journeys.Trigger.payload"})
 
 
 def page_url(record: Model) -> str:
@@ -48,6 +52,11 @@ def gone(key: Any) -> SafeString:
 def may_view(model: type[Model], *, request: HttpRequest) -> bool:
     """Whether this member of staff may view the model's records: their pages and their names."""
     return bool(admin.site.get_model_admin(model).has_view_permission(request))
+
+
+def sees_people(request: HttpRequest) -> bool:
+    """Whether this member of staff may see what is known of customers, sent to them and said by them."""
+    return may_view(apps.get_model("customers", "Customer"), request=request)
 
 
 def choice_label(record: Any, *, request: HttpRequest) -> str:
@@ -177,6 +186,13 @@ class Moment(_Column):
         return moment(getattr(record, self.field))
 
 
+class Masked(_Column):
+    """What people are or did, in place of which who may not view customers sees this."""
+
+    def __call__(self, record: Model) -> str:
+        return "•••"
+
+
 class Id(_Column):
     """An id that one click selects, for copying."""
 
@@ -189,6 +205,8 @@ def column_of(model: type[Model], name: str, *, request: HttpRequest, colours: C
 
     None if it refers to records that this member of staff may not view.
     """
+    if f"{model._meta.label}.{name}" in _PERSONAL and not sees_people(request):
+        return Masked(name)
     if colours and name in colours:
         return Badge(name, tuple(colours[name].items()))
     try:

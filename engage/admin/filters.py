@@ -15,6 +15,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.contrib.filters.forms import SearchForm
 
 from engage.admin.columns import choice_label
+from engage.admin.reach import reachable
 from engage.database.object_ids import ObjectIdField
 from engage.models import Workspace
 
@@ -66,7 +67,9 @@ class AutocompleteSelectFilter(unfold.AutocompleteSelectFilter):
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Names what was chosen like the choices that its input loads."""
         for choice in super().choices(changelist):
-            choice["form"].fields[self.lookup_kwarg].label_from_instance = partial(choice_label, request=self.request)
+            field = choice["form"].fields[self.lookup_kwarg]
+            field.queryset = reachable(field.queryset, request=self.request)
+            field.label_from_instance = partial(choice_label, request=self.request)
             yield choice
 
 

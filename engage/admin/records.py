@@ -28,6 +28,7 @@ from unfold.paginator import InfinitePaginator
 from engage.admin.columns import Colours, Id, column_of, linked_fields, may_view
 from engage.admin.edits import CheckedEdits
 from engage.admin.panels import tables_for
+from engage.admin.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
 
 
@@ -82,7 +83,15 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).prefetch_related(*linked_fields(self.get_list_display(request)))
+        own = reachable(super().get_queryset(request), request=request)
+        return own.prefetch_related(*linked_fields(self.get_list_display(request)))
+
+    def get_field_queryset(self, db: str | None, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
+        """What a record may refer to: what this member of staff sees."""
+        choices = super().get_field_queryset(db, db_field, request)
+        if choices is None:
+            choices = db_field.remote_field.model.objects.using(db)
+        return reachable(choices.all(), request=request)
 
     def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
         """The model's own records are not counted. The history of one record is, because it is short."""

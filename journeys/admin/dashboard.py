@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view, moment
+from engage.admin.reach import reach_of, reachable
 from journeys.admin.lately import lately
 from journeys.admin.results import counted_results
 from journeys.enrollments.given_up import GAVE_UP
@@ -44,16 +45,21 @@ class Figure:
 
 
 def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Adds what this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"])."""
+    """Adds what this member of staff may see (UNFOLD["DASHBOARD_CALLBACK"]).
+
+    Whether the service keeps up is no matter of one workspace, and its figures are of everybody's work.
+    """
     now, may = timezone.now(), partial(may_view, request=request)
+    workspaces = reach_of(request.user).workspaces
+    sees_all = workspaces is None
     return {
         **context,
-        "figures": keeping_up(may),
-        "failures": what_failed(may, now=now),
+        "figures": keeping_up(may) if sees_all else [],
+        "failures": what_failed(request, now=now),
         "sees_failures": may(WebhookDelivery),
-        "lately": lately(may, now=now),
+        "lately": lately(may, now=now, workspaces=workspaces),
         "results_title": f"Results of the latest {LATEST_JOBS:,} jobs",
-        "latest_results": latest_results() if may(EnrollmentJob) else "",
+        "latest_results": latest_results() if may(EnrollmentJob) and sees_all else "",
         "latest_triggers": latest_triggers(request) if may(Trigger) else None,
     }
 
@@ -86,17 +92,17 @@ def _waiting(title: str, waiting: Waiting, none: str, href: str, *, also: str = 
     return Figure(title, value, note + also, href)
 
 
-def what_failed(may: Any, *, now: datetime) -> list[Figure]:
+def what_failed(request: HttpRequest, *, now: datetime) -> list[Figure]:
     """What has failed for good in the last day, and what keeps failing."""
-    since, figures = now - _DAY, []
+    may, figures, since = partial(may_view, request=request), [], now - _DAY
     of_the_day = f"since={since.replace(microsecond=0):%Y-%m-%dT%H:%M:%SZ}"
     if may(WebhookDelivery):
-        failed = WebhookDelivery.objects.filter(HAS_FAILED, due_at__gte=since)
+        failed = reachable(WebhookDelivery.objects.filter(HAS_FAILED, due_at__gte=since), request=request)
         figures.append(_failed("Failed webhooks", failed, f"{list_url(WebhookDelivery)}{of_the_day}"))
     if may(Enrollment):
-        given_up = Enrollment.objects.filter(GAVE_UP, ended_at__gte=since)
+        given_up = reachable(Enrollment.objects.filter(GAVE_UP, ended_at__gte=since), request=request)
         figures.append(_failed("Given-up enrollments", given_up, f"{list_url(Enrollment)}ended=given-up"))
-    if may(Chunk):
+    if may(Chunk) and reach_of(request.user).workspaces is None:
         figures.append(failing_work())
     return figures
 
@@ -117,9 +123,10 @@ def failing_work() -> Figure:
 
 
 def latest_triggers(request: HttpRequest) -> dict[str, Any]:
-    """The latest triggers of all workspaces, as the template's table takes them."""
+    """The latest triggers that are seen, as the template's table takes them."""
     journey = column_of(Trigger, "journey", request=request)
-    triggers = Trigger.objects.order_by("-pk").prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
+    own = reachable(Trigger.objects.order_by("-pk"), request=request)
+    triggers = own.prefetch_related(*linked_fields([journey]))[:LATEST_TRIGGERS]
     return {
         "headers": ["When", *(["Journey"] if journey else []), "Form", "Customers"],
         "rows": [

@@ -1,6 +1,7 @@
 """The overview's charts: what was decided and sent in the last hours, and the busiest journeys with a small line."""
 
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -19,12 +20,13 @@ _WIDTH, _HEIGHT = 96, 24
 _ENROLLED = EnrollmentJob.Result.ENROLLED.value
 
 
-def lately(may: Any, *, now: datetime) -> dict[str, Any] | None:
-    """What the template shows of the last hours; None to who may see none of it."""
+def lately(may: Any, *, now: datetime, workspaces: Collection[str] | None) -> dict[str, Any] | None:
+    """What the template shows of the last hours in these workspaces (None: all); None to who may see none of it."""
     sees_jobs, sees_webhooks, sees_journeys = may(EnrollmentJob), may(WebhookDelivery), may(Journey)
     if not (sees_jobs or sees_webhooks):
         return None
-    done = done_lately(now=now, hours=HOURS, journeys=BUSIEST if sees_journeys else 0)
+    most = BUSIEST if sees_journeys else 0
+    done = done_lately(now=now, hours=HOURS, journeys=most, workspaces=workspaces)
     hours = [begin.isoformat() for begin in done.begins]
     charts = []
     if sees_jobs:

@@ -1,7 +1,7 @@
 """What all journeys did lately, hour by hour: decisions, and webhooks that were delivered or failed."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,10 +32,12 @@ _LATELY = Statement("""
 WITH counted AS MATERIALIZED (
     SELECT journey_id, begin, revision_id, kind, name, outcome, number FROM journeys_count
     WHERE grain = 'hour' AND kind IN ('entry', 'end') AND begin >= {since}
+      AND ({workspaces}::text[] IS NULL OR workspace_id = ANY({workspaces}::text[]))
     UNION ALL
     SELECT journey_id, hour, revision_id, kind, name, outcome, number
     FROM (SELECT * FROM journeys_countdelta ORDER BY id LIMIT {deltas}) AS recent
     WHERE kind IN ('entry', 'end') AND hour >= {since}
+      AND ({workspaces}::text[] IS NULL OR workspace_id = ANY({workspaces}::text[]))
 ), webhook AS MATERIALIZED (
     SELECT revision.id AS revision_id, step->>'id' AS name
     FROM journeys_journeyrevision revision CROSS JOIN LATERAL jsonb_array_elements(revision.steps) AS step
@@ -57,13 +59,19 @@ ORDER BY 2 DESC, 1
 """)
 
 
-def done_lately(*, now: datetime, hours: int, journeys: int) -> LatelyDone:
-    """What was done in the last `hours`, the present one included, and by the busiest `journeys`; one statement."""
+def done_lately(*, now: datetime, hours: int, journeys: int, workspaces: Collection[str] | None = None) -> LatelyDone:
+    """What was done in the last `hours`, the present one included, and by the busiest `journeys`; one statement.
+
+    In these workspaces; None: in all.
+    """
+    own = None if workspaces is None else list(workspaces)
     this_hour = now.replace(minute=0, second=0, microsecond=0)
     begins = [this_hour - _HOUR * ago for ago in reversed(range(hours))]
     places = {begin: place for place, begin in enumerate(begins)}
     counts: dict[str | None, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in begins])
-    rows = _LATELY.rows(since=begins[0], deltas=_DELTAS_READ, delivered=DELIVERED, failed=FAILED, most=journeys)
+    rows = _LATELY.rows(
+        since=begins[0], deltas=_DELTAS_READ, delivered=DELIVERED, failed=FAILED, most=journeys, workspaces=own
+    )
     for journey_id, _, begin, what, number in rows:
         if begin in places:  # a clock may be ahead
             counts[journey_id][places[begin]][what] += number

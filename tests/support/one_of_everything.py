@@ -3,11 +3,12 @@
 from itertools import count
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Alias, Customer, Event
-from engage.models import App, IdempotencyRecord, IdentityKey, Workspace
+from engage.models import App, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
     Count,
@@ -42,6 +43,9 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
     entered = JourneyFactory.create_batch(journeys, workspace=workspace)
     apps_ = AppFactory.create_batch(rows, workspace=workspace)
     ApiKeyFactory.create_batch(rows, workspace=workspace)
+    for _ in range(rows):
+        staff = User.objects.create_user(f"staff-{workspace.key}-{User.objects.count()}", is_staff=True)
+        Membership.objects.create(user=staff, workspace=workspace, role=Membership.Role.VIEWER)
     SegmentFactory.create_batch(rows - 1, workspace=workspace)
     SegmentFactory.create(workspace=workspace, members=customers)
     if not WebhookSecret.objects.filter(workspace=workspace).exists():

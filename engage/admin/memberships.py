@@ -1,0 +1,24 @@
+"""Who belongs to a workspace, and with which role. Only superusers say so, as with accounts and groups."""
+
+from django.contrib import admin
+
+from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
+from engage.admin.panels import Panel, show_on
+from engage.admin.records import RecordAdmin
+from engage.admin.staff import SuperusersChange
+from engage.models import Membership, Workspace
+
+
+@admin.register(Membership)
+class MembershipAdmin(SuperusersChange, RecordAdmin):  # type: ignore[misc] # as in staff.py
+    list_display = ("user", "workspace", "role", "created_at")
+    list_display_links = ("role",)
+    list_filter = (("workspace", AutocompleteSelectFilter), ("role", ChoicesDropdownFilter))
+    search_fields = ("user__username",)
+    search_help_text = "User name"
+    autocomplete_fields = ("user", "workspace")
+    fields = ("user", "workspace", "role", "created_at")
+    written_once = ("user", "workspace")
+
+
+show_on(Workspace, Panel(model=Membership, by="workspace", columns=("user", "role", "created_at"), title="Members"))
