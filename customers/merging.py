@@ -6,7 +6,7 @@ An anonymous customer has a user id and no other identifier. Two customers with 
    to one who is about to be deleted.
 2. Nobody is known by the other identifiers: the anonymous customer gets them, or a new one has them all.
 3. Somebody is known: what the anonymous customer has becomes theirs, and the anonymous row is deleted. The user id
-   becomes an alias. Other apps move what is theirs before that (bridge/merging.py says in which order).
+   becomes an alias. Other apps move what is theirs before that (bridge/people/merging.py says in which order).
 
 If somebody else changes these customers meanwhile, a unique index says so, and the whole is done again (`undisturbed`
 in upsert.py).

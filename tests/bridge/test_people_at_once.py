@@ -14,6 +14,8 @@ from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.jobs.cancellation import cancel_job
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.walking import loop
+from journeys.walking.turns import claim_longest_due
 from tests.interface.test_identify import SEEN, identify
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
@@ -146,10 +148,29 @@ def test_a_worker_that_waits_leaves_the_job_for_the_next_time(
         merge(acme)
         deciding = made_to_wait(let_workers_decide)
     deciding.result(PATIENCE_SECONDS)
+    assert EnrollmentJob.objects.get().status == "queued"  # the known one is not locked
     Chunk.objects.update(due_at="2020-01-01T00:00:00Z", attempts=0)
     let_workers_decide()
     assert EnrollmentJob.objects.get().result == "enrolled"
     assert Enrollment.objects.get().customer == ada
+
+
+def test_a_walker_that_waits_leaves_the_enrollment_for_the_next_time(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    steps = [{"id": "note", "type": "track_event", "eventName": "told"}]
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    data(trigger(server, journey, {"customerId": anonymous.id}))
+    let_workers_decide()
+    claimed = claim_longest_due().enrollments
+    turn = loop.WalkerTurn()
+    with transaction.atomic():
+        merge(acme)
+        walking = made_to_wait(partial(loop._attempt, claimed, turn))
+    walking.result(PATIENCE_SECONDS)
+    assert (turn.moved, Enrollment.objects.get().attempts) == (0, 0)
+    let_workers_walk()
+    assert Event.objects.get(name="told").customer == ada
 
 
 def test_the_database_refuses_to_move_a_job_to_another_workspace(
