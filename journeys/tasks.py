@@ -10,9 +10,11 @@ from django.conf import settings
 
 from journeys import wakeups
 from journeys.counts.folding import fold as fold_counts
+from journeys.due import Due
 from journeys.entering.lanes import Served, serve_lane
 from journeys.entering.turns import due_chunks
 from journeys.models import Chunk
+from journeys.steering.going_on import go_on
 from journeys.walking import walk_due
 from journeys.webhooks.client import Client
 from journeys.webhooks.resending import go_on_resending
@@ -29,6 +31,7 @@ _WALK_SECONDS = 1.0
 # How many wake-ups the sweeper sends per lane: as many as can usefully work at once, not one per chunk.
 _WAKEUPS = 4
 _LATE_SECONDS = 1.0
+_STEER_SECONDS = 1.0  # how long a sweep goes on with resumptions and aborts
 # How long one task sends before it makes way for the next; another task of its process goes on meanwhile.
 _SEND_SECONDS = 30.0
 _RESEND_SECONDS = 1.0
@@ -111,9 +114,13 @@ def _worker_stops() -> bool:
 def sweep() -> None:
     """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
 
+    First it goes on with resumptions and aborts that are not finished.
+
     Walkers and senders are woken by a tick every second anyway.
     """
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
+    if go_on(seconds=_STEER_SECONDS):
+        wakeups.wake(Due(walk=True, webhooks=True))
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
 

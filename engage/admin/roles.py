@@ -18,6 +18,8 @@ _STRUCTURE: _Actions = {
     "journeys.enrollmentjob": "view",
     "journeys.chunk": "view",
     "journeys.enrollment": "view",
+    "journeys.steeringact": "view",
+    "journeys.steeredhost": "view",
     "bridge.message": "view",
 }
 # Whoever is said to be, said or did something: who may not view customers sees no such value anywhere.
@@ -32,6 +34,7 @@ _TRIGGERING: _Actions = {"journeys.trigger": "view add", "journeys.enrollmentjob
 _HELPING: _Actions = {"journeys.enrollment": "view change", "journeys.webhookdelivery": "view change"}
 _WRITING: _Actions = {
     "journeys.journey": "view add change",
+    "journeys.steeredhost": "view add change",
     "customers.segment": "view add change delete",
     "bridge.message": "view add change delete",
 }

@@ -166,6 +166,23 @@ class TextField(StrictField):
         return self.max_length is not None and len(text) > self.max_length
 
 
+class WholeNumberField(StrictField):
+    """A whole number from 1 to `most`."""
+
+    expected = "a whole number"
+
+    def __init__(self, *, most: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most = most
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.refuse(data)
+        if not 1 <= data <= self.most:
+            raise serializers.ValidationError(f"must be from 1 to {self.most}.")
+        return data
+
+
 class ArrayField(StrictField):
     """An array of at most `max_items` items of any type. Raises ArraySizeExceeded."""
 

@@ -10,7 +10,15 @@ from drf_spectacular.plumbing import force_instance
 from drf_spectacular.utils import Direction
 from rest_framework.serializers import Field
 
-from engage.http.fields import ArrayField, BodySerializer, ObjectField, StrictField, TextArrayField, TextField
+from engage.http.fields import (
+    ArrayField,
+    BodySerializer,
+    ObjectField,
+    StrictField,
+    TextArrayField,
+    TextField,
+    WholeNumberField,
+)
 from engage.json.keywords import STRICT
 from engage.json.storable import STORED_DEPTH
 from engage.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
@@ -18,6 +26,7 @@ from engage.sizes import KIB
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 BLANK: Schema = {"pattern": r"^\s*$"}  # or null
+OPTIONAL = "x-optional"  # until the document is finished: the request need not have this body
 EMAIL: Schema = {STRICT: {"anyOf": [{"format": "email"}, BLANK]}}  # where a blank value counts as absent
 
 
@@ -37,13 +46,14 @@ class Body:
 
     `properties` adds keywords to single fields, in both spellings; `rules` adds keywords to the strict form of the
     whole object, so the call has to tell them in words as well. `parts` are nested serializers with keywords of their
-    own.
+    own. With `optional`, no body at all is as good as an empty object.
     """
 
     serializer: type[BodySerializer]
     properties: Mapping[str, Schema] = field(default_factory=dict)
     rules: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple["Body", ...] = ()
+    optional: bool = False
 
     def described(self, properties: Mapping[str, Schema]) -> dict[str, Schema]:
         """These properties with the keywords that the fields do not express."""
@@ -68,7 +78,8 @@ class _BodyExtension(OpenApiSerializerExtension):
             auto_schema.resolve_serializer(part, direction)  # type: ignore[arg-type]
         schema = auto_schema._map_serializer(body.serializer, direction)
         strict = {"properties": body.described(schema[STRICT]["properties"]), **body.rules}
-        return {**schema, "properties": body.described(schema["properties"]), STRICT: strict}
+        optional = {OPTIONAL: True} if body.optional else {}
+        return {**schema, "properties": body.described(schema["properties"]), STRICT: strict, **optional}
 
 
 class _SerializerExtension(OpenApiSerializerExtension):
@@ -106,6 +117,8 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
             case TextField() as text:
                 needed = NOT_BLANK if text.required and text.blank_is_absent else {"type": "string"}
                 return needed if text.max_length is None else {**needed, "maxLength": text.max_length}
+            case WholeNumberField() as number:
+                return {"type": "integer", "minimum": 1, "maximum": number.most}
             case TextArrayField() as texts:
                 return {"type": "array", "items": {"type": "string"}, "maxItems": texts.max_items}
             case ArrayField() as array:

@@ -6,6 +6,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from engage.http.envelope import Failure
 from engage.schema.access import API_KEY
+from engage.schema.bodies import OPTIONAL
 from engage.schema.every_call import failures_in_words
 from engage.schema.forms import StrictGenerator, plain_form, strict_form
 from engage.schema.headers import HEADERS, add_headers, headers_in_words
@@ -22,11 +23,12 @@ def finish(result: Schema, generator: SchemaGenerator, **_: Any) -> Schema:
         for method, operation in methods.items():
             _add_scope(operation, method.upper(), path)
     operations = [operation for path in result["paths"].values() for operation in path.values()]
+    components = result["components"]
+    optional = {name for name, schema in components["schemas"].items() if schema.pop(OPTIONAL, False)}
     for operation in operations:
         if "requestBody" in operation:
-            operation["requestBody"]["required"] = True
+            operation["requestBody"]["required"] = _body_name(operation["requestBody"]) not in optional
         add_headers(operation)
-    components = result["components"]
     components["headers"] = dict(HEADERS)
     components["schemas"]["JsonObject"] = JSON_OBJECT
     _describe(Failure, components["schemas"])
@@ -49,6 +51,11 @@ def _add_scope(operation: Schema, method: str, path: str) -> None:
     operation[REQUIRED_SCOPE] = scope.value if scope else None
     told = f"Needs the scope `{scope.value}`." if scope else "Needs no scope: any valid key may make this call."
     operation["description"] += f"\n\n{told}"
+
+
+def _body_name(body: Schema) -> str:
+    (content, *_) = body["content"].values()
+    return str(content["schema"].get("$ref", "")).rpartition("/")[2]
 
 
 def _describe(shape: Any, schemas: Schema) -> Schema:

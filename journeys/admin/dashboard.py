@@ -14,6 +14,7 @@ from django.utils.timesince import timesince
 
 from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view, moment
 from engage.admin.reach import reach_of, reachable
+from journeys.admin.held import held_now
 from journeys.admin.lately import lately
 from journeys.admin.results import counted_results
 from journeys.enrollments.given_up import GAVE_UP
@@ -54,6 +55,7 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
     sees_all = workspaces is None
     return {
         **context,
+        "held": held_now(request),
         "figures": keeping_up(may) if sees_all else [],
         "failures": what_failed(request, now=now),
         "sees_failures": may(WebhookDelivery),

@@ -76,7 +76,14 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         ),
         (
             None,
-            {"fields": (("step_id", "step_began_at"), ("due_at", "attempts"), ("entered_at", "ended_at"), "crowd")},
+            {
+                "fields": (
+                    ("step_id", "step_began_at"),
+                    ("due_at", "was_due_at"),
+                    ("entered_at", "ended_at"),
+                    ("attempts", "crowd"),
+                )
+            },
         ),
     )
     change_form_outer_before_template: Any = "journeys/admin/way.html"

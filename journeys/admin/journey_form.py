@@ -18,6 +18,7 @@ _JOURNEY_FIELDS = (
     "max_entries_per_customer",
     "allow_reenrollment",
     "entry_conditions",
+    "guards",
 )
 _REVISION_FIELDS = ("steps", "exit_on")
 # Stand in for values that were refused at their own field, so that the other fields are still checked.
@@ -51,6 +52,13 @@ class JourneyForm(forms.ModelForm[Journey]):
         required=False,
         help_text='What ends an enrollment early, such as [{"event": "bought"}, {"if": {"field": "customer.plan", '
         '"op": "eq", "value": "pro"}}]; other ones make a new revision, too.',
+    )
+
+    guards = JsonField(
+        named="guards",
+        required=False,
+        help_text='When it holds itself, such as {"failedShare": 0.5, "of": 50}: more than half of the latest 50 '
+        "attempts at its webhooks failed; empty: never.",
     )
 
     class Meta:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.columns import json_block, page_url
+from engage.admin.columns import badge, json_block, page_url
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
@@ -36,19 +36,22 @@ from journeys.admin.content_rights import (
 from journeys.admin.differences import compared
 from journeys.admin.drafts import draft_of, editor_of
 from journeys.admin.drawings import MAP_MEDIA
+from journeys.admin.held import held_now, hold_of
 from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
-from journeys.admin.keeping import ArchivedFilter, KeepsJourneys
+from journeys.admin.keeping import ArchivedFilter
 from journeys.admin.map import map_of
+from journeys.admin.results import JOURNEY_STATE
+from journeys.admin.steering import SteersJourneys, buttons_of, may_steer
 from journeys.admin.trying import TryForm, may_send, may_try, sent, tried
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision
 
 
 @admin.register(Journey)
-class JourneyAdmin(KeepsJourneys):
+class JourneyAdmin(SteersJourneys):
     form = JourneyForm
-    list_display = ("name", "key", "workspace", "trigger_type", "active", "revision", "updated_at", "id")
+    list_display = ("name", "key", "workspace", "trigger_type", "state_label", "revision", "updated_at", "id")
     list_filter = (
         ("workspace", AutocompleteSelectFilter),
         ("trigger_type", ChoicesDropdownFilter),
@@ -72,20 +75,25 @@ class JourneyAdmin(KeepsJourneys):
             },
         ),
         ("Entry rules", {"fields": (("max_entries_per_customer", "allow_reenrollment"), "entry_conditions")}),
-        ("Steps and exits", {"fields": ("steps", "exit_on")}),
+        ("Steps and exits", {"fields": ("steps", "exit_on", "guards")}),
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )
     written_once = ("workspace", "key")
     never_deleted = (
         "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Archive it instead."
     )
-    change_form_outer_before_template: Any = "journeys/admin/map.html"
+    change_form_outer_before_template: Any = "journeys/admin/journey_head.html"
+    list_before_template: Any = "journeys/admin/held.html"
     change_form_before_template: Any = "journeys/admin/journey_help.html"
 
     @property
     def media(self) -> forms.Media:
         inherited: forms.Media = super().media
         return inherited + MAP_MEDIA
+
+    @display(description="state")
+    def state_label(self, journey: Journey) -> SafeString:
+        return badge(journey.state, JOURNEY_STATE[journey.state])
 
     @display(description="exit on")
     def exit_on(self, journey: Journey) -> SafeString | None:
@@ -109,6 +117,8 @@ class JourneyAdmin(KeepsJourneys):
         if context["original"] is not None:
             context["may_try"] = may_try(request)
             context["map"] = map_of(context["original"], request=request)
+            context["hold"] = hold_of(context["original"])
+            context["buttons"] = buttons_of(context["original"]) if may_steer(request) else []
         why_not = WHY_NOT if may_edit and not may_write_content(request) else ""
         if may_edit and not why_not:
             context["editor"] = editor_of(context["original"])
@@ -165,6 +175,10 @@ class JourneyAdmin(KeepsJourneys):
             "may_send": may_send(journey, request),
         }
         return TemplateResponse(request, "journeys/admin/try.html", context)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        shown: Any = {**(extra_context or {}), "held": held_now(request)}
+        return super().changelist_view(request, shown)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "max_entries_per_customer":

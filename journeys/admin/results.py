@@ -8,8 +8,14 @@ from django.utils.safestring import SafeString
 
 from engage.admin.columns import badge
 from journeys.jobs.progress import CountedJobs
-from journeys.models import Enrollment, EnrollmentJob, StepRun, WebhookDelivery
+from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, WebhookDelivery
 
+JOURNEY_STATE: dict[str, str] = {
+    Journey.State.ACTIVE: "success",
+    Journey.State.CLOSED: "",
+    Journey.State.HELD: "warning",
+    Journey.State.ABORTED: "danger",
+}
 JOB_STATUS: dict[str, str] = {
     EnrollmentJob.Status.QUEUED: "info",
     EnrollmentJob.Status.DECIDED: "success",
@@ -39,6 +45,7 @@ STEP_STATE: dict[str, str] = {
 }
 DELIVERY_STATE: dict[str, str] = {
     WebhookDelivery.State.WAITING: "info",
+    WebhookDelivery.State.HELD: "warning",
     WebhookDelivery.State.DELIVERED: "success",
     WebhookDelivery.State.FAILED: "danger",
     WebhookDelivery.State.DROPPED: "warning",

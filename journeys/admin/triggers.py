@@ -13,6 +13,7 @@ from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
+from journeys.admin.steering import CancelsTriggers, button_of, may_steer
 from journeys.jobs.progress import count_jobs
 from journeys.models import Chunk, EnrollmentJob, Trigger
 
@@ -20,7 +21,7 @@ _MOST_JOBS = 500
 
 
 @admin.register(Trigger)
-class TriggerAdmin(ReadOnlyAdmin):
+class TriggerAdmin(CancelsTriggers):
     list_display = ("journey", "form", "customers", "queued_at", "workspace", "id")
     list_display_links = ("queued_at", "id")
     titled_by = ("journey",)
@@ -36,10 +37,12 @@ class TriggerAdmin(ReadOnlyAdmin):
         (None, {"fields": (("form", "customers"), "queued_at", "results")}),
         (None, {"fields": ("event", "request_id", "payload")}),
     )
+    change_form_outer_before_template: Any = "journeys/admin/steering.html"
     change_form_outer_after_template: Any = "journeys/admin/call.html"
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context["call"] = table_of_call(context["original"], request=request)
+        context["buttons"] = [button_of(context["original"])] if may_steer(request) else []
         return super().render_change_form(request, context, *args, **kwargs)
 
     def matching(self, text: str, request: HttpRequest) -> Q:

@@ -15,6 +15,7 @@ from engage.json.documents import one_of
 from engage.models import Workspace
 from journeys.design.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
+from journeys.steering.guards import InvalidGuards, parse_guards
 from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
 from journeys.steps.webhook_targets import Target
@@ -35,6 +36,7 @@ SPELLINGS = {
     "entry_conditions": "entryConditions",
     "steps": "steps",
     "exit_on": "exitOn",
+    "guards": "guards",
 }
 _CONDITIONS = frozenset({"event_where", "entry_conditions"})
 _CONTENT = frozenset({"steps", "exit_on"})
@@ -68,6 +70,7 @@ class JourneyChanges(TypedDict, total=False):
     entry_conditions: object
     steps: object
     exit_on: object
+    guards: object
 
 
 class SavedJourney(NamedTuple):
@@ -130,6 +133,7 @@ def refusals_of(
         lambda: _check_entry_conditions(journey),
         lambda: _check_steps(steps, stored="steps" in kept),
         lambda: _check_exit_rules(exit_on),
+        lambda: _check_guards(journey),
     )
     for check in checks:
         try:
@@ -192,6 +196,11 @@ def _apply(journey: Journey, changes: Mapping[str, object]) -> set[str]:
     changed = {name for name, value in fields.items() if not same_json(value, getattr(journey, name))}
     if journey.archived_at is not None and fields.get("active"):
         raise InvalidJourney("active", "active cannot be true: the journey is archived. Restore it first.")
+    if "active" in changed and journey.aborted_at is not None:
+        if journey.held_at is not None:
+            raise InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")
+        fields["aborted_at"] = None
+        changed.add("aborted_at")
     for name in changed:
         setattr(journey, name, fields[name])
     return changed
@@ -246,6 +255,13 @@ def _require_callable(target: Target) -> None:
     """Raises RefusedRequest for a target that webhooks never go to: the rules are settings, which steps do not know."""
     settings.WEBHOOK_TARGETS.check(target)
     refuse_address(host=target.host, port=target.port, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
+
+
+def _check_guards(journey: Journey) -> None:
+    try:
+        parse_guards(journey.guards)
+    except InvalidGuards as refusal:
+        raise InvalidJourney("guards", refusal.message) from None
 
 
 def _check_exit_rules(exit_on: object) -> None:

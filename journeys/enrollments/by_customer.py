@@ -74,7 +74,9 @@ SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journe
        trigger.form, trigger.event_id, event.name AS event_name, job.status, job.result, job.reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
        enrollment.id AS enrollment_id, enrollment.state, enrollment.step_id,
-       CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, delivery.due_at) END AS goes_on_at,
+       CASE WHEN enrollment.state = 'active' THEN
+           coalesce(enrollment.due_at, enrollment.was_due_at, delivery.due_at)
+       END AS goes_on_at,
        enrollment.exit_reason, enrollment.entered_at, enrollment.ended_at
 FROM (
     SELECT newest.*, journey.name AS journey_name
@@ -93,7 +95,7 @@ LEFT JOIN customers_event event ON event.id = trigger.event_id
 LEFT JOIN journeys_enrollment enrollment ON enrollment.job_id = job.id
 LEFT JOIN journeys_webhookdelivery delivery
   ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
- AND delivery.state = 'waiting'
+ AND delivery.state IN ('waiting', 'held')
 ORDER BY job.queued_ms DESC, job.journey_id DESC
 """)
 

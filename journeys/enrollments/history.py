@@ -69,14 +69,17 @@ _COLUMNS = ", ".join(
 _READ = Statement(
     """
 SELECT {columns},
-       CASE WHEN enrollment.state = 'active' THEN coalesce(enrollment.due_at, sending.due_at) END AS goes_on_at
+       CASE WHEN enrollment.state = 'active' THEN
+           coalesce(enrollment.due_at, enrollment.was_due_at, sending.due_at)
+       END AS goes_on_at
 FROM (SELECT * FROM journeys_enrollment WHERE workspace_id = {workspace_id} AND id = {enrollment_id}) AS enrollment
 JOIN journeys_journey journey ON journey.id = enrollment.journey_id
 JOIN journeys_journeyrevision revision ON revision.id = enrollment.revision_id
 LEFT JOIN LATERAL (SELECT * FROM journeys_enrollmentjob led WHERE led.id = enrollment.job_id LIMIT 1) AS job ON true
 LEFT JOIN LATERAL (
     SELECT * FROM journeys_webhookdelivery sent
-    WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = enrollment.steps_begun - 1 AND sent.state = 'waiting'
+    WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = enrollment.steps_begun - 1
+      AND sent.state IN ('waiting', 'held')
     LIMIT 1
 ) AS sending ON true
 LEFT JOIN LATERAL (

@@ -31,13 +31,16 @@ class EnrollmentState:
 
 
 def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentState:
-    """Raises EnrollmentNotFound. While it waits for a webhook, `goes_on_at` is when that is next attempted."""
+    """Raises EnrollmentNotFound. While it waits for a webhook, `goes_on_at` is when that is next attempted.
+
+    While its journey is held, that may be over.
+    """
     sending = WebhookDelivery.objects.filter(
-        enrollment_id=OuterRef("id"), ordinal=OuterRef("steps_begun") - 1, state=WebhookDelivery.State.WAITING
+        enrollment_id=OuterRef("id"), ordinal=OuterRef("steps_begun") - 1, state__in=WebhookDelivery.UNDECIDED
     )
     own = Enrollment.objects.filter(workspace_id=workspace_id).select_related("journey", "revision", "job")
     read = own.defer("revision__steps", "revision__exit_on", "journey__entry_conditions").annotate(
-        goes_on_at=Coalesce("due_at", Subquery(sending.values("due_at")))
+        goes_on_at=Coalesce("due_at", "was_due_at", Subquery(sending.values("due_at")))
     )
     enrollment = read.filter(id=enrollment_id).first() if is_object_id(enrollment_id) else None
     if enrollment is None:

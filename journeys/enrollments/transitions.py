@@ -1,4 +1,5 @@
-"""All that changes an enrollment's row: entering, being claimed and walked, hearing an event, failing, ending early.
+"""All that changes an enrollment's row: entering, being claimed and walked, hearing an event, failing, being held with
+its journey, ending early.
 
 Who calls must hold the customers' row locks, so that nobody else changes these enrollments meanwhile; claims and what
 becomes of failed ones go by the number of attempts instead. Rows are updated by key, and `|| ''` keeps the index of the
@@ -7,8 +8,10 @@ active ones out of it (docs/sql.md).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import COUNT_EXITS
 from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after
@@ -92,7 +95,7 @@ FROM {heard} WHERE enrollment.id = ANY(ARRAY[heard.id])
 _END_WAITS = Statement(
     """
 UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
-    attempts = 0, error = ''
+    was_due_at = NULL, attempts = 0, error = ''
 FROM {heard} WHERE journeys_enrollment.id = ANY(ARRAY[heard.id])
 """,
     heard=_HEARD,
@@ -160,13 +163,14 @@ def put_off(failure: FailedAttempt) -> None:
     _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, id=claimed.id, attempts=claimed.attempts)
 
 
+_UNTRIED = Rows("claimed", {"id": "text", "attempts": "int", "due_at": "timestamptz"})
 _PUT_BACK = Statement(
     """
 UPDATE journeys_enrollment enrollment
 SET attempts = enrollment.attempts - 1, due_at = coalesce(now() + make_interval(secs => {seconds}), claimed.due_at)
 FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
 """,
-    untried=Rows("claimed", {"id": "text", "attempts": "int", "due_at": "timestamptz"}),
+    untried=_UNTRIED,
     of_claim=_OF_CLAIM,
 )
 
@@ -178,6 +182,63 @@ def put_back(untried: Sequence[ClaimedEnrollment], *, seconds: float | None = No
     """
     if untried:
         _PUT_BACK.execute(seconds=seconds, untried=[(one.id, one.attempts, one.due_at) for one in untried])
+
+
+# The journeys' rows are locked against a resumption: what is parked before it is released by it, and nothing after it.
+_PARK = Statement(
+    """
+WITH paused AS MATERIALIZED (
+    SELECT id FROM journeys_journey
+    WHERE id = ANY({journey_ids}::text[]) AND (held_at IS NOT NULL OR per_minute IS NOT NULL) ORDER BY id FOR SHARE
+)
+UPDATE journeys_enrollment enrollment
+SET attempts = enrollment.attempts - 1, due_at = NULL, was_due_at = claimed.due_at
+FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
+  AND enrollment.journey_id = ANY(ARRAY(SELECT id FROM paused))
+RETURNING enrollment.id
+""",
+    untried=_UNTRIED,
+    of_claim=_OF_CLAIM,
+)
+
+
+def park(untried: Sequence[ClaimedEnrollment], *, journey_ids: Iterable[str]) -> None:
+    """Puts enrollments aside until their journeys are resumed; the claim does not count.
+
+    Those whose journey has been resumed meanwhile are put back.
+    """
+    if untried:
+        rows = [(one.id, one.attempts, one.due_at) for one in untried]
+        parked = set(_PARK.column(untried=rows, journey_ids=sorted(set(journey_ids))))
+        put_back([one for one in untried if one.id not in parked])
+
+
+# Whoever holds one meanwhile is passed over, and so are locks in another order. `start` is when the first of them is
+# due; without it, each is due when it was.
+_RELEASE = Statement(
+    """
+WITH parked AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY was_due_at, id) - 1 AS place FROM (
+        SELECT id, was_due_at FROM journeys_enrollment, {in_index_order}
+        WHERE journey_id = {journey_id} AND was_due_at IS NOT NULL
+        ORDER BY was_due_at LIMIT {most} FOR NO KEY UPDATE OF journeys_enrollment SKIP LOCKED
+    ) AS first
+)
+UPDATE journeys_enrollment enrollment SET was_due_at = NULL, due_at = CASE WHEN enrollment.state || '' = 'active' THEN
+    coalesce({start}::timestamptz + parked.place * make_interval(secs => {seconds}), enrollment.was_due_at)
+END
+FROM parked WHERE enrollment.id = ANY(ARRAY[parked.id])
+""",
+    in_index_order=IN_INDEX_ORDER,
+)
+
+
+def release_parked(*, journey_id: str, start: datetime | None, seconds: float, most: int) -> int:
+    """Makes at most so many of the journey's parked enrollments due again, the longest due first; how many it were.
+
+    With `start`, they are due from then on, so many seconds apart.
+    """
+    return _RELEASE.execute(journey_id=journey_id, start=start, seconds=seconds, most=most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +260,7 @@ WITH asked AS MATERIALIZED (
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
-        step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
+        was_due_at = NULL, step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
     FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
     RETURNING enrollment.id
 ), interrupted AS (
@@ -216,7 +277,7 @@ WITH asked AS MATERIALIZED (
         SELECT delivery.id FROM asked CROSS JOIN LATERAL (
             SELECT * FROM journeys_webhookdelivery known
             WHERE known.enrollment_id = asked.id AND known.ordinal = asked.steps_begun - 1 LIMIT 1
-        ) AS delivery WHERE delivery.state = 'waiting' AND NOT delivery.again
+        ) AS delivery WHERE delivery.state IN ('waiting', 'held') AND NOT delivery.again
     ))
 ), counted AS ({count_exits})
 SELECT id FROM ended

@@ -3,6 +3,7 @@
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId
 from journeys.models.journeys import Journey, JourneyRevision
+from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
 from journeys.models.walking import Enrollment, StepRun
 from journeys.models.webhooks import Resending, WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
 
@@ -14,9 +15,12 @@ __all__ = [
     "CountKind",
     "Enrollment",
     "EnrollmentJob",
+    "GuardedResults",
     "Journey",
     "JourneyRevision",
     "Resending",
+    "SteeredHost",
+    "SteeringAct",
     "StepRun",
     "Trigger",
     "TriggerProgress",

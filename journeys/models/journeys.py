@@ -25,6 +25,14 @@ class Journey(models.Model):
         API = "api", "API"
         EVENT = "event", "Event"
 
+    class State(models.TextChoices):
+        """active: takes in and steps; closed: steps; held: takes in as before; aborted: neither, and is empty."""
+
+        ACTIVE = "active"
+        CLOSED = "closed"
+        HELD = "held"
+        ABORTED = "aborted"
+
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
     key = models.CharField(max_length=100, validators=[key_validator])
@@ -53,6 +61,16 @@ class Journey(models.Model):
     archived_at = models.DateTimeField(
         null=True, editable=False, help_text="An archived journey is hidden, and cannot be switched on."
     )
+    guards = models.JSONField(null=True, blank=True, help_text="When so many of its webhooks fail, it is held.")
+    # What is done about it as a whole: journeys/steering. While it is held nobody steps; after a resumption, those who
+    # became due meanwhile are released, so many per minute if that was asked for.
+    held_at = models.DateTimeField(null=True, editable=False)
+    held_by = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
+    held_because = models.TextField(blank=True, default="", db_default="", editable=False)
+    resumed_at = models.DateTimeField(null=True, editable=False, help_text="Set until all of them are released.")
+    per_minute = models.PositiveIntegerField(null=True, editable=False)
+    next_release_at = models.DateTimeField(null=True, editable=False)
+    aborted_at = models.DateTimeField(null=True, editable=False)
     revision = models.PositiveIntegerField(default=1, editable=False, help_text="The number of the current revision.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -75,6 +93,9 @@ class Journey(models.Model):
             models.CheckConstraint(
                 condition=Q(archived_at__isnull=True) | Q(active=False), name="journey_archived_inactive"
             ),
+            models.CheckConstraint(
+                condition=Q(aborted_at__isnull=True) | Q(active=False), name="journey_aborted_inactive"
+            ),
         ]
         indexes: ClassVar = [
             # Serves the journeys that an event starts.
@@ -83,10 +104,27 @@ class Journey(models.Model):
                 condition=Q(trigger_type="event", active=True),
                 name="journey_by_event",
             ),
+            # Serves senders, who ask whether any is held, and whoever goes on with what a resumption or an abort began.
+            models.Index(
+                fields=["id"],
+                condition=Q(held_at__isnull=False) | Q(resumed_at__isnull=False),
+                name="journey_steered",
+            ),
+            # Serves senders, who ask whether any is guarded.
+            models.Index(fields=["id"], condition=Q(guards__isnull=False), name="journey_guarded"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def state(self) -> State:
+        """What may happen in it at the moment."""
+        if self.aborted_at is not None:
+            return Journey.State.ABORTED
+        if self.held_at is not None:
+            return Journey.State.HELD
+        return Journey.State.ACTIVE if self.active else Journey.State.CLOSED
 
 
 class JourneyRevision(models.Model):

@@ -43,6 +43,9 @@ class Enrollment(models.Model):
         null=True, help_text="When it began the step; unset while the step is ahead, and after the end."
     )
     due_at = models.DateTimeField(null=True, help_text="Unset while a webhook is being sent, and after the end.")
+    was_due_at = models.DateTimeField(
+        null=True, help_text="While its journey is held: when it became due. It is due again once it is released."
+    )
     awaits_event = models.CharField(
         max_length=MAX_EVENT_NAME_LENGTH,
         blank=True,
@@ -101,6 +104,10 @@ class Enrollment(models.Model):
             models.Index(
                 "crowd", "workspace", _MOMENT,
                 condition=Q(due_at__isnull=False, attempts__gt=0), name="enrollment_tried_in_turn",
+            ),
+            # Serves the release of those who became due while their journey was held, in that order.
+            models.Index(
+                fields=["journey", "was_due_at"], condition=Q(was_due_at__isnull=False), name="enrollment_parked"
             ),
             # Serves deleting an event.
             models.Index(fields=["event"], condition=Q(event__isnull=False), name="enrollment_by_event"),

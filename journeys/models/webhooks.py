@@ -23,9 +23,12 @@ class WebhookDelivery(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting"
+        HELD = "held"  # as its journey is; it waits again once it is released
         DELIVERED = "delivered"
         FAILED = "failed"
         DROPPED = "dropped"
+
+    UNDECIDED = (State.WAITING, State.HELD)
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -43,6 +46,7 @@ class WebhookDelivery(models.Model):
     attempts = models.PositiveIntegerField(default=0, help_text="Attempts made and recorded.")
     due_at = models.DateTimeField(help_text="When the next attempt is due; of one that has ended, when it did.")
     again = models.BooleanField(default=False, help_text="Staff asked to send it again; that moves nobody.")
+    held_for = models.CharField(max_length=OBJECT_ID_LENGTH, null=True, help_text="Its journey, while it is held.")  # noqa: DJ001
 
     class Meta:
         verbose_name_plural = "webhook deliveries"
@@ -65,6 +69,8 @@ class WebhookDelivery(models.Model):
                 condition=Q(state="failed") | Q(state="waiting", attempts__gt=0),
                 name="delivery_failing",
             ),
+            # Serves the release of those that were held with their journey.
+            models.Index(fields=["held_for", "due_at"], condition=Q(state="held"), name="delivery_held"),
         ]
 
     def __str__(self) -> str:

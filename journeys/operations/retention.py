@@ -28,7 +28,7 @@ DELIVERIES = Prunable(
     what="webhook deliveries",
     table="journeys_webhookdelivery",
     key=("enrollment_id", "ordinal"),
-    may_go=f"old.state <> 'waiting' AND {_ENDED}",
+    may_go=f"old.state NOT IN ('waiting', 'held') AND {_ENDED}",
 )
 
 RESENDINGS = Prunable(
@@ -46,7 +46,7 @@ EXITED_ENROLLMENTS = Prunable(
     old.state = 'exited' AND old.ended_at < %(before)s
     AND NOT EXISTS (
         SELECT FROM journeys_webhookdelivery delivery
-        WHERE delivery.enrollment_id = old.id AND delivery.state = 'waiting'
+        WHERE delivery.enrollment_id = old.id AND delivery.state IN ('waiting', 'held')
     )
     """,
 )

@@ -23,6 +23,7 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
     "entry_conditions": lambda part: part.value,
     "steps": lambda part: part.value,
     "exit_on": lambda part: part.value,
+    "guards": lambda part: part.value,
 }
 
 

@@ -17,11 +17,13 @@ from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.due import Due
 from journeys.enrollments.early_events import Listener, first_heard
+from journeys.enrollments.locks import lock_customers_of
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import (
     ClaimedEnrollment,
     FailedAttempt,
     hold_back,
+    park,
     put_back,
     put_off,
 )
@@ -30,7 +32,7 @@ from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.steps.written import UnknownStepType
-from journeys.walking.claims import is_anybody_due, lock_customers_of
+from journeys.walking.claims import is_anybody_due
 from journeys.walking.history import write_walks
 from journeys.walking.standings import Standing, Walked, read_standings
 from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried
@@ -111,13 +113,16 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
         with transaction.atomic():
             held = lock_customers_of([one.id for one in claimed])
             standings = read_standings(claimed)
-            batch = _walk_all([one for one in standings if one.customer_id in held])
+            locked = [one for one in standings if one.customer_id in held]
+            paused = [one for one in locked if one.paused]
+            batch = _walk_all([one for one in locked if not one.paused] if paused else locked)
             # Of customers who were merged meanwhile: the others' rows are not locked.
             put_back([one.claimed for one in standings if one.customer_id not in held])
             due = write_walks(batch.walks) if batch.walks else Due()
             hold_back(batch.failures)
             put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
             put_back(batch.left)
+            park([standing.claimed for standing in paused], journey_ids={standing.journey_id for standing in paused})
     except Exception as error:
         record = for_the_record(error)
         failed = [FailedAttempt(claimed=one, error=record) for one in claimed]

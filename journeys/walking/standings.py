@@ -93,6 +93,12 @@ class Standing:
     def journey_id(self) -> str:
         return str(self._row["journey_id"])
 
+    @property
+    def paused(self) -> bool:
+        """Whether its journey is held, or it became due meanwhile and is to be released in its turn."""
+        paced: datetime | None = self._row["paced"]
+        return bool(self._row["held"]) or (paced is not None and datetime.fromisoformat(self.claimed.due_at) < paced)
+
     def arrival(self, course: Course) -> Arrival:
         """Whether its step is still ahead of it, or how the wait in that step ended."""
         if not self.began:
@@ -114,6 +120,8 @@ class Walked:
 _READ = Statement(
     """
 SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
+       journey.held_at IS NOT NULL AS held,
+       CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
        enrollment.awaits_event, enrollment.chain, enrollment.steps_begun, enrollment.error, job.trigger_id,
        customer.id AS customer_id, customer.external_id, customer.email, customer.phone, customer.user_id,

@@ -8,12 +8,17 @@
    that, workspaces take turns: one with few requests in flight comes before one with many, however many hosts it has.
 4. A host whose circuit is open is passed over. Once that time is over, one sender may let one delivery through, and
    its claim opens the circuit again.
+5. A host that is held is passed over, too. One with a rate gets no more than it is due: the claim notes when the next
+   request may begin, and locks what it notes, so senders share the rate.
+6. A delivery whose journey is held is put aside. The journey's row is locked against a resumption meanwhile, which
+   therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
+   after its claim began to look; later, it is looked at again, or given back.
 """
 
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,6 +30,10 @@ from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
 
 LEASE_SECONDS = 30
+# After a claim has begun, its attempts begin within the first of these. A claim that takes longer than the second is
+# looked at again.
+BEGIN_SECONDS, _CLAIM_SECONDS = 0.5, 0.25
+_PUT_ASIDE = 500  # how many more deliveries to a host a claim looks at while any journey is held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +53,13 @@ class ClaimedDelivery:
     probe: bool
     secrets: tuple[str, ...] = field(repr=False)
     at: datetime
+    leased_until: str
+    asked: float = field(repr=False)
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
+
+    def may_begin(self) -> bool:
+        """Whether nothing can have been held since that this does not know of, and that was answered."""
+        return time.monotonic() - self.asked < BEGIN_SECONDS
 
     def now(self) -> datetime:
         """The time by the database's clock: when the delivery was claimed, plus the seconds since."""
@@ -65,18 +80,46 @@ hosts AS (
 )
 """.replace("{in_index_order}", IN_INDEX_ORDER)
 
+# What is held, or released in its turn, whenever it became due: so long as there is any, each delivery's journey is
+# looked up. `delivery` has the enrollment and the due time.
+_PAUSING = """
+pausing AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM journeys_journey WHERE held_at IS NOT NULL OR resumed_at IS NOT NULL) AS any_journey
+)
+"""
+_PAUSED_JOURNEY = """
+    SELECT journey.id
+    FROM (SELECT * FROM journeys_enrollment known WHERE known.id = delivery.enrollment_id LIMIT 1) AS standing
+    CROSS JOIN LATERAL (SELECT * FROM journeys_journey known WHERE known.id = standing.journey_id LIMIT 1) AS journey
+    WHERE (SELECT any_journey FROM pausing) AND (
+        journey.held_at IS NOT NULL OR journey.per_minute IS NOT NULL AND delivery.due_at < journey.resumed_at
+    )
+"""
+_STEERED_HOST = """
+    SELECT * FROM journeys_steeredhost known
+    WHERE known.workspace_id = {of}.workspace_id AND known.host = {of}.host LIMIT 1
+"""
+
 # Circuits and deliveries are looked up and updated by key (docs/sql.md).
 _CLAIM = Statement(
     """
-WITH RECURSIVE {waiting_hosts}, known AS (
+WITH RECURSIVE {waiting_hosts}, {pausing}, known AS (
     SELECT * FROM {hosts}
 ), busy AS (
     SELECT * FROM {workspaces}
 ), probes AS MATERIALIZED (
     SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+), paced AS MATERIALIZED (
+    SELECT *, CASE WHEN begin_at <= now()
+        THEN 1 + floor(extract(epoch FROM now() - begin_at)::float * per_second)::int ELSE 0
+    END AS allowed
+    FROM (
+        SELECT id, per_second, greatest(next_at, now() - interval '100 milliseconds') AS begin_at
+        FROM journeys_steeredhost WHERE per_second IS NOT NULL AND held_at IS NULL FOR UPDATE SKIP LOCKED
+    ) AS host
 ), chosen AS MATERIALIZED (
-    SELECT hosts.workspace_id, hosts.host, probe.id AS probe_id,
-           CASE WHEN probe.id IS NULL THEN coalesce(room, {room}) ELSE 1 END AS room,
+    SELECT hosts.workspace_id, hosts.host, probe.id AS probe_id, paced.id AS paced_id,
+           least(CASE WHEN probe.id IS NULL THEN coalesce(room, {room}) ELSE 1 END, paced.allowed) AS room,
            ceil({free} / count(*) OVER ()::numeric) AS share
     FROM hosts
     LEFT JOIN known USING (host)
@@ -91,61 +134,143 @@ WITH RECURSIVE {waiting_hosts}, known AS (
         WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
         ORDER BY due_at LIMIT 1
     ) AS first
+    LEFT JOIN LATERAL ({steered_host}) AS steered ON true
+    LEFT JOIN paced ON paced.id = steered.id
     WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
+      AND steered.held_at IS NULL AND (steered.per_second IS NULL OR paced.allowed > 0)
     ORDER BY coalesce(in_flight, 0) + row_number() OVER (
         PARTITION BY hosts.workspace_id ORDER BY coalesce(requests, 0), first.due_at
     ), first.due_at LIMIT {free}
 ), due AS MATERIALIZED (
-    SELECT delivery.id, chosen.host, chosen.room, chosen.probe_id,
-           row_number() OVER (PARTITION BY workspace_id, chosen.host ORDER BY due_at, delivery.id) AS place, due_at
+    SELECT delivery.id, chosen.host, chosen.room, least(chosen.room, chosen.share) AS most, chosen.probe_id,
+           chosen.paced_id, paused.id AS paused_id, row_number() OVER (
+               PARTITION BY workspace_id, chosen.host, paused.id IS NULL ORDER BY due_at, delivery.id
+           ) AS place, due_at
     FROM chosen CROSS JOIN LATERAL (
-        SELECT id, due_at FROM journeys_webhookdelivery, {in_index_order}
+        SELECT id, due_at, enrollment_id FROM journeys_webhookdelivery, {in_index_order}
         WHERE state = 'waiting' AND workspace_id = chosen.workspace_id AND host = chosen.host AND due_at <= now()
-        ORDER BY due_at LIMIT least(chosen.room, chosen.share) FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED
+        ORDER BY due_at
+        LIMIT least(chosen.room, chosen.share) + (SELECT CASE WHEN any_journey THEN {put_aside} ELSE 0 END FROM pausing)
+        FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED
     ) AS delivery
+    LEFT JOIN LATERAL ({paused_journey}) AS paused ON true
+), held AS MATERIALIZED (
+    SELECT id FROM journeys_journey
+    WHERE id = ANY(ARRAY(SELECT DISTINCT paused_id FROM due WHERE paused_id IS NOT NULL))
+      AND (held_at IS NOT NULL OR per_minute IS NOT NULL)
+    ORDER BY id FOR SHARE
+), put_aside AS (
+    UPDATE journeys_webhookdelivery delivery SET state = 'held', held_for = due.paused_id
+    FROM due WHERE delivery.id = ANY(ARRAY[due.id]) AND due.paused_id = ANY(ARRAY(SELECT id FROM held))
+    RETURNING 1
 ), taken AS MATERIALIZED (
-    SELECT id, probe_id FROM (
-        SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host FROM due
+    SELECT id, probe_id, paced_id FROM (
+        SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host
+        FROM due WHERE paused_id IS NULL AND place <= most
     ) AS ranked
     WHERE place_at_host <= room ORDER BY place, due_at LIMIT {free}
 ), probing AS (
     UPDATE journeys_webhookhost SET open_until = now() + {lease} * interval '1 second'
     WHERE id = ANY(ARRAY(SELECT probe_id FROM taken))
+), pacing AS (
+    UPDATE journeys_steeredhost steered
+    SET next_at = paced.begin_at + begun.number / paced.per_second * interval '1 second'
+    FROM paced CROSS JOIN LATERAL (SELECT count(*) AS number FROM taken WHERE taken.paced_id = paced.id) AS begun
+    WHERE steered.id = ANY(ARRAY[paced.id]) AND begun.number > 0
+), claimed AS (
+    UPDATE journeys_webhookdelivery delivery SET due_at = now() + {lease} * interval '1 second'
+    FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
+    RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host,
+        delivery.method, delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
+        delivery.due_at::text AS leased_until, taken.probe_id IS NOT NULL AS probe,
+        ARRAY(
+            SELECT secret FROM journeys_webhooksecret secret
+            WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
+            ORDER BY secret.id DESC
+        ) AS secrets, clock_timestamp() AS at
 )
-UPDATE journeys_webhookdelivery delivery SET due_at = now() + {lease} * interval '1 second'
-FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
-RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host, delivery.method,
-    delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
-    taken.probe_id IS NOT NULL AS probe,
-    ARRAY(
-        SELECT secret FROM journeys_webhooksecret secret
-        WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
-        ORDER BY secret.id DESC
-    ) AS secrets, clock_timestamp() AS at
+SELECT claimed.*, (SELECT count(*) FROM put_aside) AS put_aside, EXISTS (
+    SELECT FROM journeys_steeredhost steered
+    WHERE per_second IS NOT NULL AND held_at IS NULL AND EXISTS (
+        SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
+        AND workspace_id = steered.workspace_id AND host = steered.host AND due_at <= now()
+    )
+) AS paced
+FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
 """,
     waiting_hosts=WAITING_HOSTS,
+    pausing=_PAUSING,
+    paused_journey=_PAUSED_JOURNEY,
+    steered_host=_STEERED_HOST.replace("{of}", "hosts"),
+    put_aside=str(_PUT_ASIDE),
     in_index_order=IN_INDEX_ORDER,
     hosts=Rows("known", {"host": "text", "requests": "int", "room": "int"}),
     workspaces=Rows("busy", {"workspace_id": "text", "in_flight": "int"}),
 )
 
 
+_NOT_HELD = Statement(
+    """
+WITH {pausing}
+SELECT delivery.id FROM journeys_webhookdelivery delivery
+LEFT JOIN LATERAL ({steered_host}) AS steered ON true
+LEFT JOIN LATERAL ({paused_journey}) AS paused ON true
+WHERE delivery.id = ANY({ids}::bigint[]) AND paused.id IS NULL AND steered.held_at IS NULL
+""",
+    pausing=_PAUSING,
+    paused_journey=_PAUSED_JOURNEY,
+    steered_host=_STEERED_HOST.replace("{of}", "delivery"),
+)
+_GIVE_BACK = Statement(
+    """
+UPDATE journeys_webhookdelivery delivery SET due_at = now()
+FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = unsent.number - 1
+  AND delivery.due_at = unsent.leased_until AND delivery.state || '' = 'waiting'
+""",
+    unsent=Rows("unsent", {"id": "bigint", "number": "int", "leased_until": "timestamptz"}),
+)
+
+
 def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
-    """Claims deliveries to send now, no more than there is room for."""
-    rows = _CLAIM.records(
-        free=slots.free,
-        room=slots.of_a_host,
-        lease=LEASE_SECONDS,
-        hosts=list(slots.of_known_hosts()),
-        workspaces=list(slots.of_workspaces.items()),
-    )
+    """Claims deliveries to send now, no more than there is room for; notes whether hosts have more than their rate."""
+    while True:
+        asked = time.monotonic()
+        found = _CLAIM.records(
+            free=slots.free,
+            room=slots.of_a_host,
+            lease=LEASE_SECONDS,
+            hosts=list(slots.of_known_hosts()),
+            workspaces=list(slots.of_workspaces.items()),
+        )
+        rows = [row for row in found if row["id"] is not None]
+        if rows or not found[0]["put_aside"]:
+            break
+    slots.paced = found[0]["paced"]
     made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
-    return [
-        _claimed(row, secrets=tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)) for row in rows
+    claimed = [
+        _claimed(row, asked, secrets=tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],))
+        for row in rows
     ]
+    return _confirmed(claimed, asked)
 
 
-def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> ClaimedDelivery:
+def _confirmed(claimed: list[ClaimedDelivery], asked: float) -> list[ClaimedDelivery]:
+    """Those that are still not held, if the claim took a while; the others are given back."""
+    if not claimed or time.monotonic() - asked < _CLAIM_SECONDS:
+        return claimed
+    asked = time.monotonic()
+    fine = set(_NOT_HELD.column(ids=[one.id for one in claimed]))
+    give_back([one for one in claimed if one.id not in fine])
+    return [replace(one, asked=asked) for one in claimed if one.id in fine]
+
+
+def give_back(unsent: Sequence[ClaimedDelivery]) -> None:
+    """Makes deliveries due at once whose attempts have not begun; the claims do not count."""
+    if unsent:
+        _GIVE_BACK.execute(unsent=[(one.id, one.number, one.leased_until) for one in unsent])
+
+
+def _claimed(row: Mapping[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
     return ClaimedDelivery(
         id=row["id"],
         workspace_id=row["workspace_id"],
@@ -160,4 +285,6 @@ def _claimed(row: Mapping[str, Any], *, secrets: tuple[str, ...]) -> ClaimedDeli
         probe=row["probe"],
         secrets=secrets,
         at=row["at"],
+        leased_until=row["leased_until"],
+        asked=asked,
     )

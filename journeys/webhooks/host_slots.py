@@ -19,6 +19,7 @@ class HostSlots:
         self._requests: Counter[str] = Counter()
         self._of_workspaces: Counter[str] = Counter()
         self._slow: set[str] = set()
+        self.paced = False  # whether more is due to a host that has a rate
 
     @property
     def in_flight(self) -> int:

@@ -5,11 +5,12 @@
 2. Each attempt goes into the history. If its delivery is still waiting, it is settled or rescheduled; one that was
    dropped meanwhile stays dropped. A result is void if another sender has already written the same attempt.
 3. The end of a delivery lets its enrollment go on, if that is still at the step and staff did not have it sent again.
-4. The circuits of the hosts are updated.
+4. The circuits of the hosts are updated, and the guards of journeys, which may hold them.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from django.db import transaction
 from engage.database.sql import Rows, Statement
 from journeys.due import Due
 from journeys.enrollments.transitions import MOVE_ANSWERED
+from journeys.steering.guards import note_results
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import Outcome
@@ -71,12 +73,14 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     results = list(first.values())
     with transaction.atomic():
         free = _lock_customers([result.claimed.id for result in results], wait=wait)
-        settled, moved = _settle([result for result in results if result.claimed.id in free])
+        settled, moved, guarded = _settle([result for result in results if result.claimed.id in free])
         written = [result for result in results if result.claimed.id in settled]
         missing = [result.claimed.id for result in results if result.claimed.id not in free]
         # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
         telling = settled.union(missing if wait else ())
         note_attempts([one.attempted for one in results if one.claimed.id in telling and one.tells_of_its_host])
+        if guarded:
+            note_results(_failed_by_journey(written, guarded))
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     next_states = Counter(result.verdict.next_state for result in written)
     return WrittenResults(next_states=next_states, due=Due(walk=moved > 0), held=held)
@@ -105,7 +109,7 @@ _SETTLE = Statement(
     """
 WITH known AS MATERIALIZED (
     SELECT result.*, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.again,
-           delivery.state = 'waiting' AS waited
+           delivery.state IN ('waiting', 'held') AS waited
     FROM (
         SELECT * FROM {results} ORDER BY id OFFSET 0
     ) AS result
@@ -113,6 +117,8 @@ WITH known AS MATERIALIZED (
         SELECT * FROM journeys_webhookdelivery sent
         WHERE sent.id = result.id AND sent.attempts = result.number - 1 LIMIT 1 FOR NO KEY UPDATE
     ) AS delivery
+), guarding AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM journeys_journey WHERE guards IS NOT NULL) AS any_journey
 ), attempt AS (
     INSERT INTO journeys_webhookattempt (workspace_id, delivery_id, number, at, milliseconds, status, answer, error)
     SELECT workspace_id, id, number, at, milliseconds, status, answer, error FROM known
@@ -135,7 +141,14 @@ WITH known AS MATERIALIZED (
     WHERE known.waited AND known.state <> 'waiting' AND NOT known.again
       AND run.state = 'waiting' AND standing.state = 'active' AND standing.step_id = run.step_id
 ), moved AS ({move_answered})
-SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
+SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved, (
+    SELECT jsonb_object_agg(known.id, journey.id) FROM known
+    CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollment standing WHERE standing.id = known.enrollment_id LIMIT 1
+    ) AS standing
+    CROSS JOIN LATERAL (SELECT * FROM journeys_journey found WHERE found.id = standing.journey_id LIMIT 1) AS journey
+    WHERE (SELECT any_journey FROM guarding) AND journey.guards IS NOT NULL
+)::text AS guarded
 """,
     move_answered=MOVE_ANSWERED,
     results=Rows(
@@ -148,10 +161,20 @@ SELECT ARRAY(SELECT id FROM known) AS ids, (SELECT count(*) FROM moved) AS moved
 )  # fmt: skip
 
 
-def _settle(results: Sequence[AttemptResult]) -> tuple[frozenset[int], int]:
-    """The deliveries whose results were not void, and how many enrollments may go on."""
-    ((ids, moved),) = _SETTLE.rows(results=[_row(one.claimed, one.verdict, one.outcome) for one in results])
-    return frozenset(ids), moved
+def _settle(results: Sequence[AttemptResult]) -> tuple[frozenset[int], int, Mapping[int, str]]:
+    """The deliveries whose results were not void, how many enrollments may go on, and the guarded journeys."""
+    rows = _SETTLE.rows(results=[_row(one.claimed, one.verdict, one.outcome) for one in results])
+    ((ids, moved, guarded),) = rows
+    return frozenset(ids), moved, {int(key): journey for key, journey in json.loads(guarded or "{}").items()}
+
+
+def _failed_by_journey(written: Sequence[AttemptResult], guarded: Mapping[int, str]) -> dict[str, list[bool]]:
+    """Whether each attempt failed, by its journey, in order; of those that are guarded."""
+    failed: dict[str, list[bool]] = defaultdict(list)
+    for result in written:
+        if journey_id := guarded.get(result.claimed.id):
+            failed[journey_id].append(result.verdict.next_state is not NextState.DELIVERED)
+    return failed
 
 
 def _row(claimed: ClaimedDelivery, verdict: DeliveryVerdict, outcome: Outcome) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
@@ -19,7 +20,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.due import Due
-from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due
+from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, give_back
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
@@ -30,6 +31,7 @@ from journeys.webhooks.signing import signed_headers
 log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.1  # between polls for due deliveries, while no result arrives
 _GATHER_SECONDS = 0.01
+_PACE_SECONDS = 0.05  # between polls while hosts wait for their rate, and nothing else is to be done
 # While requests are in flight, results are written in batches: after so many seconds, or once there are so many.
 _WRITE_SECONDS = 0.04
 _WRITE_NUMBER = 200
@@ -67,14 +69,17 @@ class _Sender:
         self, pool: ThreadPoolExecutor, slots: HostSlots, client: Client, *, until: float, stopping: Callable[[], bool]
     ) -> None:
         self._pool, self._slots, self._client, self._until, self._stopping = pool, slots, client, until, stopping
-        self._finished: SimpleQueue[tuple[AttemptResult, float]] = SimpleQueue()
+        # Each with its result, or None if it came too late to be begun, and the seconds that it took.
+        self._finished: SimpleQueue[tuple[ClaimedDelivery, AttemptResult | None, float]] = SimpleQueue()
         self._unwritten: list[AttemptResult] = []
         self._unwritten_since = 0.0
         self._waits_from = 0.0
 
     def turns(self) -> Iterator[Sent]:
         self._claim()
-        while self._slots.in_flight or self._unwritten:
+        while self._slots.in_flight or self._unwritten or self._slots.paced:
+            if not self._slots.in_flight and not self._unwritten:
+                time.sleep(_PACE_SECONDS)
             circuits_change = any(not result.healthy or result.claimed.probe for result in self._gather())
             try:
                 if not circuits_change:  # the threads send these while the results are written
@@ -97,15 +102,21 @@ class _Sender:
         return False
 
     def _claim(self) -> None:
-        if not self._slots.free or time.monotonic() >= self._until or self._stopping():
+        if time.monotonic() >= self._until or self._stopping():
+            self._slots.paced = False
+            return
+        if not self._slots.free:
             return
         for claimed in claim_due(self._slots):
             self._slots.started(claimed.host, workspace_id=claimed.workspace_id)
             self._pool.submit(self._send, claimed)
 
     def _send(self, claimed: ClaimedDelivery) -> None:
-        """Runs in a thread of the pool."""
+        """Runs in a thread of the pool. What comes so late that its journey or host may be held by now is not begun."""
         started = time.monotonic()
+        if not claimed.may_begin():
+            self._finished.put((claimed, None, 0.0))
+            return
         try:
             outcome = self._client.send(_signed(claimed, now=claimed.now()), at=claimed.now())
             verdict = _judged(claimed, outcome)
@@ -113,28 +124,37 @@ class _Sender:
             log.exception("webhook_error", webhook_id=claimed.webhook_id, workspace_id=claimed.workspace_id)
             outcome = Outcome(at=claimed.now(), milliseconds=0, error=f"Sending it failed: {type(error).__name__}.")
             verdict = _judged(claimed, outcome)
-        self._finished.put(
-            (AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict), time.monotonic() - started)
-        )
+        result = AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
+        self._finished.put((claimed, result, time.monotonic() - started))
 
     def _gather(self) -> list[AttemptResult]:
         """The results that have finished since. Waits a while for the first, then a moment for more."""
         fresh: list[AttemptResult] = []
+        unsent: list[ClaimedDelivery] = []
         until = time.monotonic() + (_WRITE_SECONDS if self._unwritten else _LOOK_SECONDS)
         while self._slots.in_flight and len(fresh) < self._slots.of_a_host and (wait := until - time.monotonic()) > 0:
             try:
-                result, seconds = self._finished.get(timeout=wait)
+                claimed, result, seconds = self._finished.get(timeout=wait)
             except Empty:
                 break
             if not fresh:
                 until = time.monotonic() + _GATHER_SECONDS
-            claimed = result.claimed
             self._slots.finished(claimed.host, workspace_id=claimed.workspace_id, seconds=seconds)
-            fresh.append(result)
+            if result is None:
+                unsent.append(claimed)
+            else:
+                fresh.append(result)
+        self._give_back(unsent)
         if fresh and not self._unwritten:
             self._unwritten_since = time.monotonic()
         self._unwritten += fresh
         return fresh
+
+    def _give_back(self, unsent: Sequence[ClaimedDelivery]) -> None:
+        if unsent:
+            log.info("webhooks_given_back", webhooks=len(unsent))
+            with suppress(OperationalError, InterfaceError, InternalError):  # they are claimed again anyway, but later
+                give_back(unsent)
 
     def _is_time_to_write(self) -> bool:
         if not self._unwritten:

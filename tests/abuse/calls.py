@@ -23,6 +23,7 @@ class Call:
     body: Mapping[str, Any] | None
     ids: Mapping[str, str]
     query: str = ""
+    needs_body: bool = True
     raw: bytes | None = None
     content_type: str = "application/json"
     headers: Mapping[str, str | None] = field(default_factory=dict)
@@ -68,6 +69,7 @@ def good_calls(ids: Mapping[str, str]) -> Iterator[Call]:
     for template, methods in at("/paths").items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            needs_body = operation.get("requestBody", {}).get("required", False)
             example = next(iter(content["examples"].values()))["value"] if content else None
             yield Call(
                 operation=operation["operationId"],
@@ -77,6 +79,7 @@ def good_calls(ids: Mapping[str, str]) -> Iterator[Call]:
                 body=example,
                 ids={name: value for name, value in ids.items() if f"{{{name}}}" in template},
                 query=QUERIES.get(operation["operationId"], ""),
+                needs_body=needs_body,
             )
 
 
@@ -95,8 +98,10 @@ def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def body_is(raw: bytes, **options: Any) -> Spoil:
-    """Other bytes than the body's."""
-    return lambda call: [replace(call, raw=raw, **options)] if call.body is not None else []
+    """Other bytes than the body's; none at all only where one is needed."""
+    return lambda call: (
+        [replace(call, raw=raw, **options)] if call.body is not None and (raw or call.needs_body) else []
+    )
 
 
 def body_holds(value: bytes) -> Spoil:

@@ -34,7 +34,14 @@ NOT_SHOWN = {
     "Event.chain": "only bounds how long events lead to further events",
     "Event.serial": "only tells which event came first",
     "IdentityKey.secret": "nobody sees it again",
+    **{
+        f"Journey.{name}": "its state, a banner and the steering acts tell what was done"
+        for name in ("aborted_at", "held_at", "held_because", "held_by", "next_release_at", "per_minute", "resumed_at")
+    },
     "JourneyRevision.exit_events": "the names in exit_on",
+    "SteeredHost.next_at": "only counts the rate",
+    "SteeringAct.id": "what was done, when and to what tells which it is",
+    "SteeringAct.numbers": "told in words",
     "Trigger.called_by": "the table of the call says it",
     "Trigger.keeps_progress": "only says how its results are counted",
     "Trigger.selection": "the table of the call says it",

@@ -45,7 +45,8 @@ class Exchange:
             _hold(self.received, "/components/schemas/Failure", str(self))
 
     def _hold(self, call: str) -> None:
-        if self.status < HTTPStatus.BAD_REQUEST and "requestBody" in at(call):
+        body = at(call).get("requestBody")
+        if self.status < HTTPStatus.BAD_REQUEST and body and (self.sent or body["required"]):
             _hold(self.sent, f"{call}/requestBody/content/application~1json/schema", f"The body of {self}")
         place = f"{call}/responses/{self.status}"
         assert str(self.status) in at(f"{call}/responses"), f"The document does not know {self}."

@@ -16,8 +16,11 @@ from journeys.models import (
     CountKind,
     Enrollment,
     EnrollmentJob,
+    GuardedResults,
     Journey,
     JourneyRevision,
+    SteeredHost,
+    SteeringAct,
     StepRun,
     Trigger,
     TriggerProgress,
@@ -74,6 +77,10 @@ def live_through(customer: Customer, *, journey: Journey, app: App) -> Enrollmen
     TriggerProgress.objects.create(workspace=workspace, trigger=trigger, status="decided", result="enrolled", jobs=1)
     UnknownExternalId.objects.create(workspace=workspace, trigger=trigger, excluded=False, place=1, external_id="x")
     Chunk.objects.create(workspace=workspace, trigger=trigger, start=0, stop=1, lane="single", turn_at=now, due_at=now)
+    SteeringAct.objects.create(
+        workspace=workspace, journey=journey, trigger=trigger, kind=SteeringAct.Kind.CANCEL, actor="root", at=now
+    )
+    SteeredHost.objects.get_or_create(workspace=workspace, host=f"{customer.pk}.example:443")
     return Enrollment.objects.create(
         workspace=workspace,
         journey=journey,
@@ -127,5 +134,10 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
     IdempotencyRecord.objects.create(workspace=workspace, app=app, **digests, status=200, body="{}")
     counted = {"workspace": workspace, "journey": enrollment.journey, "kind": CountKind.ENTRY, "name": "enrolled"}
     CountDelta.objects.create(**counted, revision_id=0, hour=now, number=1)
+    steered = {"workspace": workspace, "journey": enrollment.journey}
+    SteeringAct.objects.create(
+        **steered, trigger=enrollment.job.trigger, kind=SteeringAct.Kind.CANCEL, actor="A", at=now
+    )
+    GuardedResults.objects.create(**steered, latest="01")
     Count.objects.create(**counted, revision_id=0, grain=Count.Grain.ALL, begin=now, number=1)
     return enrollment

@@ -36,10 +36,13 @@ def elsewhere(call: Callable[[], T]) -> T:
     return _started(call).result(PATIENCE_SECONDS)
 
 
-def made_to_wait(call: Callable[[], T]) -> "Future[T]":
-    """Starts the call in a thread, and comes back once it waits for a lock that the caller's transaction holds."""
+def made_to_wait(call: Callable[[], T], *, waiting: int = 1) -> "Future[T]":
+    """Starts the call in a thread, and comes back once it waits for a lock that the caller's transaction holds.
+
+    `waiting` is how many then wait, with it.
+    """
     started = _started(call)
-    _until_somebody_waits()
+    _until_somebody_waits(waiting)
     return started
 
 
@@ -76,7 +79,7 @@ def _started(call: Callable[[], T]) -> "Future[T]":
     return started
 
 
-def _until_somebody_waits() -> None:
+def _until_somebody_waits(number: int) -> None:
     patience = time.monotonic() + PATIENCE_SECONDS
     with connection.cursor() as cursor:
         while time.monotonic() < patience:
@@ -84,7 +87,7 @@ def _until_somebody_waits() -> None:
             cursor.execute(
                 "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
             )
-            if cursor.fetchone():
+            if len(cursor.fetchall()) >= number:
                 return
             time.sleep(0.005)
     raise AssertionError("The call did not wait for any lock.")

@@ -9,9 +9,9 @@ from django.db import connection, transaction
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.enrollments.locks import lock_customers_of
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from journeys.walking.claims import lock_customers_of
 from journeys.walking.turns import claim_longest_due
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history

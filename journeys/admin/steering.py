@@ -1,0 +1,244 @@
+"""Buttons that steer a journey, or take a call back: what they would do is shown first, in numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from engage.admin.columns import page_url
+from engage.admin.reach import reachable
+from engage.admin.records import ReadOnlyAdmin
+from engage.errors import Refusal
+from journeys import wakeups
+from journeys.admin.keeping import KeepsJourneys
+from journeys.design.opening import activate, close
+from journeys.due import Due
+from journeys.models import Journey, Trigger
+from journeys.steering.aborting import abort
+from journeys.steering.acts import by_staff
+from journeys.steering.cancelling import cancel_trigger
+from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
+from journeys.steps.exit import LONGEST_REASON
+
+_LABELS = {
+    "queued": "jobs that wait for their decision",
+    "inside": "enrollments that stay inside",
+    "released": "that became due meanwhile and go on",
+    "exited": "enrollments that end",
+    "cancelled": "jobs that are cancelled",
+    "already_decided": "jobs that were decided before",
+}
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label="Why", required=False, max_length=LONGEST_REASON, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class RequiredReasonForm(ReasonForm):
+    reason = forms.CharField(label="Why", max_length=LONGEST_REASON, widget=forms.Textarea(attrs={"rows": 2}))
+
+
+class PaceForm(ReasonForm):
+    per_minute = forms.IntegerField(
+        label="How many per minute",
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_MINUTE,
+        help_text="Empty: all.",
+    )
+
+
+class CancelForm(ReasonForm):
+    leave = forms.BooleanField(label="Those who have entered by it leave", required=False)
+
+
+# Does the act to a record, by an actor, with what the form says; `dry_run` if nothing is to be changed.
+_Do = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter."""
+
+    name: str
+    question: str
+    what_follows: str
+    done: str
+    form: type[ReasonForm]
+    shown: tuple[str, ...]
+    do: _Do
+    danger: bool = False
+
+
+ACTS: Mapping[str, Act] = {
+    "hold": Act(
+        name="Hold",
+        question="Hold the journey “{}”?",
+        what_follows="Nobody steps any more and no webhook is sent. Customers still enter, and waits keep their times.",
+        done="Held.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=lambda journey, actor, said, dry_run: hold(journey, reason=said["reason"], actor=actor, dry_run=dry_run),
+    ),
+    "resume": Act(
+        name="Resume",
+        question="Resume the journey “{}”?",
+        what_follows="What became due while it was held goes on.",
+        done="Resumed.",
+        form=PaceForm,
+        shown=("released", "inside", "queued"),
+        do=lambda journey, actor, said, dry_run: resume(
+            journey, reason=said["reason"], actor=actor, per_minute=said.get("per_minute"), dry_run=dry_run
+        ),
+    ),
+    "close": Act(
+        name="Close",
+        question="Close the journey “{}”?",
+        what_follows="Nobody enters any more, not even those who are queued. Those inside go on.",
+        done="Closed.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=lambda journey, actor, said, dry_run: close(
+            journey, reason=said["reason"], actor=actor, now=timezone.now(), dry_run=dry_run
+        ),
+    ),
+    "activate": Act(
+        name="Activate",
+        question="Activate the journey “{}”?",
+        what_follows="Customers enter again.",
+        done="Activated.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=lambda journey, actor, said, dry_run: activate(
+            journey, reason=said["reason"], actor=actor, now=timezone.now(), dry_run=dry_run
+        ),
+    ),
+    "abort": Act(
+        name="Abort",
+        question="Abort the journey “{}”?",
+        what_follows="It is closed, and all who are inside leave it. They do not come back by activating it.",
+        done="Aborted.",
+        form=RequiredReasonForm,
+        shown=("exited", "queued"),
+        do=lambda journey, actor, said, dry_run: abort(journey, reason=said["reason"], actor=actor, dry_run=dry_run),
+        danger=True,
+    ),
+}
+CANCEL = Act(
+    name="Cancel",
+    question="Take the call {} back?",
+    what_follows="Its jobs that are not decided never are. Those who have entered by it stay, or leave if you say so.",
+    done="Cancelled.",
+    form=CancelForm,
+    shown=("cancelled", "already_decided", "inside", "exited"),
+    do=lambda trigger, actor, said, dry_run: cancel_trigger(
+        trigger, exit_enrollments=said.get("leave", False), reason=said["reason"], actor=actor, dry_run=dry_run
+    ),
+    danger=True,
+)
+_OF_STATE = {
+    Journey.State.ACTIVE: ("hold", "close", "abort"),
+    Journey.State.CLOSED: ("activate", "hold", "abort"),
+    Journey.State.HELD: ("resume", "close", "abort"),
+    Journey.State.ABORTED: ("activate",),
+}
+
+
+def buttons_of(journey: Journey) -> list[dict[str, Any]]:
+    """The acts that its state allows, as the template draws them."""
+    names = _OF_STATE[journey.state]
+    if journey.state is Journey.State.HELD and not journey.active:
+        names = ("resume", "activate", "abort")
+    if journey.archived_at is not None:
+        names = tuple(name for name in names if name != "activate")
+    return [
+        {"act": ACTS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])} for name in names
+    ]
+
+
+def button_of(trigger: Trigger) -> dict[str, Any]:
+    """The one that takes the call back."""
+    return {"act": CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
+
+
+class SteersJourneys(KeepsJourneys):
+    """Adds the addresses of the buttons to the admin of journeys."""
+
+    def get_urls(self) -> list[URLPattern]:
+        def steer(request: HttpRequest, object_id: str, act: str) -> HttpResponse:
+            if act not in ACTS:
+                raise Http404
+            return _asked_and_done(self, request, object_id, ACTS[act])
+
+        address = path(
+            "<str:object_id>/steer/<str:act>/", self.admin_site.admin_view(steer), name="journeys_journey_steer"
+        )
+        return [address, *super().get_urls()]
+
+
+class CancelsTriggers(ReadOnlyAdmin):
+    """Adds the address of the button to the admin of triggers."""
+
+    def get_urls(self) -> list[URLPattern]:
+        def cancel(request: HttpRequest, object_id: str) -> HttpResponse:
+            return _asked_and_done(self, request, object_id, CANCEL)
+
+        address = path("<str:object_id>/cancel/", self.admin_site.admin_view(cancel), name="journeys_trigger_cancel")
+        return [address, *super().get_urls()]
+
+
+def may_steer(request: HttpRequest) -> bool:
+    """Whoever may change journeys may steer them."""
+    return request.user.has_perm("journeys.change_journey")
+
+
+def _asked_and_done(model_admin: Any, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
+    """The page that asks; once it is answered, the act, and back to the record."""
+    if not (may_steer(request) and model_admin.has_view_permission(request)):
+        raise PermissionDenied
+    record = reachable(model_admin.model.objects.filter(pk=object_id), request=request).first()
+    if record is None:
+        raise Http404
+    actor = by_staff(request.user.get_username())
+    form = act.form(request.POST if request.method == "POST" else None)
+    try:
+        if form.is_valid():
+            did = act.do(record, actor, form.cleaned_data, dry_run=False)
+            _tell(model_admin, request, record, act, did)
+            return HttpResponseRedirect(page_url(record))
+        would = act.do(record, actor, {"reason": "", "leave": act is CANCEL}, dry_run=True)
+    except Refusal as refusal:
+        model_admin.message_user(request, refusal.message, messages.ERROR)
+        return HttpResponseRedirect(page_url(record))
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": act.name,
+        "asked": act.question.format(record),
+        "act": act,
+        "form": form,
+        "numbers": _numbers(act, would),
+        "back": page_url(record),
+    }
+    return TemplateResponse(request, "journeys/admin/steer.html", context)
+
+
+def _tell(model_admin: Any, request: HttpRequest, record: Any, act: Act, did: Any) -> None:
+    """Wakes the workers, and says at the top of the page and in the record's history what was done."""
+    wakeups.wake(Due(walk=True, webhooks=True))
+    told = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
+    model_admin.log_change(request, record, f"{act.done} {told}.")
+    model_admin.message_user(request, f"{act.done} {told}.")
+
+
+def _numbers(act: Act, outcome: Any) -> list[tuple[int, str]]:
+    return [(getattr(outcome, name), _LABELS[name]) for name in act.shown]

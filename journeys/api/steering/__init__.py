@@ -1,0 +1,1 @@
+"""Journeys and calls are steered while they run: held, resumed, closed, activated, aborted, cancelled."""

@@ -1,0 +1,144 @@
+"""The calls that steer in the OpenAPI document."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter
+
+from engage.errors import InvalidRequest, MissingParameter, Refusal
+from engage.schema.bodies import Body
+from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
+from engage.schema.responses import Answer
+from journeys.api.steering import answers, examples
+from journeys.api.steering.answers import CancelledTriggerData, SteeringData
+from journeys.api.steering.serializers import ENROLLMENTS, AbortBody, CancelTriggerBody, ResumeBody, SteerBody
+from journeys.api.triggers.examples import JOURNEY, TRIGGER
+from journeys.api.triggers.serializers import DRY_RUN
+from journeys.design.authoring import InvalidJourney
+from journeys.entering.trigger import JourneyNotFound
+from journeys.jobs.trigger_states import TriggerNotFound
+from journeys.steering.holding import JourneyAborted
+
+_TAG = "Journeys"
+_JOURNEY_ID = path_id("journey_id", "The journey's id. The journey may be inactive.")
+_DRY_RUN = OpenApiParameter(
+    DRY_RUN, bool, default=False, description="`true` to be told what the call would do. Nothing is changed."
+)
+_BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
+_AGAIN = "Calling again changes nothing more, so the call may be repeated."
+
+
+def _call(
+    operation_id: str,
+    summary: str,
+    description: str,
+    *,
+    body: Body,
+    requests: Mapping[str, Any],
+    shown: Mapping[str, tuple[str, SteeringData]],
+    refusals: Sequence[Refusal] = (),
+) -> ServerCall:
+    return ServerCall(
+        operation_id=operation_id,
+        tag=_TAG,
+        summary=summary,
+        description=f"{description.strip()}\n\n{_AGAIN}",
+        parameters=[WORKSPACE_ID, _JOURNEY_ID, _DRY_RUN],
+        body=body,
+        requests=requests,
+        answers=[Answer(data=SteeringData, description="The journey after the call.", examples=shown)],
+        refusals=[_BAD_DRY_RUN, JourneyNotFound(JOURNEY), *refusals],
+    )
+
+
+describe_hold = _call(
+    "holdJourney",
+    "Hold a journey",
+    """
+Nobody steps while the journey is held, and no attempt at one of its webhooks begins: from the moment of the answer on,
+at the latest a second after it. Customers may still enter if the journey is active, events end waits as ever, and waits
+keep their due times; who becomes due waits at that step until the journey is resumed.
+""",
+    body=Body(SteerBody, optional=True),
+    requests=examples.REASONS,
+    shown={
+        "Held": (answers.HELD_MESSAGE, examples.HELD),
+        "Held before": (answers.HELD_MESSAGE, examples.HELD_BEFORE),
+    },
+    refusals=[JourneyAborted()],
+)
+
+describe_resume = _call(
+    "resumeJourney",
+    "Resume a held journey",
+    """
+The journey is active or closed again, as it was before. What became due while it was held is due at once, those that
+have waited the longest first; with `perMinute`, so many of them go on in a minute. Whatever becomes due later is not
+slowed down. `dryRun=true` says how many they are.
+""",
+    body=Body(ResumeBody, optional=True),
+    requests=examples.RESUMES,
+    shown={"At a pace": (answers.RESUMED_MESSAGE, examples.RESUMED)},
+    refusals=[JourneyAborted()],
+)
+
+describe_close = _call(
+    "closeJourney",
+    "Close a journey",
+    """
+Nobody enters any more: triggers are refused as if there was no such journey, and jobs that are queued are decided as
+`journey_inactive`. Those inside go on. A journey that is held stays held.
+""",
+    body=Body(SteerBody, optional=True),
+    requests=examples.REASONS,
+    shown={"Closed": (answers.CLOSED_MESSAGE, examples.CLOSED)},
+)
+
+describe_activate = _call(
+    "activateJourney",
+    "Activate a closed or aborted journey",
+    "Customers enter again. A journey that is held stays held, and one whose definition is not valid is refused.",
+    body=Body(SteerBody, optional=True),
+    requests=examples.REASONS,
+    shown={"Activated": (answers.ACTIVATED_MESSAGE, examples.ACTIVATED)},
+    refusals=[InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")],
+)
+
+describe_abort = _call(
+    "abortJourney",
+    "Abort a journey",
+    """
+The journey is closed, and all who are inside leave it with this reason. From the moment of the answer on, no step and
+no attempt at a webhook begins, at the latest a second after it. If they are very many, the last of them leave some
+seconds later, and `inside` says how many those are. Jobs that are queued are decided as `journey_inactive`.
+""",
+    body=Body(AbortBody),
+    requests=examples.ABORTS,
+    shown={
+        "Aborted": (answers.ABORTED_MESSAGE, examples.ABORTED),
+        "A dry run": (answers.REHEARSED_MESSAGE, examples.WOULD_ABORT),
+    },
+    refusals=[MissingParameter("reason is required.")],
+)
+
+describe_cancel_trigger = ServerCall(
+    operation_id="cancelTrigger",
+    tag=_TAG,
+    summary="Take a whole call back",
+    description=f"""
+Cancels all jobs of the trigger that are not decided yet, at once: none of them enrolls anybody any more. `cancelled`
+and `alreadyDecided` are always all of its jobs. Those who have entered by the call stay inside, or leave with
+`"enrollments": "exit"`. {_AGAIN}
+""",
+    parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the call."), _DRY_RUN],
+    body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS]}}, optional=True),
+    requests=examples.CANCELS,
+    answers=[
+        Answer(
+            data=CancelledTriggerData,
+            description="What became of the trigger's jobs.",
+            examples={"A part was decided": (answers.CANCELLED_TRIGGER_MESSAGE, examples.CANCELLED)},
+        )
+    ],
+    refusals=[InvalidRequest("enrollments must be one of keep, exit."), TriggerNotFound(TRIGGER)],
+)

@@ -1,0 +1,145 @@
+"""The API's views that steer journeys and calls, for servers."""
+
+from collections.abc import Callable, Mapping
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engage.http.envelope import success
+from engage.http.views import ServerView
+from engage.scopes import Scope, require_scope
+from journeys import wakeups
+from journeys.api.steering import answers, schema
+from journeys.api.steering.serializers import read_abort, read_cancel, read_reason, read_resume
+from journeys.api.triggers.serializers import read_dry_run
+from journeys.design.opening import activate, close
+from journeys.due import Due
+from journeys.entering.trigger import JourneyNotFound, own_journey
+from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
+from journeys.models import Journey
+from journeys.steering.aborting import abort
+from journeys.steering.acts import by_key
+from journeys.steering.cancelling import cancel_trigger
+from journeys.steering.holding import hold, resume
+from journeys.steering.numbers import Steered
+
+
+class _SteeringView(ServerView):
+    policy = "steer"
+
+    def steered(
+        self,
+        workspace_id: str,
+        journey_id: str,
+        act: Callable[[Journey], Steered],
+        *,
+        message: str,
+        dry_run: bool,
+    ) -> Response:
+        """The answer to an act on the workspace's own journey."""
+        self.require_own(workspace_id, otherwise=JourneyNotFound(journey_id))
+        steered = act(own_journey(workspace_id=workspace_id, journey_id=journey_id))
+        return success(
+            answers.REHEARSED_MESSAGE if dry_run else message, answers.steering_data(steered, dry_run=dry_run)
+        )
+
+    @property
+    def actor(self) -> str:
+        return by_key(self.api_key)
+
+
+class HoldView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/hold`"""
+
+    @schema.describe_hold
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
+        reason, dry_run = read_reason(request.data), read_dry_run(request.query_params)
+        return self.steered(
+            workspace_id,
+            journey_id,
+            lambda journey: hold(journey, reason=reason, actor=self.actor, dry_run=dry_run),
+            message=answers.HELD_MESSAGE,
+            dry_run=dry_run,
+        )
+
+
+class ResumeView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/resume`"""
+
+    @schema.describe_resume
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
+        (reason, per_minute), dry_run = read_resume(request.data), read_dry_run(request.query_params)
+        answer = self.steered(
+            workspace_id,
+            journey_id,
+            lambda journey: resume(journey, reason=reason, actor=self.actor, per_minute=per_minute, dry_run=dry_run),
+            message=answers.RESUMED_MESSAGE,
+            dry_run=dry_run,
+        )
+        if not dry_run:
+            wakeups.wake(Due(walk=True, webhooks=True))
+        return answer
+
+
+class CloseView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/close`"""
+
+    @schema.describe_close
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
+        reason, dry_run, now = read_reason(request.data), read_dry_run(request.query_params), timezone.now()
+        return self.steered(
+            workspace_id,
+            journey_id,
+            lambda journey: close(journey, reason=reason, actor=self.actor, now=now, dry_run=dry_run),
+            message=answers.CLOSED_MESSAGE,
+            dry_run=dry_run,
+        )
+
+
+class ActivateView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/activate`"""
+
+    @schema.describe_activate
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
+        reason, dry_run, now = read_reason(request.data), read_dry_run(request.query_params), timezone.now()
+        return self.steered(
+            workspace_id,
+            journey_id,
+            lambda journey: activate(journey, reason=reason, actor=self.actor, now=now, dry_run=dry_run),
+            message=answers.ACTIVATED_MESSAGE,
+            dry_run=dry_run,
+        )
+
+
+class AbortView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/{journeyId}/abort`"""
+
+    @schema.describe_abort
+    def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
+        reason, dry_run = read_abort(request.data), read_dry_run(request.query_params)
+        return self.steered(
+            workspace_id,
+            journey_id,
+            lambda journey: abort(journey, reason=reason, actor=self.actor, dry_run=dry_run),
+            message=answers.ABORTED_MESSAGE,
+            dry_run=dry_run,
+        )
+
+
+class CancelTriggerView(_SteeringView):
+    """`POST /api/v1/journeys/{workspaceId}/triggers/{triggerId}/cancel`"""
+
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        return journey_of_trigger(workspace_id=self.api_key.workspace_id, trigger_id=ids["trigger_id"])
+
+    @schema.describe_cancel_trigger
+    def post(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
+        (reason, leave), dry_run = read_cancel(request.data), read_dry_run(request.query_params)
+        if leave:
+            require_scope(self.api_key.scopes, Scope.ENROLLMENTS)
+        self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
+        trigger = own_trigger(workspace_id=workspace_id, trigger_id=trigger_id)
+        cancelled = cancel_trigger(trigger, exit_enrollments=leave, reason=reason, actor=self.actor, dry_run=dry_run)
+        message = answers.REHEARSED_MESSAGE if dry_run else answers.CANCELLED_TRIGGER_MESSAGE
+        return success(message, answers.cancelled_trigger_data(cancelled, dry_run=dry_run))

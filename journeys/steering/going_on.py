@@ -1,0 +1,23 @@
+"""Whatever an act left unfinished, because it takes long or its process died, goes on."""
+
+import time
+
+from django.db.models import Q
+
+from journeys.models import Journey
+from journeys.steering.aborting import let_out
+from journeys.steering.releasing import release
+
+
+def go_on(*, seconds: float) -> bool:
+    """Goes on with resumptions and aborts, for about so long; returns whether it made anything due."""
+    unfinished = Journey.objects.filter(
+        Q(held_at__isnull=False, aborted_at__isnull=False) | Q(resumed_at__isnull=False)
+    ).order_by("?")
+    until, released = time.monotonic() + seconds, 0
+    for journey_id in unfinished.values_list("id", flat=True):
+        if (left := until - time.monotonic()) <= 0:
+            break
+        let_out(journey_id, seconds=left)
+        released += release(journey_id, seconds=left)
+    return released > 0

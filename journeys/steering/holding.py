@@ -1,0 +1,143 @@
+"""A journey is held, and resumed.
+
+While it is held, nobody steps and no attempt at a webhook begins. It takes in whom it would take in, events end waits,
+and waits go on: whoever's turn comes is put aside until the journey is resumed.
+"""
+
+from datetime import timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from engage.errors import Refusal
+from journeys.enrollments.locks import wait_for_lockers
+from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct, WebhookDelivery
+from journeys.steering.acts import record_act
+from journeys.steering.numbers import Steered, queued_and_inside
+from journeys.steering.releasing import release
+
+log = structlog.get_logger(__name__)
+MOST_PER_MINUTE = 1_000_000
+# A walker's batch takes a few seconds at most, or PostgreSQL ends it.
+LONGEST_WALK_SECONDS = 8.0
+_RELEASE_SECONDS = 5.0
+
+
+class JourneyAborted(Refusal):
+    """The journey is aborted, and nobody is inside; it may be activated again."""
+
+    status = 409
+    error = "Journey aborted"
+    code = "journey_aborted"
+
+    def __init__(self) -> None:
+        super().__init__("The journey is aborted: there is nothing to hold or to resume. It can be activated.")
+
+
+def locked(journey: Journey) -> Journey:
+    """The journey as it is now, locked until the transaction ends."""
+    return Journey.objects.select_for_update(no_key=True).get(workspace_id=journey.workspace_id, id=journey.id)
+
+
+def hold(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
+    """Holds the journey. When it returns, no step is under way, and none begins; attempts may begin for half a second.
+
+    One that is held already stays as it is. Raises JourneyAborted.
+    """
+    with transaction.atomic():
+        journey = locked(journey)
+        if journey.aborted_at is not None:
+            raise JourneyAborted
+        changed = journey.held_at is None
+        queued, inside = queued_and_inside(journey)
+        if changed and not dry_run:
+            put_on_hold(journey, reason=reason, actor=actor, queued=queued, inside=inside)
+    if not dry_run and not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
+        log.warning("hold_waited_in_vain", journey_id=journey.id)
+    return Steered(
+        journey_id=journey.id, state=Journey.State.HELD, changed=changed, queued=queued, inside=inside
+    )  # fmt: skip
+
+
+def put_on_hold(journey: Journey, *, reason: str, actor: str, **numbers: int) -> None:
+    """Holds a journey that the caller has locked."""
+    Journey.objects.filter(id=journey.id).update(
+        held_at=Now(), held_by=actor, held_because=reason, resumed_at=None, per_minute=None, next_release_at=None
+    )
+    record_act(
+        SteeringAct.Kind.HOLD,
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
+        actor=actor,
+        reason=reason,
+        numbers=numbers,
+    )
+
+
+def resume(
+    journey: Journey, *, reason: str, actor: str, per_minute: int | None = None, dry_run: bool = False
+) -> Steered:
+    """Resumes the journey. What became due meanwhile is due again: at once, or so many per minute.
+
+    One that is not held stays as it is. The caller wakes the workers. Raises JourneyAborted.
+    """
+    if journey.held_at is not None and not dry_run:
+        forget_results(journey)
+    with transaction.atomic():
+        journey = locked(journey)
+        if journey.aborted_at is not None:
+            raise JourneyAborted
+        changed = journey.held_at is not None
+        released = put_aside(journey) if changed else 0
+        queued, inside = queued_and_inside(journey)
+        if changed and not dry_run:
+            _take_off_hold(journey, reason=reason, actor=actor, per_minute=per_minute, released=released)
+    until = timezone.now() + timedelta(minutes=released / per_minute) if per_minute and released else None
+    if changed and not dry_run:
+        release(journey.id, seconds=_RELEASE_SECONDS)
+    return Steered(
+        journey_id=journey.id,
+        state=_state_without_hold(journey),
+        changed=changed,
+        queued=queued,
+        inside=inside,
+        released=released,
+        released_until=until,
+    )
+
+
+def forget_results(journey: Journey) -> None:
+    """Its guard begins anew. Before the journey is locked, as in guards.py."""
+    GuardedResults.objects.filter(journey_id=journey.id).delete()
+
+
+def put_aside(journey: Journey) -> int:
+    """How many enrollments and webhooks have become due while it was held."""
+    parked = Enrollment.objects.filter(journey_id=journey.id, was_due_at__isnull=False)
+    held = WebhookDelivery.objects.filter(held_for=journey.id, state=WebhookDelivery.State.HELD)
+    return parked.count() + held.count()
+
+
+def _take_off_hold(journey: Journey, *, reason: str, actor: str, per_minute: int | None, released: int) -> None:
+    Journey.objects.filter(id=journey.id).update(
+        held_at=None,
+        held_by="",
+        held_because="",
+        resumed_at=Now(),
+        per_minute=per_minute,
+        next_release_at=Now() if per_minute else None,
+    )
+    record_act(
+        SteeringAct.Kind.RESUME,
+        workspace_id=journey.workspace_id,
+        journey_id=journey.id,
+        actor=actor,
+        reason=reason,
+        numbers={"released": released, "per_minute": per_minute},
+    )
+
+
+def _state_without_hold(journey: Journey) -> Journey.State:
+    return Journey.State.ACTIVE if journey.active else Journey.State.CLOSED

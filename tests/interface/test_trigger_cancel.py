@@ -1,0 +1,115 @@
+"""POST /api/v1/journeys/{workspaceId}/triggers/{triggerId}/cancel: none of its jobs is decided any more."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from customers.models import Customer
+from engage.models import Workspace
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun
+from journeys.walking import walk_due
+from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
+from tests.support.clients import Answer, ServerClient
+from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, made_to_wait
+
+NAMES = ["ada", "grace", "alan"]
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    for name in NAMES:
+        CustomerFactory.create(workspace=acme, external_id=name)
+    return JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
+
+
+def cancel(server: ServerClient, journey: Journey, trigger_id: str, *, query: str = "", **body: Any) -> Answer:
+    return server.post(f"/api/v1/journeys/{journey.workspace_id}/triggers/{trigger_id}/cancel{query}", body)
+
+
+def test_no_job_that_waits_is_decided_any_more_and_all_are_accounted_for(
+    server: ServerClient, journey: Journey
+) -> None:
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    other = data(trigger(server, journey, {"external_id": "ada"}))
+    data(server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{sent['jobIds'][0]}"), status=200)
+    would = data(cancel(server, journey, sent["triggerId"], query="?dryRun=true"), status=200)
+    did = data(cancel(server, journey, sent["triggerId"], reason="Too many."), status=200)
+    assert would == {**did, "dryRun": True}
+    assert did == {
+        "triggerId": sent["triggerId"], "journeyId": journey.id, "dryRun": False, "customers": 3, "cancelled": 2,
+        "alreadyDecided": 1, "exited": 0, "inside": 0,
+    }  # fmt: skip
+    again = data(cancel(server, journey, sent["triggerId"]), status=200)
+    assert (again["cancelled"], again["alreadyDecided"]) == (0, 3)
+    let_workers_decide()
+    assert list(Enrollment.objects.values_list("job__trigger_id", flat=True)) == [other["triggerId"]]
+    reasons = EnrollmentJob.objects.filter(trigger_id=sent["triggerId"]).values_list("reason", flat=True)
+    assert sorted(reasons)[1:] == ["The whole call was cancelled: Too many."] * 2
+    stats = data(server.get(f"/api/v1/journeys/{journey.workspace_id}/{journey.id}/stats"), status=200)
+    assert (stats["entries"], stats["queued"]) == ({"cancelled": 3, "enrolled": 1}, 0)
+    [act] = SteeringAct.objects.all()
+    assert (act.kind, act.trigger_id, act.reason) == ("cancel", sent["triggerId"], "Too many.")
+    assert act.numbers == {"cancelled": 2, "already_decided": 1, "exited": 0}
+
+
+@pytest.mark.parametrize("enrollments", ["keep", "exit"])
+def test_who_has_entered_by_the_call_stays_or_leaves(server: ServerClient, journey: Journey, enrollments: str) -> None:
+    first = data(trigger(server, journey, {"external_id": "alan"}))
+    let_workers_walk()
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    let_workers_walk()
+    would = data(cancel(server, journey, sent["triggerId"], query="?dryRun=true", enrollments=enrollments), status=200)
+    did = data(cancel(server, journey, sent["triggerId"], enrollments=enrollments), status=200)
+    assert would == {**did, "dryRun": True}
+    leave = enrollments == "exit"
+    assert (did["cancelled"], did["alreadyDecided"]) == (0, 3)
+    assert (did["exited"], did["inside"]) == ((2, 0) if leave else (0, 2))
+    states = dict(Enrollment.objects.values_list("job__trigger_id", "state"))
+    assert states == {first["triggerId"]: "active", sent["triggerId"]: "exited" if leave else "active"}
+    assert StepRun.objects.filter(state="interrupted").count() == did["exited"]
+    assert SteeringAct.objects.count() == int(leave)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_decision_under_way_comes_before_the_cancellation_and_is_counted_as_decided(
+    server: ServerClient, journey: Journey
+) -> None:
+    """A worker holds the chunk until it has decided. Here it is held up by a customer, amid its transaction."""
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(external_id="grace")
+        deciding = made_to_wait(let_workers_decide)
+        cancelling = made_to_wait(lambda: cancel(server, journey, sent["triggerId"]), waiting=2)
+    deciding.result(PATIENCE_SECONDS)
+    did = data(cancelling.result(PATIENCE_SECONDS), status=200)
+    assert (did["cancelled"], did["alreadyDecided"], did["inside"]) == (0, 3, 3)
+    assert not Chunk.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_comes_later_decides_nothing(server: ServerClient, journey: Journey) -> None:
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    with transaction.atomic():
+        did = data(cancel(server, journey, sent["triggerId"]), status=200)
+        assert did["cancelled"] == 3
+        elsewhere(let_workers_decide)
+    let_workers_decide()
+    assert walk_due(seconds=0).moved == 0
+    assert set(EnrollmentJob.objects.values_list("status", flat=True)) == {"cancelled"}
+
+
+def test_a_trigger_of_another_workspace_or_of_none_is_not_found_and_a_wrong_choice_is_named(
+    server: ServerClient, rival_server: ServerClient, rival: Workspace, journey: Journey
+) -> None:
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    for client, workspace_id in ((rival_server, rival.id), (rival_server, journey.workspace_id), (server, rival.id)):
+        path = f"/api/v1/journeys/{workspace_id}/triggers/{sent['triggerId']}/cancel"
+        refused(client.post(path, {}), status=404, error="Trigger not found")
+    refused(cancel(server, journey, "nope"), status=404, error="Trigger not found")
+    message = refused(
+        cancel(server, journey, sent["triggerId"], enrollments="drop"), status=400, error="Invalid request"
+    )
+    assert message == "enrollments must be one of keep, exit."
+    assert set(EnrollmentJob.objects.values_list("status", flat=True)) == {"queued"}
