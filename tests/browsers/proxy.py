@@ -76,13 +76,17 @@ class _Passing(BaseHTTPRequestHandler):
 
 
 class Pages(ThreadingHTTPServer):
-    """Pages of another origin: `files` by path, each with its content type, under one Content-Security-Policy."""
+    """Pages of another origin: `files` by path, each with its content type, under one Content-Security-Policy.
+
+    `asked` lists the addresses that were asked for.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Page)
         self.files: dict[str, tuple[str, str]] = {}
+        self.asked: list[str] = []
         self.policy = ""
 
     @property
@@ -94,6 +98,7 @@ class _Page(BaseHTTPRequestHandler):
     server: Pages
 
     def do_GET(self) -> None:
+        self.server.asked.append(self.path)
         content_type, text = self.server.files.get(self.path.partition("?")[0], ("text/html", "<!doctype html>"))
         content = text.encode()
         self.send_response_only(200)

@@ -17,7 +17,7 @@ from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from tests.admin.test_messages import HOSTILE, interact
 from tests.bridge.messages import sale
-from tests.browsers.conftest import Shop
+from tests.browsers.pages import Shop
 from tests.support.factories import AppFactory, MessageFactory
 from tests.support.processes import web
 from tests.support.waiting import wait_until

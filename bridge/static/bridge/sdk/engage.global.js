@@ -1,13 +1,15 @@
 (() => {
-/* Engage: reports what people do in in-app messages. Written down before it is sent, under a key that stays the same on
-   every try, so that nothing is lost while the page goes away, and nothing is done twice. */
+/* What people do in in-app messages: written down before it is sent, under a key that stays the same on every try. */
 
-const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_CHARS = 256 * 1024;
-const CALLS_AT_ONCE = 50, CHARS_AT_ONCE = 40 * 1024, LEAVING_CHARS = 48 * 1024, LEAVING_REQUESTS = 6;
-const DOUBLE_MS = 400, LIVE_MS = 2000;
-const LINKS = /^(https?|mailto|tel):$/;
+const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_BYTES = 256 * 1024;
+const CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6;
 
-const random = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (n) => n.toString(36).padStart(2, "0")).join("");
+const random = () => crypto.getRandomValues(new Uint32Array(4)).join("");
+const bytes = (text) => new TextEncoder().encode(text).length;
+const sizeOf = (entries) => entries.reduce((sum, { size }) => sum + size, 0);
+const json = (text, otherwise) => {
+  try { return text ? JSON.parse(text) : otherwise; } catch { return otherwise; }
+};
 
 const storage = (() => {
   try {
@@ -17,7 +19,7 @@ const storage = (() => {
   } catch {
     const held = new Map();
     return {
-      getItem: (name) => held.get(name) ?? null,
+      getItem: (name) => held.get(name),
       setItem: (name, text) => held.set(name, text),
       removeItem: (name) => held.delete(name),
       key: (place) => [...held.keys()][place],
@@ -26,44 +28,68 @@ const storage = (() => {
   }
 })();
 
-const json = (text, otherwise) => {
-  try { return text ? JSON.parse(text) : otherwise; } catch { return otherwise; }
+/* Killed browsers forget the last seconds of localStorage, but not of IndexedDB: what waits is in both. */
+const disk = new Promise((done) => {
+  const asked = indexedDB.open("engage");
+  asked.onupgradeneeded = () => asked.result.createObjectStore("kept");
+  asked.onsuccess = () => done(asked.result);
+}).catch(() => {});
+const onDisk = async (work) => {
+  try { work((await disk).transaction("kept", "readwrite").objectStore("kept")); } catch {}
+};
+const keep = (name, text) => {
+  storage.setItem(name, text);
+  onDisk((store) => { store.put(text, name); store.transaction.commit?.(); });
+};
+const drop = (name) => {
+  storage.removeItem(name);
+  onDisk((store) => store.delete(name));
 };
 
-/** A form's values by name: a list for checkboxes of one name and for selects of many; no files. */
-const valuesOf = (form) => {
-  const values = {}, data = new FormData(form);
-  for (const name of new Set(data.keys())) {
-    const all = data.getAll(name).filter((value) => typeof value === "string");
-    const fields = [...form.elements].filter((field) => field.name === name);
-    const many = all.length > 1 || fields.some((f) => f.multiple || (f.type === "checkbox" && fields.length > 1));
-    if (all.length) values[name] = many ? all : all[0];
+/* A form, as a frame can post it. */
+const valuesIn = ([all, several]) => {
+  const values = { __proto__: null };
+  for (const [name, value] of all) if (typeof value === "string") (values[name] ??= []).push(value);
+  for (const name in values) {
+    if (values[name].length < 2 && several.filter((other) => other === name).length < 2) [values[name]] = values[name];
   }
   return values;
 };
+const held = (form) => [
+  [...new FormData(form)],
+  [...form.elements].flatMap(({ name, multiple, type }) => (multiple ? [name, name] : type === "checkbox" ? name : [])),
+];
+
+const valuesOf = (form) => valuesIn(held(form));
 
 class Engage {
-  #name; #address; #token; #debug; #retry; #me; #tokens = new Map(); #listeners = {}; #waiting = new Map();
-  #flying = new Set(); #drains = null; #again = false; #timer = 0; #tries = 0; #skew = 0; #skewed = false; #count = 0;
+  #name; #address; #token; #debug; #retry; #mine; #tokens = new Map(); #listeners = {}; #waiting = new Map();
+  #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false; #count = 0;
 
-  constructor({ app, host, token = null, debug = false, retry = { first: 1000, most: 300e3 } }) {
+  constructor({ app, host, token, debug, retry = { first: 1000, most: 300e3 } }) {
     this.#name = `engage:${app}:`;
-    this.#address = (call) => `${host.replace(/\/$/, "")}/api/v1/sdk/${call}?app=${encodeURIComponent(app)}`;
+    this.#address = (call) => `${host.replace(/\/$/, "")}/api/v1/sdk/${call}?app=${app}`;
     this.#token = token;
     this.#debug = debug;
     this.#retry = retry;
-    this.#me = json(this.#read("me"), null);
-    if (!this.#me) this.#become({ userId: `anon-${random()}` });
     const leave = () => this.#leave();
     addEventListener("pagehide", leave);
     document.addEventListener("visibilitychange", () => (document.hidden ? leave() : this.flush()));
-    addEventListener("pageshow", (event) => { if (event.persisted) { this.#flying.clear(); this.flush(); } });
-    addEventListener("online", () => { this.#tries = 0; this.flush(); });
+    for (const again of ["pageshow", "online"]) addEventListener(again, () => { this.#tries = 0; this.flush(); });
+    onDisk((store) => {
+      store.openCursor().onsuccess = ({ target: { result: at } }) => {
+        if (!at) return this.flush();
+        if (at.key.startsWith(this.#name)) try { storage.getItem(at.key) ?? storage.setItem(at.key, at.value); } catch {}
+        at.continue();
+      };
+    });
     this.flush();
   }
 
   #read(name) { return storage.getItem(this.#name + name); }
-  #become(me) { this.#me = me; try { storage.setItem(`${this.#name}me`, JSON.stringify(me)); } catch { /* full */ } }
+  #write(name, text) { drop(this.#name + name); try { keep(this.#name + name, text); } catch {} }
+  get #me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
+  #become(me) { this.#write("me", JSON.stringify(me)); return (this.#mine = me); }
   #say(...what) { if (this.#debug) console.debug("engage:", ...what); }
 
   on(what, fn) { (this.#listeners[what] ??= []).push(fn); return this; }
@@ -73,25 +99,25 @@ class Engage {
   }
 
   identify(known) {
-    const me = {};
+    const me = {}, before = this.#me;
     for (const name of ["external_id", "email", "phone"]) if (known?.[name]) me[name] = String(known[name]);
-    if (!Object.keys(me).length || JSON.stringify(me) === JSON.stringify(this.#me)) return Promise.resolve({ status: "sent" });
-    const before = this.#me;
-    this.#become(me);
-    return before.userId ? this.#add("identify", { ...before, ...me }) : Promise.resolve({ status: "sent" });
+    if (Object.keys(me).length && JSON.stringify(me) !== JSON.stringify(before)) {
+      this.#become(me);
+      if (before.userId) return this.#add("identify", { ...before, ...me });
+    }
+    return Promise.resolve({ status: "sent" });
   }
 
-  reset() { this.#become({ userId: `anon-${random()}` }); }
+  reset() { return this.#become({ userId: `anon-${random()}` }); }
 
   optOut(out = true) {
     if (out) {
-      for (const { name } of this.#entries()) storage.removeItem(name);
-      try { storage.setItem(`${this.#name}out`, "1"); } catch { /* full */ }
-    } else storage.removeItem(`${this.#name}out`);
+      for (const { name } of this.#entries()) drop(name);
+      this.#write("out", "1");
+    } else drop(`${this.#name}out`);
   }
 
-  message(id) { return new Message(id, this.#add.bind(this), this.#tell.bind(this), this.#say.bind(this)); }
-
+  message(id) { return new Message(id, this.#add.bind(this), this.#tell.bind(this)); }
 
   #entries() {
     const begin = `${this.#name}q:`, names = [];
@@ -100,19 +126,19 @@ class Engage {
       if (name?.startsWith(begin)) names.push(name);
     }
     return names.sort().flatMap((name) => {
-      const text = storage.getItem(name), entry = json(text, null);
-      if (entry && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: text.length }];
-      storage.removeItem(name);
+      const text = storage.getItem(name), entry = json(text);
+      if (entry && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: bytes(text) + 200 }];
+      drop(name);
       return [];
     });
   }
 
   #add(call, body) {
     if (this.#read("out")) return Promise.resolve({ status: "refused", code: "opted_out" });
-    const at = Date.now(), key = random(), who = JSON.stringify(this.#me);
-    const name = `${this.#name}q:${at.toString(36).padStart(9, "0")}${(this.#count++).toString(36).padStart(5, "0")}${key}`;
-    const text = JSON.stringify({ at, key, who, call, body: call === "identify" ? body : { ...body, ...this.#me } });
-    try { this.#room(text.length); storage.setItem(name, text); } catch { return Promise.resolve({ status: "refused", code: "too_large" }); }
+    const at = Date.now(), key = random(), me = this.#me;
+    const name = `${this.#name}q:${at}-${1e6 + this.#count++}-${key}`;
+    const text = JSON.stringify({ at, key, who: JSON.stringify(me), call, body: call === "identify" ? body : { ...body, ...me } });
+    try { this.#room(bytes(text)); keep(name, text); } catch { return Promise.resolve({ status: "refused", code: "too_large" }); }
     this.#tell("queued", { key, call, body });
     const outcome = new Promise((resolve) => this.#waiting.set(name, resolve));
     this.flush();
@@ -120,171 +146,161 @@ class Engage {
   }
 
   #room(size) {
+    if (size > LEAVING_BYTES) throw size;
     const entries = this.#entries();
-    if (size > LEAVING_CHARS) throw new RangeError("too large");
-    let left = entries.reduce((sum, entry) => sum + entry.size, size), many = entries.length + 1;
-    for (const entry of entries) {
-      if (left <= MOST_CHARS && many <= MOST) return;
-      left -= entry.size; many--;
-      this.#end(entry, "refused", { code: "queue_full" });
-    }
+    while (entries.length >= MOST || size + sizeOf(entries) > MOST_BYTES) this.#end(entries.shift(), "refused", { code: "queue_full" });
   }
 
-  #end(entry, status, told = {}) {
-    if (status !== "queued") { storage.removeItem(entry.name); this.#tell(status, { key: entry.key, call: entry.call, ...told }); }
-    this.#waiting.get(entry.name)?.({ status, ...told });
-    this.#waiting.delete(entry.name);
+  #end({ name, key, call }, status, told) {
+    drop(name);
+    this.#tell(status, { key, call, ...told });
+    this.#answer(name, { status, ...told });
   }
-
+  #answer(name, outcome) {
+    this.#waiting.get(name)?.(outcome);
+    this.#waiting.delete(name);
+  }
 
   flush() {
     this.#again = true;
-    this.#drains ??= this.#alone(async () => {
+    const work = async () => {
       while (this.#again) {
         this.#again = false;
         while (await this.#turn());
       }
-    }).catch((error) => this.#say(error)).finally(() => { this.#drains = null; });
-    return this.#drains;
+    };
+    return this.#drains ??= (storage instanceof Storage && navigator.locks ? navigator.locks.request(`${this.#name}send`, work) : work())
+      .catch((error) => this.#say(error)).finally(() => { this.#drains = null; });
   }
 
-  async #alone(work) {
-    try {
-      if (navigator.locks) return await navigator.locks.request(`${this.#name}send`, work);
-    } catch (error) {
-      if (error?.name !== "SecurityError") throw error;
-    }
-    return work();
-  }
-
-  #next(from, chars = CHARS_AT_ONCE) {
+  #next(from, room = BYTES_AT_ONCE) {
     const batch = [];
     for (const entry of from) {
-      const alone = entry.call === "identify" || batch[0]?.call === "identify" || batch[0]?.who !== (batch[0] && entry.who);
-      chars -= entry.size + 200;
-      if (batch.length && (alone || chars < 0 || batch.length === CALLS_AT_ONCE)) break;
+      const [first] = batch, alone = entry.call === "identify" || first?.call === "identify" || first?.who !== entry.who;
+      room -= entry.size;
+      if (first && (alone || room < 0 || batch.length === CALLS_AT_ONCE)) break;
       batch.push(entry);
     }
     return batch;
   }
 
   #request(batch, keepalive) {
-    const [first] = batch, who = first.who, token = this.#tokens.get(who);
+    const identify = batch[0].call === "identify", token = this.#tokens.get(batch[0].who);
     const calls = batch.map(({ at, key, call, body }) => ({
-      ...(call === "identify" ? {} : { call }), ...body, idempotencyKey: key,
-      ...(Date.now() - at > LIVE_MS ? { occurredAt: new Date(at + this.#skew).toISOString() } : {}),
+      ...body, idempotencyKey: key,
+      ...(identify ? {} : { call }),
+      ...(identify || Date.now() - at < 2000 ? {} : { occurredAt: new Date(at + this.#skew) }),
     }));
-    const identify = first.call === "identify";
-    if (identify) delete calls[0].occurredAt;
-    const body = { ...(identify ? calls[0] : { calls }), ...(token ? { identityToken: token } : {}) };
     return fetch(this.#address(identify ? "identify" : "bridge/batch"), {
-      method: "POST", body: JSON.stringify(body), keepalive, credentials: "omit", referrerPolicy: "origin",
-      ...(keepalive || !AbortSignal.timeout ? {} : { signal: AbortSignal.timeout(60e3) }),
+      method: "POST", keepalive, credentials: "omit", signal: AbortSignal.timeout?.(60e3),
+      body: JSON.stringify({ ...(identify ? calls[0] : { calls }), ...(token ? { identityToken: token } : {}) }),
     });
   }
 
   async #turn() {
-    const batch = this.#next(this.#entries());
+    const wait = this.#until - Date.now(), batch = this.#next(this.#entries());
     if (!batch.length) return false;
-    const who = batch[0].who;
+    if (wait > 0) return this.#later(wait);
+    const { who } = batch[0];
     if (this.#token && !this.#tokens.has(who) && who === JSON.stringify(this.#me)) {
       try { this.#tokens.set(who, await this.#token()); } catch (error) { this.#say(error); }
     }
-    const size = batch.reduce((sum, entry) => sum + entry.size, 0);
-    batch.forEach((entry) => this.#flying.add(entry.name));
+    if (await this.#send(batch, sizeOf(batch) < LEAVING_BYTES / 3)) return true;
+    return this.#later(this.#until - Date.now(), this.#tries++);
+  }
+
+  async #send(batch, keepalive) {
     let answer, told;
+    batch.forEach(({ name }) => this.#flying.add(name));
     try {
-      answer = await this.#request(batch, size < LEAVING_CHARS / 2);
+      answer = await this.#request(batch, keepalive);
       told = await answer.json();
     } catch (error) { this.#say(error); }
-    batch.forEach((entry) => this.#flying.delete(entry.name));
-    const date = Date.parse(answer?.headers.get("Date") ?? "");
+    batch.forEach(({ name }) => this.#flying.delete(name));
+    const date = Date.parse(answer?.headers.get("Date")), after = answer?.headers.get("Retry-After");
     if (date) this.#skew = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
-    const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told ? answer.status : 0 }));
-    const kept = batch.filter((entry, place) => !this.#settle(entry, results[place] ?? { status: 0 }));
-    if (!kept.length) { this.#tries = 0; return true; }
-    this.#later(Number(answer?.headers.get("Retry-After")) * 1000);
-    return false;
+    if (after) this.#until = Date.now() + after * 1000;
+    const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told && answer.status }));
+    const kept = batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {}));
+    if (!kept.length) this.#tries = 0;
+    return !kept.length;
   }
 
   #settle(entry, { status, code, message, data }) {
-    if (status >= 200 && status < 300) { this.#end(entry, "sent", { data }); return true; }
-    if (status === 400 && /^occurredAt/.test(message) && !this.#skewed) { this.#skewed = true; return false; }
-    const tokenless = status === 401 && /^identity_token_(missing|expired)$/.test(code) && this.#token && (this.#tokens.delete(entry.who) || entry.who === JSON.stringify(this.#me));
-    if (!status || status >= 500 || status === 408 || status === 429 || code === "request_in_progress" || tokenless) {
-      this.#end(entry, "queued", { code });
-      return false;
-    }
-    this.#end(entry, "refused", { status, code, message });
+    const tokenless = status === 401 && /^identity_token_(missing|expired)$/.test(code) && this.#token &&
+      (this.#tokens.delete(entry.who) || entry.who === JSON.stringify(this.#me));
+    if (!status || status >= 500 || status === 408 || status === 429 || code === "request_in_progress" || tokenless) return false;
+    if (status === 400 && /^occurredAt/.test(message) && !this.#skewed) return !(this.#skewed = true);
+    if (status < 300) this.#end(entry, "sent", { data });
+    else this.#end(entry, "refused", { status, code, message });
     return true;
   }
 
-  #later(ms) {
+  #later(ms, tries = 0) {
+    for (const name of this.#waiting.keys()) this.#answer(name, { status: "queued" });
     clearTimeout(this.#timer);
-    const most = Math.min(this.#retry.most, this.#retry.first * 2 ** this.#tries++);
-    this.#timer = setTimeout(() => this.flush(), Math.max(ms || 0, most * (0.5 + Math.random() / 2)));
+    const most = Math.min(this.#retry.most, this.#retry.first * 2 ** tries);
+    this.#timer = setTimeout(() => this.flush(), Math.max(ms, most * (0.5 + Math.random() / 2)));
+    return false;
   }
 
-  /** The page goes away: what is not on its way goes out now. */
   #leave() {
-    let waits = this.#entries().filter((entry) => !this.#flying.has(entry.name)), left = LEAVING_CHARS;
+    let waits = this.#entries().filter(({ name }) => !this.#flying.has(name)), left = LEAVING_BYTES;
     for (let n = 0; waits.length && n < LEAVING_REQUESTS; n++) {
       const batch = this.#next(waits, left);
-      if (batch[0].call === "identify" && this.#flying.size) return;
-      left -= batch.reduce((sum, entry) => sum + entry.size + 200, 0);
-      if (left < 0) return;
-      batch.forEach((entry) => this.#flying.add(entry.name));
-      this.#request(batch, true).then((answer) => answer.json()).then((told) => batch.forEach((entry, place) => {
-        this.#flying.delete(entry.name);
-        const result = told?.data?.results?.[place];
-        if (result) this.#settle(entry, result);
-      })).catch(() => batch.forEach((entry) => this.#flying.delete(entry.name)));
+      left -= sizeOf(batch);
+      if (left < 0 || (batch[0].call === "identify" && this.#flying.size)) return;
+      this.#send(batch, true);
       waits = waits.slice(batch.length);
     }
   }
 }
 
 class Message {
-  #add; #tell; #say; #last = new WeakMap();
+  #add; #tell; #last = new WeakMap();
 
-  constructor(id, add, tell, say) { this.id = id; this.#add = add; this.#tell = tell; this.#say = say; }
+  constructor(id, add, tell) { this.id = id; this.#add = add; this.#tell = tell; }
 
-  #act(actionType, more = {}) { return this.#add("action", { messageId: this.id, actionType, ...more }); }
+  #act(actionType, more) { return this.#add("action", { messageId: this.id, actionType, ...more }); }
 
   track(eventName, eventProperties = {}, formData, actionId) {
     return this.#act("track_event", { actionData: { eventName, eventProperties }, formData, actionId });
   }
   update(profileAttributes, actionId) { return this.#act("update_profile", { actionData: { profileAttributes }, actionId }); }
   capture(form, submitAction, actionId) {
-    const formData = typeof HTMLFormElement !== "undefined" && form instanceof HTMLFormElement ? valuesOf(form) : form;
+    const formData = Array.isArray(form) ? valuesIn(form) : form instanceof HTMLFormElement ? valuesOf(form) : form;
     return this.#add("capture", { messageId: this.id, formData, submitAction, actionId });
   }
   close(actionId) { const done = this.#act("close", { actionId }); this.#tell("close", { messageId: this.id }); return done; }
 
-  open(url, { newTab = false, actionId } = {}) {
+  open(url, { newTab, actionId } = {}) {
     if (!this.#leads(url)) return Promise.resolve({ status: "refused", code: "link_not_allowed" });
     const done = this.#act("link", { actionId });
     if (newTab) window.open(url, "_blank", "noopener"); else location.assign(url);
     return done;
   }
   #leads(url) {
-    try { if (LINKS.test(new URL(url, location.href).protocol)) return true; } catch { /* no address */ }
-    this.#say("no link to", url);
+    try { if (/^(https?|mailto|tel):$/.test(new URL(url, location.href).protocol)) return true; } catch {}
+    this.#tell("no link", url);
     return false;
   }
 
   attach(element) {
     element.addEventListener("click", (event) => {
       const button = event.target.closest?.("[data-engage-action]");
-      if (button && element.contains(button)) this.#clicked(button, event);
+      if (!button || !element.contains(button)) return;
+      const { dataset } = button, form = button.form ?? button.closest("form"), isLink = dataset.engageAction === "link";
+      const url = dataset.engageHref ?? button.getAttribute("href");
+      if (isLink && !this.#leads(url)) event.preventDefault();
+      else if (!this.#first(button, dataset.engageAction)) return;
+      else if (isLink && button.tagName === "A") this.#act("link", { actionId: dataset.engageId });
+      else this._clicked(dataset, url, form && held(form));
     });
     element.addEventListener("submit", (event) => {
-      const form = event.target;
-      if (form.dataset?.engageCapture === undefined) return;
+      const { target } = event;
+      if (target.dataset?.engageCapture === undefined) return;
       event.preventDefault();
-      const { engageCapture: type, engageEvent: eventName, engageId } = form.dataset;
-      const submit = !engageId && (type || eventName) ? { type: type || "track_event", ...(eventName ? { eventName } : {}) } : undefined;
-      if (this.#first(form, "capture")) this.capture(form, submit, engageId);
+      if (this.#first(target, "capture")) this._sent(target.dataset, held(target));
     });
     return this;
   }
@@ -292,34 +308,29 @@ class Message {
   #first(element, action) {
     const now = Date.now(), last = this.#last.get(element);
     this.#last.set(element, { action, now });
-    return last?.action !== action || now - last.now >= DOUBLE_MS;
+    return last?.action !== action || now - last.now >= 400;
   }
 
-  #clicked(button, event) {
-    const { engageAction: action, engageEvent, engageProperties, engageHref, engageId } = button.dataset;
-    const url = engageHref ?? button.getAttribute("href");
-    if (action === "link" && !this.#leads(url)) { event.preventDefault(); return; }
-    if (!this.#first(button, action)) return;
-    const values = json(engageProperties, {}), form = button.form ?? button.closest("form");
-    if (action === "track_event") this.track(engageEvent, values, form ? valuesOf(form) : undefined, engageId);
-    else if (action === "update_profile") this.update(values, engageId);
-    else if (action === "close") this.close(engageId);
-    else if (action === "link" && button.tagName === "A") this.#act("link", { actionId: engageId });
-    else if (action === "link") this.open(url, { actionId: engageId });
-    else this.#say("no action", action);
+  _clicked({ engageAction: action, engageEvent, engageProperties, engageId }, url, form, options) {
+    const values = json(engageProperties, {});
+    if (action === "track_event") return this.track(engageEvent, values, form && valuesIn(form), engageId);
+    if (action === "update_profile") return this.update(values, engageId);
+    if (action === "close") return this.close(engageId);
+    if (action === "link") return this.open(url, { ...options, actionId: engageId });
+    this.#tell("no action", action);
+  }
+  _sent({ engageCapture: type, engageEvent: eventName, engageId }, form) {
+    return this.capture(form, !engageId && (type || eventName) ? { type: type || "track_event", eventName } : undefined, engageId);
   }
 
-  /** Only the frame's window gets the channel. */
   frame(iframe) {
-    const methods = new Set(["track", "update", "capture", "close", "open"]);
     addEventListener("message", (event) => {
       if (event.source !== iframe.contentWindow || event.data !== "engage:frame") return;
       const { port1, port2 } = new MessageChannel();
-      port1.onmessage = async ({ data: [number, method, ...given] }) => {
-        const done = methods.has(method) ? await this[method](...given) : { status: "refused", code: "no_such_method" };
-        port1.postMessage([number, done]);
+      port1.onmessage = async ({ data: [number, call, ...given] }) => {
+        if (/^(track|update|capture|close|open|_clicked|_sent)$/.test(call)) port1.postMessage([number, await this[call](...given)]);
       };
-      iframe.contentWindow.postMessage("engage:port", "*", [port2]);
+      event.source.postMessage("engage:port", "*", [port2]);
     });
     return this;
   }
