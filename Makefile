@@ -22,7 +22,7 @@ test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" f
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(ARGS)
 
-browsers: ## the browsers' SDK in Debian's chromium and firefox-esr, which it needs
+browsers: ## all tests in Debian's chromium and firefox-esr, which it needs; a few of them are in test as well
 	@.ci/install requirements-dev.txt
 	@BROWSERS=required TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest tests/browsers $(ARGS)
 

@@ -20,6 +20,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from bridge.browser.files import script_tag
 from engage.http.views import ApiView
 from engage.schema.forms import StrictGenerator
 
@@ -65,12 +66,13 @@ class _OneForm(BaseContentNegotiation):
 
 
 class DocumentationView(ApiView):
-    """`GET /api/v1/docs`: the document, shown by Swagger UI."""
+    """`GET /api/v1/docs`: the document, shown by Swagger UI, and the tag that loads the SDK into a page."""
 
     schema = None
     content_negotiation_class = _OneForm
 
     def get(self, request: Request) -> HttpResponse:
-        page = render(request._request, "config/documentation.html")
+        host = request.build_absolute_uri("/").rstrip("/")
+        page = render(request._request, "config/documentation.html", {"sdk_tag": script_tag(host=host), "host": host})
         page["Content-Security-Policy"] = _OWN_FILES_ONLY
         return page

@@ -26,10 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     missing = "" if shutil.which(PROGRAMS["chromium"]) else "there is no chromium here, and so no test of the SDK"
     for item in items:
-        if item.path.parent == Path(__file__).parent:
-            is_short = item.get_closest_marker("telling") and "firefox" not in item.name and "-0" not in item.name
-            if missing or not is_short:
-                item.add_marker(pytest.mark.skip(reason=missing or "left to `make browsers`"))
+        is_short = item.get_closest_marker("telling") and "[firefox" not in item.name
+        if item.path.parent == Path(__file__).parent and (missing or not is_short):
+            item.add_marker(pytest.mark.skip(reason=missing or "left to `make browsers`"))
 
 
 def program(name: str) -> str:

@@ -103,8 +103,7 @@ def test_answers_that_are_lost_double_nothing(context: BrowserContext, shop: Sho
     assert names() == [f"t{n}" for n in range(12)]
 
 
-@pytest.mark.telling
-@pytest.mark.parametrize("fails", [503, 429, 0])
+@pytest.mark.parametrize("fails", [pytest.param(503, marks=pytest.mark.telling), 429, 0])
 def test_what_cannot_be_sent_waits_in_order_and_survives_the_page(
     context: BrowserContext, shop: Shop, fails: int
 ) -> None:
