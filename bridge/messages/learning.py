@@ -83,18 +83,12 @@ def _learn_event(actions: list[Written], alike: Sequence[Recorded]) -> None:
 
 
 def _learn_update(actions: list[Written], alike: Sequence[Recorded]) -> None:
-    names = {*alike[0].attributes}
-    if not names:
-        return
-    listed = next(
-        (a for a in actions if a.get("type") == "update_profile" and names <= {*a.get("attributes", {})}), None
-    )
-    if listed is not None:
-        return
-    listed = {"id": _free_id("-".join(sorted(names)), actions), "type": "update_profile"}
-    _add_rules(listed, "attributes", [(one.customer_id, one.attributes) for one in alike])
-    if listed.get("attributes"):
-        actions.append(listed)
+    new: Written = {"id": _free_id("-".join(sorted(alike[0].attributes)), actions), "type": "update_profile"}
+    _add_rules(new, "attributes", [(one.customer_id, one.attributes) for one in alike])
+    names = new.get("attributes", {}).keys()
+    listed = [action["attributes"].keys() for action in actions if action.get("type") == "update_profile"]
+    if names and not any(names <= known for known in listed):
+        actions.append(new)
 
 
 def _learn_form(forms: list[Written], alike: Sequence[Recorded]) -> None:
