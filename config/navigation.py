@@ -15,7 +15,7 @@ from django.urls import reverse_lazy
 from bridge.models import Interaction, Message
 from customers.models import Customer, Event, Segment, SegmentMembership
 from engage.admin.columns import may_view
-from engage.models import ApiKey, App, IdentityKey, Membership, Workspace
+from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
     Enrollment,
@@ -92,6 +92,7 @@ _NAVIGATION = [
         _list("Identity keys", "fingerprint", IdentityKey),
         _list("Webhook secrets", "signature", WebhookSecret),
         _list("Memberships", "group", Membership),
+        _list("Audit entries", "policy", AuditEntry),
         _list("Users", "badge", User),
         _list("Groups", "shield_person", Group),
     ),

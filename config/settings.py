@@ -146,6 +146,7 @@ ADMIN_MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "engage.admin.reach.ChosenWorkspaceMiddleware",
+    "engage.admin.acting.ActingMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.content_security.ContentSecurityMiddleware",
@@ -313,7 +314,7 @@ RETAIN_HISTORY_DAYS = environment.days("RETAIN_HISTORY_DAYS", default=90)
 RETAIN_JOBS_DAYS = environment.days("RETAIN_JOBS_DAYS", default=90)
 RETAIN_INTERACTIONS_DAYS = environment.days("RETAIN_INTERACTIONS_DAYS", default=365)
 RETAIN_EVENTS_DAYS = environment.days("RETAIN_EVENTS_DAYS", default=365)
-RETAIN_ADMIN_LOG_DAYS = environment.days("RETAIN_ADMIN_LOG_DAYS", default=365)
+RETAIN_AUDIT_DAYS = environment.days("RETAIN_AUDIT_DAYS", default=365)  # of entries that are written from now on
 # For how long a page that still knows the user id of somebody erased does not make them anew.
 RETAIN_TOMBSTONES_DAYS = environment.days("RETAIN_TOMBSTONES_DAYS", default=30)
 

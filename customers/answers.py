@@ -1,20 +1,26 @@
 """The API's answers about customers and segment members."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from customers.erasure import ErasureReceipt
+from customers.export import Records
 from customers.membership import MembershipChange
 from customers.models import Customer
 from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
+from engage.http.near_misses import in_camel_case
 from engage.http.times import Instant, iso_utc
+from engage.json.compact import ascii_json
 from engage.json.keywords import Keywords
 
 CREATED_MESSAGE = "Customer created."
 UPDATED_MESSAGE = "Customer updated."
 FOUND_MESSAGE = "Customer found."
 ERASED_MESSAGE = "Customer erased."
+EXPORTED_MESSAGE = "All that is stored of the customer."
 
 
 class CustomerRecord(TypedDict):
@@ -61,11 +67,33 @@ class BatchResult(TypedDict):
     results: Annotated[list[ItemDone | ItemFailed], "One result per item, in the order sent."]
 
 
+class ErasureReceiptData(TypedDict):
+    """What an erasure leaves behind, without anything personal."""
+
+    receiptId: Annotated[ObjectId, "The id of the audit's entry, which is kept as long as the audit is."]
+    erasedAt: Instant
+    rows: Annotated[Mapping[str, int], "How many records were erased, by their kind in an export."]
+
+
 class CustomerErased(TypedDict):
     """The customer was erased."""
 
     customerId: Annotated[ObjectId, "The id of the erased customer."]
     deleted: Literal[True]
+    receipt: ErasureReceiptData
+
+
+class CustomerExport(TypedDict):
+    """Everything that is stored of a customer, as of one moment."""
+
+    customerId: Annotated[ObjectId, "The customer's id."]
+    exportedAt: Instant
+    records: Annotated[
+        Mapping[str, list[Mapping[str, Any]]],
+        "By kind: `customer` (one), `segments`, `aliases`, `events`, `interactions`, `jobs`, `enrollments`, `steps`, "
+        "`webhooks`, `webhookAttempts` and `namedInVain` (calls that named the external id before it was there). A "
+        "record has the fields that are stored, and may gain some.",
+    ]
 
 
 class MembersChanged(TypedDict):
@@ -91,6 +119,24 @@ def customer_record(customer: Customer) -> CustomerRecord:
         "createdAt": iso_utc(customer.created_at),
         "updatedAt": iso_utc(customer.updated_at),
     }
+
+
+def erased_data(customer_id: str, receipt: ErasureReceipt) -> CustomerErased:
+    told = ErasureReceiptData(receiptId=receipt.id, erasedAt=iso_utc(receipt.erased_at), rows=receipt.rows)
+    return CustomerErased(customerId=customer_id, deleted=True, receipt=told)
+
+
+def export_pieces(customer_id: str, records: Records, *, now: datetime) -> Iterator[str]:
+    """The answer in pieces, a record each."""
+    yield f'{{"success":true,"message":{ascii_json(EXPORTED_MESSAGE)},"data":{{"customerId":"{customer_id}",'
+    yield f'"exportedAt":"{iso_utc(now)}","records":{{'
+    for number, (kind, rows) in enumerate(records):
+        yield f'{"," if number else ""}"{kind}":['
+        for place, row in enumerate(rows):
+            named = {in_camel_case(name): value for name, value in row.items()}
+            yield ("," if place else "") + ascii_json(named)
+        yield "]"
+    yield "}}}"
 
 
 def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, BatchResult]:

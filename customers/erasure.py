@@ -3,16 +3,51 @@
 Everything that belongs to a customer is deleted with the row, by the database's own cascades: segment memberships,
 events, interactions, enrollments and their history. Personal data that the journeys keep elsewhere is also erased in
 the database (journeys/migrations), because nothing here knows of journeys. So this holds however the row is deleted.
+
+What remains is an entry of the audit, which is the receipt: whose id, when, by whom, and how much it was.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
+from customers.models import Customer
+from customers.personal import counts_of
 from customers.tombstones import delete_and_leave_tombstone
+from engage.audit.recording import Deed, record
 from engage.database.object_ids import is_object_id
+from engage.models import AuditEntry
 
 
-def erase_customer(*, workspace_id: str, customer_id: str) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ErasureReceipt:
+    """`id` is that of the audit's entry; `rows` is how many there were of each kind."""
+
+    id: str
+    erased_at: datetime
+    rows: Mapping[str, int]
+
+
+def erase_customer(*, workspace_id: str, customer_id: str) -> ErasureReceipt:
     """Deletes the customer and everything that is personal to them, and leaves a tombstone. Raises CustomerNotFound."""
-    if not is_object_id(customer_id) or not delete_and_leave_tombstone(
-        workspace_id=workspace_id, customer_id=customer_id
-    ):
+    if not is_object_id(customer_id):
         raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
+    with transaction.atomic():
+        # Whoever adds something to the customer waits, so nothing is erased that was not counted.
+        list(Customer.objects.select_for_update().filter(workspace_id=workspace_id, id=customer_id).values_list("id"))
+        rows = counts_of(workspace_id=workspace_id, customer_id=customer_id)
+        if not delete_and_leave_tombstone(workspace_id=workspace_id, customer_id=customer_id):
+            raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
+        counted = {kind: (number, 0) for kind, number in rows.items()}
+        erased = Deed(
+            action=AuditEntry.Action.ERASED,
+            workspace_id=workspace_id,
+            kind="customer",
+            id=customer_id,
+            changes=counted,
+        )
+        (entry,) = record(erased)
+    return ErasureReceipt(id=entry.id, erased_at=entry.at, rows=rows)

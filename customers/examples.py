@@ -1,6 +1,14 @@
 """Example requests and answers about customers, for the OpenAPI document."""
 
-from customers.answers import BatchResult, CustomerErased, CustomerRecord, ItemDone, MembersChanged, item_failed
+from customers.answers import (
+    BatchResult,
+    CustomerErased,
+    CustomerExport,
+    CustomerRecord,
+    ItemDone,
+    MembersChanged,
+    item_failed,
+)
 from customers.roster import IdentifierConflict
 
 ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
@@ -46,5 +54,29 @@ BATCH = BatchResult(
         item_failed(CONFLICT),
     ],
 )
-ERASED = CustomerErased(customerId=ADA, deleted=True)
+ERASED = CustomerErased(
+    customerId=ADA,
+    deleted=True,
+    receipt={
+        "receiptId": "68a1f0c2e4b0a1d2c3e4f5c9",
+        "erasedAt": "2026-11-20T19:08:00.000Z",
+        "rows": {"customer": 1, "segments": 2, "events": 14, "interactions": 3, "enrollments": 1, "steps": 4},
+    },
+)
+EXPORT = CustomerExport(
+    customerId=ADA,
+    exportedAt="2026-11-20T19:08:00.000Z",
+    records={
+        "customer": [{"id": ADA, "externalId": "ada", "email": "ada@example.com", "attributes": {"plan": "pro"}}],
+        "events": [
+            {
+                "id": "68a1f0c2e4b0a1d2c3e4f5d0",
+                "name": "bought",
+                "properties": {"price": 30},
+                "source": "api",
+                "occurredAt": "2026-11-20T19:07:12+00:00",
+            }
+        ],
+    },
+)
 CHANGED_MEMBERS = MembersChanged(added=1, removed=1, unknown=["nobody"])

@@ -142,13 +142,31 @@ describe_erase = ServerCall(
     summary="Erase a customer",
     description="Erases the customer and their segment memberships, events, message interactions and enrollments, and "
     "the payloads of the triggers that named nobody else who is left. The payload of a call for more than 1,000 "
-    "customers is kept until it is pruned.",
+    "customers is kept until it is pruned. The answer has a receipt, which is an entry of the audit.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=[
         Answer(
             data=answers.CustomerErased,
             description="The customer was erased.",
             examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
+        )
+    ],
+    refusals=[WorkspaceNotFound(), _NOT_FOUND],
+)
+
+describe_export = ServerCall(
+    operation_id="exportCustomer",
+    tag=_TAG,
+    summary="Export all that is stored of a customer",
+    description="Returns every record about the customer, from all parts of the service, as of one moment. Credentials "
+    "of webhooks' receivers are left out, and what is not about one customer alone: payloads of calls for many, and "
+    "segments whose conditions the customer meets. That somebody exported it is noted in the audit.",
+    parameters=[WORKSPACE_ID, _CUSTOMER_ID],
+    answers=[
+        Answer(
+            data=answers.CustomerExport,
+            description="All that is stored of the customer.",
+            examples={"Exported": (answers.EXPORTED_MESSAGE, examples.EXPORT)},
         )
     ],
     refusals=[WorkspaceNotFound(), _NOT_FOUND],

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from customers.views import CustomerBatchView, CustomersView, CustomerView, SegmentMembersView
+from customers.views import CustomerBatchView, CustomerExportView, CustomersView, CustomerView, SegmentMembersView
 
 urlpatterns = [
     path("<str:workspace_id>", CustomersView.as_view()),
     path("<str:workspace_id>/batch", CustomerBatchView.as_view()),
     path("<str:workspace_id>/<str:customer_id>", CustomerView.as_view()),
+    path("<str:workspace_id>/<str:customer_id>/export", CustomerExportView.as_view()),
     path("<str:workspace_id>/segments/<str:segment_id>/members", SegmentMembersView.as_view()),
 ]

@@ -2,17 +2,21 @@
 
 from http import HTTPStatus
 
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from customers import answers, schema
 from customers.erasure import erase_customer
+from customers.export import export_customer
 from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
+from engage.database.snapshot import snapshot
 from engage.http.envelope import success
+from engage.http.long_answers import finished_answer
 from engage.http.views import WorkspaceView
 from engage.sizes import MAX_LIST_BYTES
 
@@ -63,8 +67,18 @@ class CustomerView(_CustomersCall):
 
     @schema.describe_erase
     def delete(self, request: Request, workspace_id: str, customer_id: str) -> Response:
-        erase_customer(workspace_id=workspace_id, customer_id=customer_id)
-        return success(answers.ERASED_MESSAGE, answers.CustomerErased(customerId=customer_id, deleted=True))
+        receipt = erase_customer(workspace_id=workspace_id, customer_id=customer_id)
+        return success(answers.ERASED_MESSAGE, answers.erased_data(customer_id, receipt))
+
+
+class CustomerExportView(_CustomersCall):
+    """`GET /api/v1/customers/{workspaceId}/{customerId}/export`"""
+
+    @schema.describe_export
+    def get(self, request: Request, workspace_id: str, customer_id: str) -> HttpResponseBase:
+        with snapshot():
+            records = export_customer(workspace_id=workspace_id, customer_id=customer_id)
+            return finished_answer(answers.export_pieces(customer_id, records, now=timezone.now()))
 
 
 class SegmentMembersView(_CustomersCall):

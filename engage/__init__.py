@@ -1,9 +1,9 @@
 """The ground floor: what has nothing to do with customers, journeys or messages.
 
 1. http/: a call, from its bytes to its answer; schema/: how the OpenAPI document describes it.
-2. me/: what a key is; scopes.py, networks.py: what it may do, and from where.
+2. api/: calls about access itself; scopes.py, networks.py: what a key may do, and from where.
 3. admin/: the pages of staff, and what those of the other apps are made of.
 4. models.py: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
-5. redis/: what may vanish; json/: what can be stored.
+5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
 6. errors.py, credentials.py, encryption.py, rates.py, sizes.py, origins.py: words that all of these use.
 """

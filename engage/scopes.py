@@ -20,6 +20,7 @@ class Scope(models.TextChoices):
     ENROLLMENTS = "enrollments", "read where customers are in journeys, and end that"
     STATS = "stats", "read how journeys do, and their steps"
     MESSAGES = "messages", "read and change what in-app messages may write"
+    AUDIT = "audit", "read who changed what"
     DEFINITIONS = "definitions", "steer and change journeys and segments themselves"
 
 
@@ -29,6 +30,7 @@ _INCLUDED: Mapping[Scope, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CU
 # Every call of a server, by its method and its path below /api/v1/. None: any key may make it.
 SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
     ("GET", "me"): None,
+    ("GET", "audit/{workspaceId}"): Scope.AUDIT,
     # Whoever triggers may see what became of it. A dry run shows what is known of people: it needs customers:read, too.
     ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
     ("GET", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
@@ -40,6 +42,7 @@ SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
     ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
     ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,
+    ("GET", "customers/{workspaceId}/{customerId}/export"): Scope.CUSTOMERS_READ,
     ("PUT", "customers/{workspaceId}"): Scope.CUSTOMERS_WRITE,
     ("POST", "customers/{workspaceId}/batch"): Scope.CUSTOMERS_WRITE,
     ("POST", "customers/{workspaceId}/merge"): Scope.CUSTOMERS_WRITE,

@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class JourneysConfig(AppConfig):
     name = "journeys"
+
+    def ready(self) -> None:
+        from customers import personal  # noqa: PLC0415 (models are loaded by now, not before)
+        from journeys.personal import PERSONAL  # noqa: PLC0415
+
+        personal.PERSONAL |= PERSONAL

@@ -54,6 +54,7 @@ class MessageAdmin(RecordAdmin):
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"))}),
     )
     written_once = ("workspace", "key")
+    audited_elsewhere = True
     change_form_outer_before_template: Any = "bridge/admin/message_usage.html"
     change_form_before_template: Any = "bridge/admin/learned.html"
     change_form_outer_after_template: Any = "bridge/admin/message.html"

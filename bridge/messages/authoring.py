@@ -10,8 +10,11 @@ from django.db.models.functions import Now
 from bridge.messages.definition import InvalidMessage, parse_definition
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
+from engage.audit.facts import changes_between, facts_of
+from engage.audit.recording import deed, record, saved
 from engage.errors import Refusal
 from engage.json.storable import unstorable
+from engage.models import AuditEntry
 
 
 class MessageNotFound(Refusal):
@@ -47,14 +50,15 @@ def save_message(*, workspace_id: str, key: str, **changes: Unpack[MessageChange
     with transaction.atomic():
         locked = Message.objects.select_for_update(no_key=True)
         message, created = locked.get_or_create(workspace_id=workspace_id, key=key)
-        before = (message.actions, message.forms)
+        before = facts_of(message)
         for name, value in changes.items():
             setattr(message, name, value)
         check_message(message)
-        if not created and (message.actions, message.forms) != before:
+        if not created and (message.actions, message.forms) != (before["actions"], before["forms"]):
             message.revision += 1
         message.updated_at = Now()
         message.save()
+        record(*saved(message, before=None if created else before, after=facts_of(message)))
     message.refresh_from_db()
     return SavedMessage(message=message, created=created)
 
@@ -86,7 +90,10 @@ def message_with_key(*, workspace_id: str, key: str) -> Message:
 
 def delete_message(*, workspace_id: str, key: str) -> None:
     """What was recorded of it stays. Raises MessageNotFound."""
-    message_with_key(workspace_id=workspace_id, key=key).delete()
+    with transaction.atomic():
+        message = message_with_key(workspace_id=workspace_id, key=key)
+        record(deed(AuditEntry.Action.DELETED, message, changes=changes_between(facts_of(message), {})))
+        message.delete()
 
 
 def messages_after(*, workspace_id: str, key: str, limit: int) -> Sequence[Message]:

@@ -1,13 +1,9 @@
 """Customers: viewed and erased here, changed through the API."""
 
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import DELETION, LogEntry
-from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import display
@@ -34,6 +30,7 @@ class CustomerAdmin(ReadOnlyAdmin):
         (None, {"fields": ("attributes", "claimed_attributes", ("created_at", "updated_at"))}),
     )
     never_deleted = ""
+    audited_elsewhere = True
     rank = 0
     delete_confirmation_template = "customers/admin/erase.html"
 
@@ -62,17 +59,3 @@ class CustomerAdmin(ReadOnlyAdmin):
         """Names the id alone: a message may stay in a cookie, where nothing erases it."""
         self.message_user(request, f"The customer {obj_id} was erased.", messages.SUCCESS)
         return self.response_post_save_change(request, None)
-
-    def log_deletions(self, request: HttpRequest, queryset: Iterable[Customer]) -> None:  # type: ignore[override]
-        """Logs who erased which id. Django would also keep the customer's identifier, which nothing erases."""
-        kind = ContentType.objects.get_for_model(Customer)
-        LogEntry.objects.bulk_create(
-            LogEntry(
-                user=cast("User", request.user),
-                content_type=kind,
-                object_id=customer.pk,
-                object_repr=customer.pk,
-                action_flag=DELETION,
-            )
-            for customer in queryset
-        )

@@ -2,12 +2,12 @@
 
 from django.contrib import admin
 
-from engage.admin import access, memberships, staff, workspaces
+from engage.admin import access, audit, memberships, staff, workspaces
 from engage.admin.autocomplete import ChoicesView
 from engage.admin.known_devices import remembering
 from engage.admin.login import LoginForm
 
-__all__ = ["access", "memberships", "staff", "workspaces"]
+__all__ = ["access", "audit", "memberships", "staff", "workspaces"]
 
 # Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm

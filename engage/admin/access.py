@@ -16,7 +16,7 @@ from engage.admin.key_form import ApiKeyForm
 from engage.admin.key_rights import may_give_some, why_no_key
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
-from engage.models import ApiKey, Workspace
+from engage.models import ApiKey, AuditEntry, Workspace
 
 _REVOKE = "engage_apikey_revoke"  # the name of Unfold's button
 
@@ -98,7 +98,7 @@ class ApiKeyAdmin(RecordAdmin):
     )
     def revoke(self, request: HttpRequest, obj: ApiKey) -> None:
         if ApiKey.objects.filter(id=obj.id, revoked_at=None).update(revoked_at=timezone.now()):
-            self.log_change(request, obj, "Revoked.")
+            self.note(obj, AuditEntry.Action.REVOKED)
             self.message_user(request, f"{obj} is revoked.")
         else:
             self.message_user(request, f"{obj} was revoked before.", messages.WARNING)

@@ -9,19 +9,20 @@
 import hashlib
 from typing import Any
 
-from django.contrib import admin
 from django.db import IntegrityError, connection
 from django.forms import BooleanField, ModelMultipleChoiceField
 from django.http import HttpRequest
 from psycopg.errors import UniqueViolation
 from unfold.utils import display_for_value
 
+from engage.admin.audited import AuditedAdmin
+
 
 class TakenMeanwhile(Exception):
     """Another user has saved a record that goes by the same name, after the form was checked."""
 
 
-class CheckedEdits(admin.ModelAdmin[Any]):
+class CheckedEdits(AuditedAdmin):
     """Must be the last base class of an admin: Unfold's methods call it first, and then run a button's action."""
 
     change_form_template = "engage/admin/change_form.html"  # has the input `shown`
@@ -71,19 +72,6 @@ class CheckedEdits(admin.ModelAdmin[Any]):
             context["subtitle"] = str(stored)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 (Django's)
-        """Adds to each changed switch whether it is now on or off."""
-        said: Any = super().construct_change_message(request, form, formsets, add)
-        for change in said:
-            if "changed" in change:
-                named = zip(form.changed_data, change["changed"]["fields"], strict=True)
-                change["changed"]["fields"] = [label + _switched(form, name) for name, label in named]
-        return said
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Writes no entry for a save without changes."""
-        return super().log_change(request, obj, message) if message else None
-
 
 def _digest(form: Any) -> str:
     """The digest of the stored values of the form's fields."""
@@ -105,9 +93,3 @@ def _stored(form: Any, name: str) -> str:
     if isinstance(field, ModelMultipleChoiceField):
         return ", ".join(map(str, value)) or "nothing"
     return str(display_for_value(field.prepare_value(value) or None, "nothing"))
-
-
-def _switched(form: Any, name: str) -> str:
-    if not isinstance(form.fields.get(name), BooleanField):
-        return ""
-    return " (on)" if form.cleaned_data[name] else " (off)"

@@ -13,8 +13,11 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from engage.audit.recording import Deed
+from engage.audit.refusals import record_refusal
 from engage.errors import Unavailable
 from engage.http import envelope
+from engage.models import AuditEntry
 from engage.request_log import current_request_id
 
 log = structlog.get_logger(__name__)
@@ -37,6 +40,10 @@ def answer_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
     if not _is_staff_in_the_admin(request):
         return envelope.answer_forbidden(request, exception)
     why = str(exception) or "Your account may not do this. An administrator can grant it."
+    refused = f"{request.method} {request.path}"
+    record_refusal(
+        Deed(action=AuditEntry.Action.REFUSED, workspace_id=None, kind="page", named=refused, note=str(exception))
+    )
     return _page(request, HTTPStatus.FORBIDDEN, "Not allowed", why)
 
 

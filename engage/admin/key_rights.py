@@ -32,6 +32,7 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
         "bridge.change_message",
         "bridge.delete_message",
     ),
+    Scope.AUDIT: ("engage.view_auditentry",),
     Scope.DEFINITIONS: ("journeys.view_journey", "journeys.change_journey"),
 }
 

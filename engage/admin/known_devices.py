@@ -11,7 +11,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from engage.audit.recording import deed, record
 from engage.http.caps import count_within
+from engage.models import AuditEntry
 
 _COOKIE = "device"
 _SALT = "engage.admin.known_devices"
@@ -24,12 +26,13 @@ class _Login(Protocol):
 
 
 def remembering(login: _Login) -> _Login:
-    """The login page, which gives the cookie to who has just logged in."""
+    """The login page, which gives the cookie to who has just logged in, and has the audit know."""
 
     def page(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         answer = login(request, extra_context)
         if request.method == "POST" and request.user.is_authenticated:
             _remember(request, answer, account=request.user.get_username())
+            record(deed(AuditEntry.Action.LOGGED_IN, request.user))
         return answer
 
     return page

@@ -44,7 +44,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
     show_full_result_count = False
     show_facets = ShowFacets.NEVER
     list_per_page = 50
-    ordering = ("-pk",)
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     sortable_by = ()
     actions = None
     list_filter_submit = True

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -11,6 +12,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from engage.audit.acting import Actor, key_as_actor, let_act
 from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
 from engage.errors import InvalidRequest, Refusal
@@ -28,8 +30,8 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 # Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
 # executing it.
 _KEY_OF_DIGEST = """
-SELECT id, workspace_id, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks, expires_at,
-       revoked_at, last_used_at
+SELECT id, workspace_id, name, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks,
+       expires_at, revoked_at, last_used_at
 FROM engage_apikey WHERE digest = %s
 """
 # Skips a key that is locked: a call does not wait for whoever changes its key.
@@ -97,6 +99,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[None, ApiKey]:
         key = api_key_of(request.headers.get("Authorization", ""), now=(now := timezone.now()))
+        let_act(partial(_key_acts, key, request._request))
         require_network(key, request._request)
         note_use(key, request._request, now=now)
         structlog.contextvars.bind_contextvars(workspace_id=key.workspace_id, api_key_id=key.id)
@@ -116,6 +119,11 @@ def api_key_of(header: str, *, now: datetime) -> ApiKey:
     if key is None or not key.is_valid_at(now):
         raise Unauthorized(KEY_NOT_VALID)
     return key
+
+
+def _key_acts(key: ApiKey, request: HttpRequest) -> Actor:
+    address = exact_address(request)
+    return key_as_actor(key, str(address) if address else None)
 
 
 def require_network(key: ApiKey, request: HttpRequest) -> None:

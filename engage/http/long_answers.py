@@ -1,8 +1,9 @@
 """Answers that are written piece by piece, because they may not fit into memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
 from django.http import HttpResponse, StreamingHttpResponse
 
@@ -24,6 +25,7 @@ class StreamedAnswer(StreamingHttpResponse):
 
 
 LongAnswer = WholeAnswer | StreamedAnswer
+_SENT_AT_ONCE = 64 * KIB
 
 
 def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str, Any] | None = None) -> LongAnswer:
@@ -41,3 +43,25 @@ def long_answer(pieces: Iterator[str], *, status: int = 200, facts: Mapping[str,
         answer = WholeAnswer("".join(begun), status=status, content_type="application/json")
     answer.facts = facts
     return answer
+
+
+def finished_answer(pieces: Iterable[str]) -> LongAnswer:
+    """An answer of which every piece is made now, and sent later: for what is read in one transaction.
+
+    Beyond 4 MiB it waits in a file of the system's that has no name.
+    """
+    made = SpooledTemporaryFile(_LONGEST_WHOLE)  # noqa: SIM115 (closed when it is sent)
+    for piece in pieces:
+        made.write(piece.encode())
+    length = made.tell()
+    made.seek(0)
+    if length <= _LONGEST_WHOLE:
+        with made:
+            return WholeAnswer(made.read(), content_type="application/json")
+    return StreamedAnswer(_contents(made), content_type="application/json")
+
+
+def _contents(made: IO[bytes]) -> Iterator[bytes]:
+    with made:
+        while part := made.read(_SENT_AT_ONCE):
+            yield part

@@ -35,9 +35,10 @@ def _call_at(segments: list[str]) -> str | None:
 @cache
 def documented_path(route: str) -> str:
     """A route of Django's as the OpenAPI document names it, such as `/api/v1/customers/{workspaceId}`."""
-    return f"/{_PARAMETER.sub(lambda found: f'{{{_camel_case(found[1])}}}', route)}"
+    return f"/{_PARAMETER.sub(lambda found: f'{{{in_camel_case(found[1])}}}', route)}"
 
 
-def _camel_case(name: str) -> str:
+def in_camel_case(name: str) -> str:
+    """`workspace_id` as `workspaceId`."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

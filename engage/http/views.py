@@ -13,9 +13,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from engage.audit.acting import let_act
+from engage.audit.refusals import record_refused_call
 from engage.errors import Refusal
 from engage.http.app_quotas import count_bridge_call, kib_of
-from engage.http.authentication import ApiKeyAuthentication, AppAuthentication, require_allowed_origin
+from engage.http.authentication import (
+    ApiKeyAuthentication,
+    AppAuthentication,
+    NetworkNotAllowed,
+    require_allowed_origin,
+)
 from engage.http.caps import SITE_FACTOR
 from engage.http.client_address import client_address, site_of
 from engage.http.idempotency import Caller
@@ -24,7 +31,7 @@ from engage.http.parsing import PlainTextJsonParser, StrictJsonParser
 from engage.http.rate_limit import RateLimitExceeded, Usage, count_call
 from engage.models import ApiKey, App
 from engage.rates import parse_rate
-from engage.scopes import require_scope, scope_of_call
+from engage.scopes import ScopeMissing, require_scope, scope_of_call
 from engage.sizes import MAX_BODY_BYTES, MAX_SDK_BODY_BYTES
 
 FOREIGN_WORKSPACE = "This API key belongs to another workspace than the one in the path."
@@ -69,6 +76,7 @@ class ApiView(APIView):
         try:
             answer = super().dispatch(request, *args, **kwargs)
         finally:
+            let_act(None)
             vars(self.request).get("parser_context", {}).clear()
             vars(self).clear()
         if isinstance(answer, Response):
@@ -126,6 +134,9 @@ class _LimitedView(ApiView):
         return final
 
 
+_RIGHTS = (ScopeMissing, JourneyNotAllowed, NetworkNotAllowed)
+
+
 class ServerView(_LimitedView):
     """A call from a server with its API key. Each policy has its own count, in which reads are counted apart."""
 
@@ -142,14 +153,17 @@ class ServerView(_LimitedView):
         super().initial(request, *args, **kwargs)
         key = self.api_key
         if key.scopes is not None and request.method in self.allowed_methods:
-            self._require_scope_of_call()
+            found = request._request.resolver_match
+            needed = scope_of_call(str(request.method), documented_path(found.route if found else ""))
+            require_scope(key.scopes, needed)
         if key.journeys is not None and (journey_id := self.journey_of(kwargs)) not in {None, *key.journeys}:
             raise JourneyNotAllowed(str(journey_id))
 
-    def _require_scope_of_call(self) -> None:
-        found = self.request._request.resolver_match
-        path = documented_path(found.route if found else "")
-        require_scope(self.api_key.scopes, scope_of_call(str(self.request.method), path))
+    def handle_exception(self, exc: Exception) -> Response:
+        """Also has the audit know what the key was refused for want of a right."""
+        if isinstance(exc, _RIGHTS):
+            record_refused_call(self.request._request, exc)
+        return super().handle_exception(exc)
 
     def journey_of(self, ids: Mapping[str, str]) -> str | None:
         """The journey that the call is about, from the ids in the path; None if it is about none, or nothing there.

@@ -17,6 +17,7 @@ from engage.admin.columns import page_url
 from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.errors import InvalidRequest, Refusal
+from engage.models import AuditEntry
 from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
@@ -27,7 +28,8 @@ from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
 from journeys.webhooks.resending import send_again
 
-_Change = Callable[[HttpRequest, Enrollment], str]
+_Done = tuple[AuditEntry.Action, str]
+_Change = Callable[[HttpRequest, Enrollment], _Done]
 
 
 class StandsAtFilter(ExactFilter):
@@ -109,7 +111,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             return self._change(request, object_id, "journeys.change_enrollment", _end)
 
         def again(request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
-            def send(request: HttpRequest, enrollment: Enrollment) -> str:
+            def send(request: HttpRequest, enrollment: Enrollment) -> _Done:
                 return _send_again(enrollment, delivery_id)
 
             return self._change(request, object_id, "journeys.change_webhookdelivery", send)
@@ -139,22 +141,24 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         except Refusal as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
-            self.log_change(request, enrollment, done)
-            self.message_user(request, done)
+            action, said = done
+            self.note(enrollment, action, said)
+            self.message_user(request, said)
         return HttpResponseRedirect(page_url(enrollment))
 
 
-def _end(request: HttpRequest, enrollment: Enrollment) -> str:
+def _end(request: HttpRequest, enrollment: Enrollment) -> _Done:
     reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
     if not reason:
         raise InvalidRequest("Say why the enrollment is ended.")
     exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)
-    return "The enrollment was ended."  # without the reason: it goes into the log, which outlives the person
+    # Without the reason: it goes into the audit, which outlives the person.
+    return AuditEntry.Action.ENDED, "The enrollment was ended."
 
 
-def _send_again(enrollment: Enrollment, delivery_id: int) -> str:
+def _send_again(enrollment: Enrollment, delivery_id: int) -> _Done:
     if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
         raise Http404
     send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
     transaction.on_commit(wake_sender, robust=True)
-    return "The webhook is sent again."
+    return AuditEntry.Action.SENT_AGAIN, "The webhook is sent again."

@@ -79,6 +79,7 @@ class JourneyAdmin(SteersJourneys):
         (None, {"fields": (("id", "revision"), ("created_at", "updated_at"), "archived_at")}),
     )
     written_once = ("workspace", "key")
+    audited_elsewhere = True
     never_deleted = (
         "A journey is not deleted, because its triggers, jobs and enrollments would go with it. Archive it instead."
     )

@@ -233,10 +233,9 @@ def _asked_and_done(model_admin: Any, request: HttpRequest, object_id: str, act:
 
 
 def _tell(model_admin: Any, request: HttpRequest, record: Any, act: Act, did: Any) -> None:
-    """Wakes the workers, and says at the top of the page and in the record's history what was done."""
+    """Wakes the workers, and says at the top of the page what was done."""
     wakeups.wake(Due(walk=True, webhooks=True))
     told = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
-    model_admin.log_change(request, record, f"{act.done} {told}.")
     model_admin.message_user(request, f"{act.done} {told}.")
 
 

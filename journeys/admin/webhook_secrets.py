@@ -13,7 +13,7 @@ from engage.admin.columns import badge, may_view
 from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
-from engage.models import Workspace
+from engage.models import AuditEntry, Workspace
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 
@@ -73,7 +73,7 @@ class WebhookSecretAdmin(RecordAdmin):
         secret = context["original"]
         context["may_rotate"] = secret is not None and self.has_add_permission(request)
         if secret is not None:
-            self.log_change(request, secret, "Looked at.")
+            self.note(secret, AuditEntry.Action.LOOKED_AT)
         return super().render_change_form(request, context, *args, **kwargs)
 
 

@@ -9,12 +9,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from customers.conditions import InvalidCondition, Root, parse_condition
+from engage.audit.facts import Facts, facts_of
+from engage.audit.recording import record, saved
 from engage.errors import Refusal
 from engage.json.compact import same_json
 from engage.json.documents import one_of
 from engage.models import Workspace
 from journeys.design.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
+from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import InvalidGuards, parse_guards
 from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
@@ -92,6 +95,7 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
         workspace=workspace, key=key, defaults={"name": key, "revision": 0, "created_at": now}
     )
     stored = _stored_content(journey)
+    before = None if stored is None else _facts(journey, stored)
     content, fields = _requested_content(changes, stored or _RevisionContent(steps=[], exit_on=[]))
     changed = _apply(journey, fields)
     revised = _CONTENT if stored is None else content.differing_from(stored)
@@ -105,7 +109,13 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     if changed:
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
+        record(*saved(journey, before=before, after=_facts(journey, content)))
     return SavedJourney(journey, "created" if made else "changed" if changed else "unchanged")
+
+
+def _facts(journey: Journey, content: "_RevisionContent") -> Facts:
+    """What the audit tells of it."""
+    return facts_of(journey) | {"steps": steps_without_credentials(content.steps), "exit_on": content.exit_on}
 
 
 def check_journey(

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from customers.conditions.instants import parse_instant
+from engage.audit.facts import Facts, changes_between, facts_of
+from engage.audit.recording import deed, record, saved
 from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
-from engage.models import ApiKey, App, IdentityKey, Workspace
+from engage.models import ApiKey, App, AuditEntry, IdentityKey, Workspace
 from engage.networks import tidy_network
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.scopes import Scope
@@ -187,6 +189,7 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
     journeys = _journey_ids(workspace, keys)
     named = ApiKey.objects.filter(workspace=workspace, name__in=[key.name for key in keys])
     stored = {row.name: row for row in named.select_for_update(no_key=True)}
+    before = {name: facts_of(row) for name, row in stored.items()}
     secrets: dict[str, str | None] = {}
     for key in keys:
         row = stored.get(key.name) or ApiKey(workspace=workspace, name=key.name)
@@ -202,6 +205,7 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
         unique_fields=["id"],
         update_fields=["prefix", "digest", *_LIMITS.values(), *_RIGHTS.values(), "revoked_at", *_OF_USE],
     )
+    _record(stored, before)
     return secrets
 
 
@@ -227,6 +231,7 @@ def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str
         return {}
     named = App.objects.filter(workspace=workspace, name__in=[app.name for app in apps])
     stored = {row.name: row for row in named.select_for_update(no_key=True)}
+    before = {name: facts_of(row) for name, row in stored.items()}
     for app in apps:
         row = stored.setdefault(app.name, App(workspace=workspace, name=app.name))
         row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins
@@ -238,16 +243,26 @@ def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str
         unique_fields=["id"],
         update_fields=["allowed_origins", *_CHECKS.values()],
     )
+    _record(stored, before)
     for app in apps:
         if app.keys is not None:
             _seed_identity_keys(stored[app.name], app.keys)
     return {app.name: stored[app.name].id for app in apps}
 
 
+def _record(rows: Mapping[str, ApiKey] | Mapping[str, App], before: Mapping[str, Facts]) -> None:
+    """Has the audit know which of them were made, and what of the others was changed."""
+    record(*(one for name, row in rows.items() for one in saved(row, before=before.get(name), after=facts_of(row))))
+
+
 def _seed_identity_keys(app: App, keys: Sequence[SeedIdentityKey]) -> None:
-    IdentityKey.objects.filter(app=app).exclude(kid__in=[key.kid for key in keys]).delete()
+    stored = {row.kid: row for row in IdentityKey.objects.filter(app=app)}
+    before = {kid: facts_of(row) for kid, row in stored.items()}
+    gone = [row for kid, row in stored.items() if kid not in {key.kid for key in keys}]
+    deeds = [deed(AuditEntry.Action.DELETED, row, changes=changes_between(before[row.kid], {})) for row in gone]
+    IdentityKey.objects.filter(pk__in=[row.pk for row in gone]).delete()
     for key in keys:
-        IdentityKey.objects.update_or_create(
+        row, _ = IdentityKey.objects.update_or_create(
             app=app,
             kid=key.kid,
             defaults={
@@ -257,3 +272,5 @@ def _seed_identity_keys(app: App, keys: Sequence[SeedIdentityKey]) -> None:
                 "expires_at": key.expires_at,
             },
         )
+        deeds += saved(row, before=before.get(key.kid), after=facts_of(row))
+    record(*deeds)

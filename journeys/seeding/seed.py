@@ -15,6 +15,8 @@ from typing import Any
 from django.db import IntegrityError, OperationalError, transaction
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
+from engage.audit.facts import facts_of
+from engage.audit.recording import record, saved
 from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.json.documents import Part
@@ -136,8 +138,10 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
 def _locked_workspace(seed: Seed) -> Workspace:
     """The workspace, created or updated, and locked until the transaction ends."""
     locked = Workspace.objects.select_for_update(no_key=True)
-    workspace, _ = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
+    workspace, made = locked.get_or_create(key=seed.key, defaults={"name": seed.key})
+    before = None if made else facts_of(workspace)
     if seed.name not in {None, workspace.name}:
         workspace.name = str(seed.name)
         workspace.save(update_fields=["name"])
+    record(*saved(workspace, before=before, after=facts_of(workspace)))
     return workspace

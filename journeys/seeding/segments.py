@@ -9,6 +9,8 @@ from customers.conditions import InvalidCondition
 from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
 from customers.segments import check_segment_conditions
+from engage.audit.facts import facts_of
+from engage.audit.recording import record, saved
 from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part
@@ -103,6 +105,7 @@ def seed_segments(
     for a name that no customer has.
     """
     rows: list[Segment] = []
+    before = {key: facts_of(row) for key, row in stored.items()}
     for segment in segments:
         row = stored.get(segment.key) or Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
         rows.append(row)
@@ -116,6 +119,7 @@ def seed_segments(
         unique_fields=["id"],
         update_fields=["name", "conditions", "updated_at"],
     )
+    record(*(one for row in rows for one in saved(row, before=before.get(row.key), after=facts_of(row))))
     ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
     return ids

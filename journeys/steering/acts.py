@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from django.db.models.functions import Now
 
-from engage.models import ApiKey
+from engage.audit.recording import Deed, record
+from engage.models import ApiKey, AuditEntry
 from journeys.models import SteeringAct
 
 GUARD = "guard"
@@ -32,7 +33,12 @@ def record_act(
     host: str = "",
     numbers: Mapping[str, float | None] | None = None,
 ) -> None:
-    """Records an act, in the transaction that does it."""
+    """Records an act, and has the audit know, in the transaction that does it."""
+    kinds = {"journey": journey_id, "trigger": trigger_id, "steeredhost": host}
+    about, which = next((name, id_) for name, id_ in kinds.items() if id_)
+    steered = AuditEntry.Action.STEERED
+    told = kind.label.capitalize()
+    record(Deed(action=steered, workspace_id=workspace_id, kind=about, id=which or "", note=f"{told}."))
     SteeringAct.objects.create(
         workspace_id=workspace_id,
         journey_id=journey_id,

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.test import Client
@@ -13,7 +12,7 @@ from django.utils import timezone
 
 from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
-from engage.models import ApiKey, App, Workspace
+from engage.models import ApiKey, App, AuditEntry, Workspace
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, cells
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import later
@@ -89,7 +88,7 @@ def test_only_the_digest_of_a_key_is_kept(staff: Client, acme: Workspace) -> Non
     assert key.prefix == secret[:13]
     kept = [
         *ApiKey.objects.values_list(),
-        *LogEntry.objects.values_list(),
+        *AuditEntry.objects.values_list(),
         *(s.get_decoded() for s in Session.objects.all()),
     ]
     assert secret not in repr(kept)

@@ -5,8 +5,6 @@ import re
 import pytest
 import redis
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
@@ -20,6 +18,7 @@ from tests.admin.enrollment_page import DAY, action, page_of
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import make_due, send
+from tests.support.audit import told
 from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
 from tests.support.receiver import Receiver
@@ -59,7 +58,7 @@ def test_a_failed_webhook_is_sent_again_and_the_journey_stays_as_it_is(
     before = (failed.state, failed.step_id, failed.due_at, failed.steps_begun)
     failed.refresh_from_db()
     assert (failed.state, failed.step_id, failed.due_at, failed.steps_begun) == before
-    assert LogEntry.objects.get().change_message == "The webhook is sent again."
+    assert told() == [("root", failed.id, "The webhook is sent again.")]
     assert "Staff had it sent again." in page_of(staff, failed)
 
 
@@ -74,14 +73,14 @@ def test_what_was_sent_again_is_so_also_where_nobody_could_be_woken(
     (delivery,) = WebhookDelivery.objects.all()
     assert "The webhook is sent again." in send_again(staff, delivery)
     delivery.refresh_from_db()
-    assert (delivery.state, LogEntry.objects.count()) == ("waiting", 1)
+    assert (delivery.state, len(told())) == ("waiting", 1)
 
 
 def test_a_webhook_that_has_not_failed_is_not_sent_again(staff: Client, failed: Enrollment) -> None:
     (delivery,) = WebhookDelivery.objects.all()
     send_again(staff, delivery)
     assert "Only a webhook that has failed can be sent again" in send_again(staff, delivery)
-    assert LogEntry.objects.count() == 1
+    assert len(told()) == 1
 
 
 def test_a_webhook_is_sent_again_from_the_page_of_its_own_enrollment_only(
@@ -100,12 +99,7 @@ def test_an_enrollment_is_ended_with_a_reason(staff: Client, failed: Enrollment)
     assert StepRun.objects.get(step_id="day").state == "interrupted"
     assert "The enrollment was ended." in page
     assert "End it now" not in page
-    entry = LogEntry.objects.get()
-    assert (entry.user, entry.object_id, entry.change_message) == (
-        User.objects.get(),
-        failed.id,
-        "The enrollment was ended.",
-    )
+    assert told() == [("root", failed.id, "The enrollment was ended.")]
 
 
 def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, failed: Enrollment) -> None:
@@ -116,7 +110,7 @@ def test_an_enrollment_is_not_ended_without_a_reason_or_twice(staff: Client, fai
     assert "The enrollment is exited already. First.x" in end(staff, failed, "Second.")
     failed.refresh_from_db()
     assert failed.exit_reason == f"First.{'x' * 494}"
-    assert LogEntry.objects.count() == 1
+    assert len(told()) == 1
 
 
 def test_a_reason_that_cannot_be_stored_ends_nothing(staff: Client, failed: Enrollment) -> None:
@@ -165,7 +159,7 @@ def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
     assert WebhookDelivery.objects.get().state == "failed"
     assert ender.post(ending, {"reason": "Because."}).status_code == 302
     assert sender.post(again).status_code == 302
-    assert set(LogEntry.objects.values_list("change_message", flat=True)) == {
+    assert {what for _, _, what in told("enrollment")} == {
         "The enrollment was ended.",
         "The webhook is sent again.",
     }

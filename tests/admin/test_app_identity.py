@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from tests.admin.staff import staff_with
 from tests.admin.test_message_page import section
 from tests.admin.test_messages import HOSTILE, interact
 from tests.bridge.identity.tokens import SECRET, token
+from tests.support.audit import told
 from tests.support.bridge_calls import ACTION, call
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory, MessageFactory
@@ -83,12 +83,11 @@ def test_enforcing_is_asked_for_confirmed_and_noted(staff: Client, app: App) -> 
     assert CONFIRMED in staff.post(enforcing(app), follow=True).content.decode()
     app.refresh_from_db()
     assert app.identity == App.Identity.ENFORCE
-    (entry,) = LogEntry.objects.all()
     noted = "Enforces identity from now on. In the last seven days, 1 of 1 call would have been refused."
-    assert (entry.object_id, entry.get_change_message()) == (app.pk, noted)
+    assert told() == [("root", app.pk, noted)]
     assert call_as_ada(app) == 401
     assert "enforces already" in staff.post(enforcing(app), follow=True).content.decode()
-    assert LogEntry.objects.count() == 1
+    assert len(told()) == 1
 
 
 def test_without_a_valid_key_nothing_is_enforced(staff: Client, app: App) -> None:
@@ -97,7 +96,7 @@ def test_without_a_valid_key_nothing_is_enforced(staff: Client, app: App) -> Non
     assert "no identity key that is valid now" in staff.post(enforcing(app), follow=True).content.decode()
     app.refresh_from_db()
     assert app.identity == App.Identity.REPORT
-    assert not LogEntry.objects.exists()
+    assert told() == []
 
 
 def test_staff_enforce_and_see_what_they_may(app: App) -> None:

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,6 +15,7 @@ from journeys.tasks import resend
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
+from tests.support.audit import told
 from tests.support.plans import rows_gone_through
 
 FAILURES = list_of(WebhookDelivery)
@@ -92,7 +92,7 @@ def test_one_and_the_chosen_are_sent_again(staff: Client, acme: Workspace) -> No
     assert waiting() == {one.pk, two.pk, three.pk}
     page = staff.post(SEND_AGAIN, {"chosen": [one.pk]}, follow=True).content.decode()
     assert "1 webhook is not: only one that has failed can be sent again" in page
-    assert LogEntry.objects.filter(change_message="Sent again.").count() == 3
+    assert [what for _, _, what in told("webhookdelivery")] == ["Sent again."] * 3
 
 
 def test_all_that_match_are_sent_again_once_in_the_background(staff: Client, acme: Workspace, rival: Workspace) -> None:

@@ -21,6 +21,7 @@ from engage.models import ApiKey, Membership, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
 from tests.admin.staff import staff_with
+from tests.support.clients import Answer
 from tests.support.factories import WorkspaceFactory
 from tests.support.one_of_everything import populate
 
@@ -96,7 +97,7 @@ def told_at(browser: Client, url: str) -> str:
     browser.cookies.pop("messages", None)  # of the page before
     answer = browser.get(url)
     path, _, asked = url.partition("?")
-    page = answer.content.decode().replace(url, "").replace(path, "")
+    page = Answer.of(answer).content.decode().replace(url, "").replace(path, "")
     return page.replace(asked.partition("=")[2], "") if asked else page
 
 

@@ -6,7 +6,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from engage.redis.metric_counters import metric_counters
 from tests.admin.records import cells
 from tests.admin.staff import staff_with
 from tests.bridge.messages import sale
+from tests.support.audit import told as audited
 from tests.support.bridge_calls import ACTION, call
 from tests.support.clients import SdkClient
 from tests.support.factories import AppFactory, CustomerFactory, MessageFactory
@@ -43,8 +43,7 @@ def test_a_message_is_made_and_changed_as_by_the_api(staff: Client, acme: Worksp
         assert staff.post(page_url(message), changed).status_code == 302
         message.refresh_from_db()
         assert (message.status, message.revision, message.forms) == ("archived", revision, forms)
-    told = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
-    assert told == ["Added.", "Changed Status.", "Changed forms."]
+    assert [what for _, _, what in audited()] == ["Created.", "Changed Status.", "Changed Forms and Revision."]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_a_mistake_is_refused_with_its_place_and_nothing_is_written(
     assert page.status_code == 200
     assert told in unescape(page.content.decode())
     assert not Message.objects.exists()
-    assert not LogEntry.objects.exists()
+    assert audited() == []
 
 
 def test_what_is_no_json_is_refused_as_it_was_typed(staff: Client, acme: Workspace) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils.html import strip_tags
@@ -11,6 +10,7 @@ from django.utils.html import strip_tags
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, list_of
+from tests.support.audit import told
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 
 KINDS = pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(
         assert f"with this Workspace and {field.title()} already exists." in page
         assert "engage-refused" not in page  # the list of what is wrong at which field would be empty
     assert set(model.objects.values_list("pk", field)) == {(taken.pk, "taken"), (record.pk, "own")}
-    assert not LogEntry.objects.exists()
+    assert told() == []
 
 
 def names_above(page: str) -> str:

@@ -1,7 +1,6 @@
 """Staff hold, resume, close and abort journeys, take calls back, and hold hosts: asked with numbers, kept with why."""
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from engage.admin.columns import page_url
@@ -9,6 +8,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeredHost, SteeringAct, Trigger
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import enter
+from tests.support.audit import told
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -53,7 +53,7 @@ def test_a_journey_is_held_in_three_clicks_and_the_pages_say_so(staff: Client, j
         assert "by staff root: Wrong coupon." in shown(staff, path)
     [act] = SteeringAct.objects.all()
     assert (act.kind, act.actor, act.reason) == ("hold", "staff root", "Wrong coupon.")
-    assert "Held." in str(LogEntry.objects.get().get_change_message())
+    assert told() == [("root", journey.id, "Hold.")]
 
 
 def test_the_page_offers_what_the_state_allows_and_shows_what_was_done(staff: Client, journey: Journey) -> None:

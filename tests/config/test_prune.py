@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import time_machine
 from django.apps import apps
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
@@ -19,8 +18,9 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Event
+from engage.audit.recording import deed, record
 from engage.database.pruning import prune
-from engage.models import IdempotencyRecord, Workspace
+from engage.models import AuditEntry, IdempotencyRecord, Workspace
 from journeys.models import (
     Chunk,
     Enrollment,
@@ -344,12 +344,12 @@ def test_rows_that_somebody_holds_are_passed_over(acme: Workspace) -> None:
     assert prune(STEP_RUNS, before=later).rows == 1
 
 
-def test_the_admins_log_is_pruned_if_it_is_not_kept_for_ever(admin_user: User, settings: Settings) -> None:
-    LogEntry.objects.create(user=admin_user, action_flag=CHANGE, object_repr="long ago")
-    what = "entries of the admin's log"
-    settings.RETAIN_ADMIN_LOG_DAYS = 0
+def test_the_audit_is_pruned_when_its_time_has_come_and_not_before(acme: Workspace, settings: Settings) -> None:
+    what = "entries of the audit"
+    record(deed(AuditEntry.Action.CHANGED, acme, note="kept for a year"))
+    settings.RETAIN_AUDIT_DAYS = 0
+    record(deed(AuditEntry.Action.CHANGED, acme, note="kept for ever"))
     assert what not in after(1000)
-    settings.RETAIN_ADMIN_LOG_DAYS = 365
+    settings.RETAIN_AUDIT_DAYS = 30  # says nothing of entries that are there
     assert what not in after(364)
-    assert after(366)[what] == 1
-    assert not LogEntry.objects.exists()
+    assert AuditEntry.objects.count() == 2

@@ -21,6 +21,7 @@ CALLS: list[tuple[str, list[str], Any]] = [
     ("POST", ["merge"], {"anonymous": {"userId": "u-1"}, "into": {"external_id": "ada"}}),
     ("GET", [NOBODY], None),
     ("DELETE", [NOBODY], None),
+    ("GET", [NOBODY, "export"], None),
     ("GET", [NOBODY, "journeys"], None),
     ("POST", ["segments", NOBODY, "members"], {"add": ["ada"]}),
 ]

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Alias, Customer, Event
-from engage.models import App, IdempotencyRecord, IdentityKey, Membership, Workspace
+from engage.audit.recording import Deed, record
+from engage.models import App, AuditEntry, IdempotencyRecord, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,
     Count,
@@ -51,6 +52,8 @@ def populate(workspace: Workspace, *, rows: int, journeys: int = 1) -> list[Cust
         Membership.objects.create(user=staff, workspace=workspace, role=Membership.Role.VIEWER)
     SegmentFactory.create_batch(rows - 1, workspace=workspace)
     SegmentFactory.create(workspace=workspace, members=customers)
+    for customer in customers:
+        record(Deed(action=AuditEntry.Action.ERASED, workspace_id=workspace.id, kind="customer", id=customer.id))
     if not WebhookSecret.objects.filter(workspace=workspace).exists():
         WebhookSecret.objects.create(workspace=workspace, secret="whsec_")
     for _ in range(rows):

@@ -9,6 +9,8 @@ from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, transaction
 
+from engage.models import AuditEntry
+
 _OF_THE_MIGRATIONS = {ContentType._meta.db_table, Permission._meta.db_table, "django_migrations"}
 
 
@@ -20,11 +22,18 @@ def everything() -> dict[str, list[Any]]:
 def empty_all() -> None:
     """Deletes every row that migrating did not make.
 
-    In one statement, at whose end the foreign keys are checked, so the order of the tables does not matter.
+    In one statement, at whose end the foreign keys are checked, so the order of the tables does not matter. The audit
+    lets go of its entries only while nobody guards them.
     """
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     deletions = [f'_{table} AS (DELETE FROM "{table}")' for table in tables if table not in _OF_THE_MIGRATIONS]
+    audit = AuditEntry._meta.db_table
     with connection.cursor() as cursor:
+        cursor.execute(f"SELECT EXISTS (SELECT FROM {audit})")
+        if cursor.fetchone()[0]:
+            cursor.execute(f"ALTER TABLE {audit} DISABLE TRIGGER USER")
+            cursor.execute(f"DELETE FROM {audit}")
+            cursor.execute(f"ALTER TABLE {audit} ENABLE TRIGGER USER")
         cursor.execute(f"WITH {', '.join(deletions)} SELECT")
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import jwt
 from django.core.management.base import BaseCommand, CommandError
 
-from engage.models import IdentityKey
+from engage.audit.acting import acting, command
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry, IdentityKey
 
 
 class Command(BaseCommand):
@@ -32,4 +34,6 @@ class Command(BaseCommand):
         claims |= {name: options[name] for name in ("email", "phone") if options[name]}
         if options["user_id"]:
             claims["idt"] = "userId"
+        with acting(command("identity_token")):
+            record(deed(AuditEntry.Action.LOOKED_AT, key, note="A token was signed with it."))
         self.stdout.write(jwt.encode(claims, key.secret, algorithm="HS256", headers={"kid": key.kid}))

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from bridge.retention import INTERACTIONS
 from customers.tombstones import TOMBSTONES
+from engage.audit.retention import AUDIT
 from engage.database.pruning import Prunable, prune
 from engage.http.idempotency import prune_idempotency_records
 from journeys.operations.retention import (
@@ -36,8 +36,9 @@ _RETENTION: list[tuple[Prunable, str]] = [
     (TRIGGERS, "RETAIN_JOBS_DAYS"),
     (INTERACTIONS, "RETAIN_INTERACTIONS_DAYS"),
     (EVENTS, "RETAIN_EVENTS_DAYS"),
-    (RESENDINGS, "RETAIN_ADMIN_LOG_DAYS"),
+    (RESENDINGS, "RETAIN_AUDIT_DAYS"),
     (TOMBSTONES, "RETAIN_TOMBSTONES_DAYS"),
+    (AUDIT, "RETAIN_AUDIT_DAYS"),
 ]
 
 
@@ -56,7 +57,6 @@ class Command(BaseCommand):
         self._tell("idle webhook circuits", prune_idle_circuits(now=now, dry_run=dry_run))
         self._tell("idempotency records", prune_idempotency_records(now=now, dry_run=dry_run))
         self._tell("expired sessions of staff", _prune_sessions(now=now, dry_run=dry_run))
-        self._tell("entries of the admin's log", _prune_admin_log(now=now, dry_run=dry_run))
 
     def _prune(self, prunable: Prunable, setting: str, *, now: datetime, dry_run: bool) -> None:
         days = getattr(settings, setting)
@@ -77,10 +77,3 @@ class Command(BaseCommand):
 def _prune_sessions(*, now: datetime, dry_run: bool) -> int:
     expired = Session.objects.filter(expire_date__lt=now)
     return expired.count() if dry_run else expired.delete()[0]
-
-
-def _prune_admin_log(*, now: datetime, dry_run: bool) -> int:
-    if not (days := settings.RETAIN_ADMIN_LOG_DAYS):
-        return 0
-    old = LogEntry.objects.filter(action_time__lt=now - timedelta(days=days))
-    return old.count() if dry_run else old.delete()[0]

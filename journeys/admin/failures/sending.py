@@ -1,12 +1,9 @@
 """Sending failed webhooks again: one, the chosen, or all that match, after asking; and how far that has come."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, cast
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -16,6 +13,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from engage.admin.records import ReadOnlyAdmin
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
 from journeys.admin.failures.conditions import conditions_in, in_words, wanted_by
 from journeys.models import Resending, WebhookDelivery
 from journeys.wakeups import wake_resender, wake_sender
@@ -66,7 +65,7 @@ class SendsAgain(ReadOnlyAdmin):
             said += f" {_webhooks(left)} not: only one that has failed can be sent again, once its journey has gone on."
         self.message_user(request, said.strip(), messages.WARNING if left else messages.SUCCESS)
         if sent:
-            _log(request, WebhookDelivery, [str(pk) for pk in chosen], "Sent again.")
+            _note(WebhookDelivery.objects.filter(pk__in=chosen).defer("headers", "body"), "Sent again.")
             transaction.on_commit(wake_sender, robust=True)
 
     def _send_all(self, request: HttpRequest) -> None:
@@ -75,7 +74,7 @@ class SendsAgain(ReadOnlyAdmin):
         self.message_user(
             request, f"{_webhooks(total)} sent again, in the background." if total else "Nothing matches any more."
         )
-        _log(request, Resending, [one.pk for one in asked], f"Asked to send again: {conditions_in(request) or 'all'}")
+        _note(asked, f"Asked to send again: {conditions_in(request) or 'all'}")
         transaction.on_commit(wake_resender, robust=True)
 
     def _ask(self, request: HttpRequest, *, number: int, chosen: list[int] | None = None) -> HttpResponse:
@@ -122,16 +121,5 @@ def _webhooks(number: int, *, is_are: bool = True) -> str:
     return f"{said} {'are' if plural else 'is'}" if is_are else said
 
 
-def _log(request: HttpRequest, model: type[Any], ids: list[str], message: str) -> None:
-    kind = ContentType.objects.get_for_model(model)
-    LogEntry.objects.bulk_create(
-        LogEntry(
-            user=cast("User", request.user),
-            content_type=kind,
-            object_id=pk,
-            object_repr=pk,
-            action_flag=CHANGE,
-            change_message=message,
-        )
-        for pk in ids
-    )
+def _note(records: Iterable[WebhookDelivery | Resending], note: str) -> None:
+    record(*(deed(AuditEntry.Action.SENT_AGAIN, one, note=note) for one in records))

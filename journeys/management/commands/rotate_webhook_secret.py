@@ -5,9 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
+from engage.audit.acting import acting, command
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
 from journeys.management.arguments import workspace_named
+from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import GRACE, rotate_webhook_secret
 
 _MOST_HOURS = 24 * 365
@@ -32,4 +37,7 @@ class Command(BaseCommand):
         if not 0 <= options["grace"] <= _MOST_HOURS:
             raise CommandError(f"--grace must be from 0 to {_MOST_HOURS} hours.")
         grace = timedelta(hours=options["grace"])
-        self.stdout.write(rotate_webhook_secret(workspace_id=workspace.id, now=timezone.now(), grace=grace))
+        with acting(command("rotate_webhook_secret")), transaction.atomic():
+            secret = rotate_webhook_secret(workspace_id=workspace.id, now=timezone.now(), grace=grace)
+            record(deed(AuditEntry.Action.CREATED, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
+        self.stdout.write(secret)

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from engage.audit.acting import acting, command
 from engage.errors import Refusal
 from engage.terminal import printable
 from journeys.management.arguments import read_object
@@ -77,12 +78,13 @@ A bad file changes nothing; the error names the place.
         if not 0 <= options["customers"] <= _MOST_CUSTOMERS_MADE:
             raise CommandError(f"--customers must be from 0 to {_MOST_CUSTOMERS_MADE:,}.")
         try:
-            seeded = seed_workspace(
-                seed=read_seed(read_object(options["file"] or str(_DEMO))),
-                crowd_size=options["customers"],
-                renew_keys=options["new_keys"],
-                now=timezone.now(),
-            )
+            with acting(command("seed_workspace")):
+                seeded = seed_workspace(
+                    seed=read_seed(read_object(options["file"] or str(_DEMO))),
+                    crowd_size=options["customers"],
+                    renew_keys=options["new_keys"],
+                    now=timezone.now(),
+                )
         except Refusal as refusal:
             raise CommandError(printable(refusal.message)) from None
         in_words = map(printable, _in_words(seeded, crowd_size=options["customers"]))

@@ -5,7 +5,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from engage.audit.acting import acting, command
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
 from journeys.management.arguments import workspace_named
+from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets
 
 
@@ -18,4 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         workspace = workspace_named(options["workspace"])
-        self.stdout.write(current_secrets([workspace.id])[workspace.id])
+        secret = current_secrets([workspace.id])[workspace.id]
+        with acting(command("webhook_secret")):
+            record(deed(AuditEntry.Action.LOOKED_AT, WebhookSecret.objects.get(workspace=workspace, retires_at=None)))
+        self.stdout.write(secret)

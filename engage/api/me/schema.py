@@ -1,6 +1,6 @@
 """The call of a key about itself in the OpenAPI document."""
 
-from engage.me import answers, examples
+from engage.api.me import answers, examples
 from engage.schema.calls import ServerCall
 from engage.schema.responses import Answer
 

@@ -3,9 +3,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engage.api.me import answers, schema
 from engage.http.envelope import success
 from engage.http.views import LookupView
-from engage.me import answers, schema
 from engage.models import ApiKey
 
 

@@ -1,6 +1,6 @@
 """An example answer about a key, for the OpenAPI document."""
 
-from engage.me.answers import Me
+from engage.api.me.answers import Me
 
 ME = Me(
     keyId="6b00b1b1aa4223798a14fee1",

@@ -1,0 +1,69 @@
+"""All that is stored of a person, table by table: what an export tells, and what an erasure counts.
+
+Each app adds the tables that it knows, because imports go down only. A row is told as it is stored.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from engage.database.sql import Statement, Template
+
+_ROWS_AT_ONCE = 100
+_Row = dict[str, Any]
+
+
+class Kept(NamedTuple):
+    """Rows of a table that are about one customer.
+
+    `rows` is the end of a SELECT that has them as `kept`; in it, {workspace_id} and {customer_id} say of whom. `hidden`
+    are columns that say nothing of the person, `more` adds some in SQL, and `tidy` changes a row before it is told.
+    `erased` is whether they go with the customer's row.
+    """
+
+    rows: str
+    order: str = "kept.id"
+    hidden: tuple[str, ...] = ()
+    more: str = ""
+    tidy: Callable[[_Row], _Row] | None = None
+    erased: bool = True
+
+
+OWN = "kept.workspace_id = {workspace_id} AND kept.customer_id = {customer_id}"
+# By what an export calls them.
+PERSONAL: dict[str, Kept] = {
+    "customer": Kept(
+        rows="FROM customers_customer kept WHERE kept.workspace_id = {workspace_id} AND kept.id = {customer_id}"
+    ),
+    "segments": Kept(
+        rows=f"FROM customers_segmentmembership kept JOIN customers_segment segment ON segment.id = kept.segment_id "
+        f"WHERE {OWN}",
+        more="'segment_key', segment.key, 'segment_name', segment.name",
+    ),
+    "aliases": Kept(rows=f"FROM customers_alias kept WHERE {OWN}"),
+    "events": Kept(rows=f"FROM customers_event kept WHERE {OWN}", order="kept.occurred_at, kept.id"),
+}
+
+
+def rows_of(kept: Kept, *, workspace_id: str, customer_id: str) -> Iterator[_Row]:
+    """Each row by its columns, with few of them in memory. Must run inside a transaction."""
+    hidden = ", ".join(f"'{name}'" for name in ("workspace_id", *kept.hidden))
+    told = f"to_jsonb(kept) - ARRAY[{hidden}] || jsonb_build_object({kept.more})"
+    select = Template(f"SELECT ({told})::text {kept.rows} ORDER BY {kept.order}")
+    query = select.filled(workspace_id=workspace_id, customer_id=customer_id)
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        while page := cursor.fetchmany(_ROWS_AT_ONCE):
+            for (text,) in page:
+                row: _Row = json.loads(text)
+                yield kept.tidy(row) if kept.tidy else row
+
+
+def counts_of(*, workspace_id: str, customer_id: str) -> Mapping[str, int]:
+    """How many rows of each kind go with the customer, in one statement."""
+    erased = {name: kept for name, kept in PERSONAL.items() if kept.erased}
+    counts = Statement("SELECT " + ", ".join(f"(SELECT count(*) {kept.rows})" for kept in erased.values()))
+    (numbers,) = counts.rows(workspace_id=workspace_id, customer_id=customer_id)
+    return dict(zip(erased, numbers, strict=True))

@@ -1,0 +1,1 @@
+"""Calls about access itself: me/, what a key is; audit/, who changed what; urls.py has their addresses."""

@@ -1,0 +1,41 @@
+"""What was refused, for want of a right or of the password; only so many an hour, or it would fill the disk."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+from django.db import DatabaseError
+from django.http import HttpRequest
+from django.utils import timezone
+
+from engage.audit.acting import Actor, who_acts
+from engage.audit.recording import Deed, record
+from engage.errors import Refusal
+from engage.models import AuditEntry
+
+_WINDOW = timedelta(hours=1)
+OF_ONE = 30  # by one actor, or from one address if nobody knows who it is
+OF_ALL = 1_000
+
+
+def record_refused_call(request: HttpRequest, refusal: Refusal) -> None:
+    """That the key that acts may not make this call."""
+    route = request.resolver_match.route if request.resolver_match else ""
+    record_refusal(
+        Deed(
+            action=AuditEntry.Action.REFUSED,
+            workspace_id=who_acts().workspace_id,
+            kind="call",
+            named=f"{request.method} {route}",
+            note=refusal.message,
+        )
+    )
+
+
+def record_refusal(deed: Deed, *, by: Actor | None = None) -> None:
+    """Writes the entry, unless many were written within the hour. The log has all of them."""
+    actor = by or who_acts()
+    with suppress(DatabaseError):  # who is refused is told so also while the database is away
+        lately = AuditEntry.objects.filter(action=deed.action, at__gt=timezone.now() - _WINDOW)
+        own = lately.filter(actor_kind=actor.kind, actor_id=actor.id, address=actor.address)
+        if own[:OF_ONE].count() < OF_ONE and lately[:OF_ALL].count() < OF_ALL:
+            record(deed, by=actor)
