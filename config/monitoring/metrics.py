@@ -145,6 +145,12 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
         "engage_webhooks_late_seconds", "By how much the first of them is overdue.", found.webhooks.seconds_late
     )
     yield _gauge("engage_webhook_circuits_open", "Hosts to which nothing is sent.", found.open_circuits)
+    held = {"guard": found.held.by_guard, "others": found.held.by_others}
+    yield Metric(
+        name="engage_journeys_held", kind="gauge", meaning="Journeys that are held, by themselves or by others.",
+        samples=[Sample(value=number, labels={"by": who}) for who, number in held.items()],
+    )  # fmt: skip
+    yield _gauge("engage_webhook_hosts_held", "Hosts of workspaces that are held.", found.held.hosts)
 
 
 def _of_counts(counts: Mapping[Name, int]) -> Iterator[Metric]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
 from journeys.models import Chunk
+from journeys.steering.acts import GUARD
 from journeys.webhooks.claims import WAITING_HOSTS
 
 COUNTED_AT_MOST = 100_000
@@ -38,6 +39,16 @@ class Backlog:
     enrollments: Waiting
     webhooks: Waiting
     open_circuits: int
+    held: "HeldNow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldNow:
+    """How many journeys are held, by their own guards and by others, and how many hosts."""
+
+    by_guard: int
+    by_others: int
+    hosts: int
 
 
 # The first turns are found by skipping from workspace to workspace.
@@ -91,16 +102,26 @@ SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state =
 )
 
 
+# The condition of the index of all journeys that are steered.
+_HELD = Statement("""
+SELECT count(*) FILTER (WHERE held_by = {guard}), count(*) FILTER (WHERE held_by <> {guard}),
+       (SELECT count(*) FROM journeys_steeredhost WHERE held_at IS NOT NULL)
+FROM journeys_journey WHERE (held_at IS NOT NULL OR resumed_at IS NOT NULL) AND held_at IS NOT NULL
+""")
+
+
 def backlog() -> Backlog:
-    """The current backlog, in three statements."""
+    """The current backlog, and what is held, in four statements."""
     lanes = _LANES.rows(lanes=Chunk.Lane.values, most=COUNTED_AT_MOST)
     (enrollments,) = _ENROLLMENTS.rows(most=COUNTED_AT_MOST)
     ((webhooks, late, circuits),) = _WEBHOOKS.rows(most=COUNTED_AT_MOST)
+    ((by_guard, by_others, hosts),) = _HELD.rows(guard=GUARD)
     return Backlog(
         lanes=[LaneBacklog(lane=lane, jobs=_waiting(*waiting)) for lane, *waiting in lanes],
         enrollments=_waiting(*enrollments),
         webhooks=_waiting(webhooks, late),
         open_circuits=circuits,
+        held=HeldNow(by_guard=by_guard, by_others=by_others, hosts=hosts),
     )
 
 

@@ -13,6 +13,7 @@ from tests.chaos.findings import each_answered_within, some_are_refused
 from tests.chaos.fleet import LANES
 from tests.chaos.frozen import FROZEN
 from tests.chaos.garbage import GARBAGE
+from tests.chaos.held import HELD
 from tests.chaos.load import Sending
 from tests.chaos.locks import LOCKS
 from tests.chaos.mischief import (
@@ -260,6 +261,7 @@ SCENARIOS = {
         GARBAGE,
         STALLED,
         CROWDED,
+        HELD,
         Scenario(name="connections-used-up", load=9, faults=_used_up, rest_seconds=10, findings=(some_are_refused,)),
         FAILOVER,
         *ELSEWHERE,

@@ -19,7 +19,7 @@ from config.monitoring.metrics import _version
 from engage.models import Workspace
 from engage.redis.metric_counters import REQUESTS, metric_counters
 from journeys.failures import MAX_ATTEMPTS
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, WebhookDelivery, WebhookHost
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeredHost, WebhookDelivery, WebhookHost
 from tests.journeys.walking.stories import enter
 from tests.journeys.webhooks.standing import send, standing
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
@@ -139,6 +139,16 @@ def test_what_waits_for_a_host_that_is_left_alone_is_not_late(acme: Workspace, r
     assert 55 < found["engage_webhooks_late_seconds"] < 90
 
 
+def test_what_is_held_is_told_apart_by_who_holds_it(acme: Workspace, rival: Workspace) -> None:
+    now = timezone.now()
+    for workspace, held_by in ((acme, "guard"), (rival, "staff root"), (rival, "key shop")):
+        JourneyFactory.create(workspace=workspace, held_at=now, held_by=held_by)
+    SteeredHost.objects.create(workspace=acme, host="mail.example:443", held_at=now)
+    found = samples()
+    held = found['engage_journeys_held{by="guard"}'], found['engage_journeys_held{by="others"}']
+    assert (held, found["engage_webhook_hosts_held"]) == ((1, 2), 1)
+
+
 def test_nothing_waits() -> None:
     found = samples()
     waiting = {name: value for name, value in found.items() if not name.startswith(("engage_http", "engage_build"))}
@@ -156,9 +166,9 @@ def test_a_wait_that_is_ahead_is_not_late(acme: Workspace) -> None:
     assert (found["engage_webhooks_waiting"], found["engage_webhooks_late_seconds"]) == (1, 0)
 
 
-def test_a_scrape_costs_three_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
+def test_a_scrape_costs_four_statements_whatever_waits(acme: Workspace, django_assert_num_queries: Any) -> None:
     one_of_everything(acme)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         scrape()
 
 

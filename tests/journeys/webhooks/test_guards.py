@@ -1,0 +1,81 @@
+"""A journey holds itself when too many of its webhooks fail."""
+
+import pytest
+from django.utils import timezone
+
+from engage.models import Workspace
+from journeys.design.authoring import InvalidJourney, save_journey
+from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct
+from journeys.steering.holding import hold, resume
+from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.support.receiver import Receiver
+
+pytestmark = pytest.mark.django_db
+
+
+def guarded(workspace: Workspace, url: str, *, number: int, guards: object = None) -> Journey:
+    """So many of its webhooks are due."""
+    standing(workspace, url, number=number)
+    journey = Journey.objects.filter(workspace=workspace).latest("id")
+    Journey.objects.filter(id=journey.id).update(guards=guards or {"failedShare": 0.5, "of": 4})
+    return journey
+
+
+def test_a_journey_whose_webhooks_fail_more_often_than_its_guard_allows_is_held(
+    acme: Workspace, rival: Workspace, receiver: Receiver
+) -> None:
+    journey = guarded(acme, receiver.url("/status/404"), number=6)
+    careless = guarded(rival, receiver.url("/status/404"), number=6)
+    Journey.objects.filter(id=careless.id).update(guards=None)
+    send(threads=2)
+    journey.refresh_from_db()
+    careless.refresh_from_db()
+    assert (journey.state, journey.held_by) == ("held", "guard")
+    assert journey.held_because == "4 of the latest 4 attempts at its webhooks failed."
+    assert careless.state == "active"
+    [act] = SteeringAct.objects.all()
+    assert (act.journey_id, act.kind, act.actor) == (journey.id, "hold", "guard")
+    assert act.numbers == {"failed": 4, "of": 4}
+    resume(journey, reason="", actor="staff root")
+    assert not GuardedResults.objects.exists()  # it begins anew
+
+
+def test_as_many_failures_as_the_guard_allows_do_not_hold_the_journey(acme: Workspace, receiver: Receiver) -> None:
+    journey = guarded(acme, receiver.url("/status/404"), number=2)
+    send()
+    Enrollment.objects.update(state="exited", due_at=None)
+    fine = standing(acme, receiver.url(), number=2)
+    Enrollment.objects.filter(deliveries__in=fine).update(journey=journey, revision=journey.revisions.get())
+    send()
+    assert sorted(GuardedResults.objects.get().latest) == ["0", "0", "1", "1"]
+    make_due()
+    journey.refresh_from_db()
+    assert journey.state == "active"
+
+
+def test_results_of_a_journey_that_is_held_already_do_not_count(acme: Workspace, receiver: Receiver) -> None:
+    journey = guarded(acme, receiver.url("/status/404"), number=6)
+    hold(journey, reason="Mine.", actor="staff root")
+    send()
+    journey.refresh_from_db()
+    assert (journey.held_because, receiver.arrived) == ("Mine.", [])
+
+
+@pytest.mark.parametrize(
+    ("guards", "message"),
+    [
+        ([], "guards must be an object with failedShare and of"),
+        ({"failedShare": 0.5}, "guards must be an object with failedShare and of"),
+        ({"failedShare": 1, "of": 50}, "guards.failedShare must be a number from 0 to below 1."),
+        ({"failedShare": True, "of": 50}, "guards.failedShare must be a number from 0 to below 1."),
+        ({"failedShare": 0.5, "of": 0}, "guards.of must be a whole number from 1 to 1,000."),
+        ({"failedShare": 0.5, "of": 5.5}, "guards.of must be a whole number from 1 to 1,000."),
+    ],
+)
+def test_guards_that_say_something_else_are_refused(acme: Workspace, guards: object, message: str) -> None:
+    with pytest.raises(InvalidJourney) as refused:
+        save_journey(workspace=acme, key="new", now=timezone.now(), guards=guards)
+    assert refused.value.message.startswith(message)
+    assert refused.value.field == "guards"
+    saved = save_journey(workspace=acme, key="new", now=timezone.now(), guards={"failedShare": 0, "of": 1})
+    assert saved.journey.guards == {"failedShare": 0, "of": 1}
