@@ -83,14 +83,15 @@ def count_up_to(records: QuerySet[Any], *, most: int) -> str:
     return f"{most:,}+" if counted > most else f"{counted:,}"
 
 
-def json_text(value: Any) -> str:
-    """The value as indented JSON; each object begins with its id and type."""
-    return json.dumps(_named_first(value), indent=2, ensure_ascii=False)
+def json_text(value: Any, *, as_written: bool = False) -> str:
+    """The value as indented JSON; each object begins with its id and type, unless its order is known to be right."""
+    return json.dumps(value if as_written else named_first(value), indent=2, ensure_ascii=False)
 
 
-def json_block(value: Any) -> SafeString | None:
+def json_block(value: Any, *, as_written: bool = False) -> SafeString | None:
     """The value as indented JSON on a page; None for null, as for any field without a value."""
-    return None if value is None else format_html('<pre class="engage-json">{}</pre>', json_text(value))
+    text = json_text(value, as_written=as_written)
+    return None if value is None else format_html('<pre class="engage-json">{}</pre>', text)
 
 
 def json_line(value: Any) -> str:
@@ -98,14 +99,14 @@ def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _named_first(value: Any) -> Any:
+def named_first(value: Any) -> Any:
     """Moves `id` and `type` to the front, because jsonb orders an object's names by length."""
     match value:
         case dict():
             first = {name: value[name] for name in ("id", "type") if name in value}
-            return {name: _named_first(inner) for name, inner in {**first, **value}.items()}
+            return {name: named_first(inner) for name, inner in {**first, **value}.items()}
         case list():
-            return [_named_first(inner) for inner in value]
+            return [named_first(inner) for inner in value]
     return value
 
 

@@ -13,12 +13,16 @@ from engage.json.storable import InvalidJson, parse_object, what_and_where
 
 
 class JsonField(JSONField):
-    """JSON as text, parsed as strictly as a request body and shown indented; `named` is its name in errors."""
+    """JSON as text, parsed as strictly as a request body and shown indented; `named` is its name in errors.
 
-    def __init__(self, *, named: str, **kwargs: Any) -> None:
+    `as_written`: the order of names is kept, so another one is a change.
+    """
+
+    def __init__(self, *, named: str, as_written: bool = False, **kwargs: Any) -> None:
         widget = UnfoldAdminTextareaWidget(attrs={"class": "engage-json", "spellcheck": "false"})
         super().__init__(widget=widget, **kwargs)
         self.named = named
+        self.as_written = as_written
 
     def to_python(self, value: Any) -> Any:
         if value in self.empty_values:
@@ -42,4 +46,9 @@ class JsonField(JSONField):
     def prepare_value(self, value: Any) -> Any:
         if value is None or isinstance(value, InvalidJSONInput):
             return value
-        return json_text(value)
+        return json_text(value, as_written=self.as_written)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if super().has_changed(initial, data):
+            return True
+        return self.as_written and bool(data) and json.dumps(initial) != json.dumps(json.loads(data))

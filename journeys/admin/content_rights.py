@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from customers.models import Customer
-from engage.admin.columns import Json, json_block, may_view
-from journeys.models import Journey
+from engage.admin.columns import Json, json_block, may_view, named_first
+from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 
 # These read what is known of customers; steps also send it out, and conditions tell it by whom they let in.
@@ -30,16 +30,25 @@ def sees_credentials(request: HttpRequest) -> bool:
 
 
 @dataclass(frozen=True)
-class Steps(Json):
-    """The steps of a revision, or of a journey's current one, as JSON."""
+class Content(Json):
+    """The steps or exit rules of a revision, or of a journey's current one, as JSON."""
 
     with_credentials: bool
 
     def __call__(self, record: Any) -> SafeString | None:
-        steps = in_current_revision(record, self.field) if isinstance(record, Journey) else getattr(record, self.field)
-        return json_block(steps if self.with_credentials else steps_without_credentials(steps))
+        revision = _current(record) if isinstance(record, Journey) else record
+        if revision is None:
+            return None
+        shown = shown_of(revision)[self.field]
+        if self.field == "steps" and not self.with_credentials:
+            shown = steps_without_credentials(shown)
+        return json_block(shown, as_written=True)
 
 
-def in_current_revision(journey: Journey, field: str) -> Any:
-    """The value of the field of the journey's current revision."""
-    return journey.revisions.filter(number=journey.revision).values_list(field, flat=True).first()
+def _current(journey: Journey) -> JourneyRevision | None:
+    return journey.revisions.filter(number=journey.revision).first()
+
+
+def shown_of(revision: JourneyRevision) -> dict[str, Any]:
+    """The steps and exit rules as they were written; id and type first, where that is not known."""
+    return revision.written if revision.key_order else named_first(revision.written)

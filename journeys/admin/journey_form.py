@@ -5,6 +5,8 @@ from typing import Any, cast
 from django import forms
 
 from engage.admin.json_field import JsonField
+from engage.json.compact import same_json
+from journeys.admin.content_rights import shown_of
 from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
 from journeys.models import Journey, JourneyRevision
 
@@ -42,6 +44,7 @@ class JourneyForm(forms.ModelForm[Journey]):
     )
     steps = JsonField(
         named="steps",
+        as_written=True,
         required=False,
         help_text='A list such as [{"id": "pause", "type": "delay", "for": "P1D"}, {"id": "hello", "type": "webhook", '
         '"url": "https://mail.example/send", "body": {"to": "{{ customer.email }}"}}]; empty: it completes at once. '
@@ -49,6 +52,7 @@ class JourneyForm(forms.ModelForm[Journey]):
     )
     exit_on = JsonField(
         named="exitOn",
+        as_written=True,
         required=False,
         help_text='What ends an enrollment early, such as [{"event": "bought"}, {"if": {"field": "customer.plan", '
         '"op": "eq", "value": "pro"}}]; other ones make a new revision, too.',
@@ -68,8 +72,8 @@ class JourneyForm(forms.ModelForm[Journey]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision)
-        self.initial.update(current.values(*_REVISION_FIELDS).first() or {})
+        current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision).first()
+        self.initial.update(shown_of(current) if current else {})
         if not self._is_new:  # of the fields without an input as well
             self.initial.update({name: getattr(self.instance, name) for name in _JOURNEY_FIELDS})
 
@@ -89,7 +93,7 @@ class JourneyForm(forms.ModelForm[Journey]):
             return
         values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
         content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
-        changed = None if self._is_new else self.changed_data
+        changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]
         refused = set(self.errors)
         for refusal in refusals_of(Journey(**values), **content, changed=changed):
             if refusal.field not in refused:
@@ -101,6 +105,10 @@ class JourneyForm(forms.ModelForm[Journey]):
         values = {name: self.cleaned_data.get(name) for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
         written = (values.keys() & self.fields.keys()) - self._left_alone().keys()
         return cast("JourneyChanges", {name: values[name] for name in written})
+
+    def _is_same(self, name: str) -> bool:
+        """Whether a field holds the same in another order: that is a change, but nothing new to be checked."""
+        return name in _REVISION_FIELDS and same_json(self.initial.get(name), self.cleaned_data.get(name))
 
     @property
     def _is_new(self) -> bool:

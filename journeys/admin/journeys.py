@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from engage.admin.columns import badge, json_block, page_url
+from engage.admin.columns import badge, page_url
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import AutocompleteSelectFilter, BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
@@ -28,8 +28,7 @@ from engage.errors import Refusal
 from journeys.admin.content_rights import (
     READ_CUSTOMERS,
     WHY_NOT,
-    Steps,
-    in_current_revision,
+    Content,
     may_write_content,
     sees_credentials,
 )
@@ -96,13 +95,8 @@ class JourneyAdmin(SteersJourneys):
     def state_label(self, journey: Journey) -> SafeString:
         return badge(journey.state, JOURNEY_STATE[journey.state])
 
-    @display(description="exit on")
-    def exit_on(self, journey: Journey) -> SafeString | None:
-        """For staff who may not write it: others have the form's field of this name."""
-        return json_block(in_current_revision(journey, "exit_on"))
-
     def shown_as(self, name: str, request: HttpRequest) -> Any:
-        return _steps(request) if name == "steps" else super().shown_as(name, request)
+        return _content(name, request) or super().shown_as(name, request)
 
     def may_write(self, name: str, request: HttpRequest) -> bool:
         return name not in READ_CUSTOMERS or may_write_content(request)
@@ -193,8 +187,9 @@ class JourneyAdmin(SteersJourneys):
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
 
 
-def _steps(request: HttpRequest) -> Steps:
-    return Steps("steps", with_credentials=sees_credentials(request))
+def _content(name: str, request: HttpRequest) -> Content | None:
+    """The column for what a revision holds; None for other fields."""
+    return Content(name, with_credentials=sees_credentials(request)) if name in {"steps", "exit_on"} else None
 
 
 @admin.register(JourneyRevision)
@@ -211,7 +206,7 @@ class JourneyRevisionAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
-        return _steps(request) if name == "steps" else super().shown_as(name, request)
+        return _content(name, request) or super().shown_as(name, request)
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         return Q(journey=text)

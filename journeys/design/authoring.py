@@ -14,6 +14,7 @@ from engage.audit.recording import record, saved
 from engage.errors import Refusal
 from engage.json.compact import same_json
 from engage.json.documents import one_of
+from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
 from journeys.design.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
@@ -106,6 +107,8 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
         journey.revision += 1
         changed.add("revision")
         _make_revision(journey, content)
+    elif stored is not None and content.key_order != stored.key_order:
+        JourneyRevision.objects.filter(journey=journey, number=journey.revision).update(key_order=content.key_order)
     if changed:
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
@@ -166,6 +169,10 @@ class _RevisionContent(NamedTuple):
     steps: object
     exit_on: object
 
+    @property
+    def key_order(self) -> KeyOrder:
+        return key_order_of([self.steps, self.exit_on])
+
     def differing_from(self, other: "_RevisionContent") -> frozenset[str]:
         """The names of the fields that differ."""
         return frozenset(name for name in _CONTENT if not same_json(getattr(self, name), getattr(other, name)))
@@ -174,8 +181,8 @@ class _RevisionContent(NamedTuple):
 def _stored_content(journey: Journey) -> _RevisionContent | None:
     """The content of the current revision; None if the journey has none yet."""
     current = JourneyRevision.objects.filter(journey=journey, number=journey.revision)
-    stored = current.values_list("steps", "exit_on").first()
-    return None if stored is None else _RevisionContent(*stored)
+    stored = current.first()
+    return None if stored is None else _RevisionContent(**stored.written)
 
 
 def _requested_content(changes: JourneyChanges, stored: _RevisionContent) -> tuple[_RevisionContent, dict[str, object]]:
@@ -193,6 +200,7 @@ def _make_revision(journey: Journey, content: _RevisionContent) -> None:
         steps=content.steps,
         exit_on=content.exit_on,
         exit_events=list(parse_exit_rules(content.exit_on).event_names),
+        key_order=content.key_order,
     )
 
 

@@ -50,7 +50,7 @@ def roll_back(journey: Journey, *, number: int, now: datetime) -> SavedJourney:
 
 
 def _content(journey: Journey, number: int) -> dict[str, Any]:
-    content = JourneyRevision.objects.filter(journey=journey, number=number).values(*_CONTENT).first()
-    if content is None:
+    revision = JourneyRevision.objects.filter(journey=journey, number=number).first()
+    if revision is None:
         raise InvalidJourney("revision", f"revision: there is no revision {number}.")
-    return dict(content)
+    return revision.written

@@ -42,7 +42,7 @@ class Trigger(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="The id of the API key that sent it; empty if an event did.",
+        help_text="The id of the API key that sent it; empty if an event or staff did.",
     )
     # Of a call for many: {"segments": ids, "named": number of external ids, "unknown": number of those that nobody had,
     # and ids of customers: "not_in_segments", "exempt" (named as exclusions) and "excluded" (those of them who would

@@ -1,6 +1,6 @@
 """A journey as staff design it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.database.object_ids import ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
+from engage.json.key_order import in_key_order
 from engage.models import Workspace, key_validator
 from journeys.models.credentials import StepsField
 
@@ -146,6 +147,8 @@ class JourneyRevision(models.Model):
         help_text="The names of the events among them.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    # How the names in [steps, exit_on] were written (engage/json/key_order.py); empty: by an earlier version.
+    key_order = models.JSONField(default=list, db_default=[], editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -159,3 +162,9 @@ class JourneyRevision(models.Model):
 
     def __str__(self) -> str:
         return f"revision {self.number} of {self.journey_id}"
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """`steps` and `exit_on` with their names in the order in which they were written, as far as it is known."""
+        steps, exit_on = in_key_order([self.steps, self.exit_on], self.key_order)
+        return {"steps": steps, "exit_on": exit_on}

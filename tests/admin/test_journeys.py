@@ -299,3 +299,37 @@ def test_a_journey_is_switched_off_but_not_deleted(staff: Client, journey: Journ
     journey.refresh_from_db()
     assert journey.active is False
     assert staff.post(page_url(journey).replace("/change/", "/delete/"), {"post": "yes"}).status_code == 403
+
+
+def names_in(page: str) -> list[str]:
+    """The names of the JSON that the form shows as the steps, in order."""
+    text = unescape(page.partition('name="steps"')[2].partition("</textarea>")[0].partition(">")[2])
+    return re.findall(r'"(\w+)":', text)
+
+
+def test_the_names_of_steps_stay_in_the_order_in_which_they_were_written(staff: Client, acme: Workspace) -> None:
+    body = '{"zip": 1, "a": {"y": 1, "x": 2}}'
+    written = f'[{{"url": "https://a.example", "type": "webhook", "body": {body}, "id": "call"}}]'
+    names = ["url", "type", "body", "zip", "a", "y", "x", "id"]
+    make(staff, acme, steps=written, exit_on='[{"where": null, "event": "bought"}]')
+    journey = Journey.objects.get()
+    assert names_in(staff.get(page_url(journey)).content.decode()) == names
+    assert names_in(edit(staff, journey, name="Renamed", steps=written, exit_on=EXITS)) == []  # back in the list
+    journey.refresh_from_db()
+    assert (journey.name, journey.revision) == ("Renamed", 2)
+    assert names_in(staff.get(page_url(journey)).content.decode()) == names
+    looking = staff_with("view_journey").get(page_url(journey)).content.decode()
+    block = unescape(looking.partition('<pre class="engage-json">')[2].partition("</pre>")[0])
+    assert re.findall(r'"(\w+)":', block) == names
+
+
+def test_another_order_is_kept_and_makes_no_revision(staff: Client, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=STEPS)
+    shown = names_in(staff.get(page_url(journey)).content.decode())
+    assert shown == ["id", "type", "for"]  # of an earlier version, which kept no order
+    edit(staff, journey, name="Renamed", steps=STEPS)
+    assert JourneyRevision.objects.get().key_order == []
+    edit(staff, journey, steps='[{"for": "P1D", "type": "delay", "id": "wait"}]')
+    assert names_in(staff.get(page_url(journey)).content.decode()) == ["for", "type", "id"]
+    journey.refresh_from_db()
+    assert journey.revision == 1
