@@ -91,8 +91,10 @@ def lit(graph: Graph, way: Way) -> Drawing:
 
 
 def _mark(node_id: str, way: Way) -> str:
-    if node_id == (way.here or way.end):
+    if node_id == way.here:
         return "here"
+    if node_id == way.end:
+        return "ended"
     return "taken" if node_id in way.nodes else "unvisited"
 
 

@@ -47,7 +47,7 @@ def test_a_way_that_left_the_steps_is_drawn_to_its_end(staff: Client, server: Se
     exit_enrollment(workspace_id=acme.id, enrollment_id=enrollment.id, reason="Enough.")
     drawing = drawing_in(page_of(staff, enrollment), "way-drawing")
     assert lit(drawing) == {("@entry", "day"), ("day", "@exited")}
-    assert marks(drawing)["@exited"] == "here"
+    assert marks(drawing)["@exited"] == "ended"
     assert notes_of(drawing, "day")[0].startswith("interrupted ")
 
 

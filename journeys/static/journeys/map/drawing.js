@@ -2,13 +2,13 @@
 //
 // A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], href, mark}],
 //               edges: [{source, target, label, count, lit}]}.
-// `mark` is "here", "taken", "ahead" or absent; `count` is null where nothing is counted.
+// `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted.
 import { Graph, layout } from "./dagre/dagre.esm.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 236, line: 17, padding: 12, letters: 33, lines: 3 };
 const WAY = { letters: 26, lines: 2, line: 15, letter: 6.4 };
-const ZOOM = { least: 0.05, most: 3, readable: 0.72, step: 1.25 };
+const ZOOM = { least: 0.01, most: 3, readable: 0.72, step: 1.25 };
 const THINNEST = 1.5;
 const WIDEST = 16;
 let drawings = 0;
