@@ -33,11 +33,11 @@ _Change = Callable[[HttpRequest, Enrollment], _Done]
 
 
 class StandsAtFilter(ExactFilter):
-    """Those who are inside and stand at a step; its index holds nobody else."""
+    """Those who wait in a step now; its index holds nobody else."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         narrowed = super().queryset(request, queryset)
-        return narrowed.filter(ended_at=None) if self.value() else narrowed
+        return narrowed.filter(step_began_at__isnull=False) if self.value() else narrowed
 
 
 class GivenUpFilter(RadioFilter):

@@ -14,6 +14,10 @@ class Migration(migrations.Migration):
     operations = [
         AddIndexConcurrently(
             model_name="enrollment",
-            index=models.Index(fields=["journey", "step_id", "id"], condition=Q(ended_at=None), name="enrollment_by_step"),
+            index=models.Index(
+                fields=["journey", "step_id", "id"],
+                condition=Q(step_began_at__isnull=False),
+                name="enrollment_by_step",
+            ),
         ),
     ]

@@ -117,8 +117,11 @@ class Enrollment(models.Model):
             ),
             # Serves the admin's lists of one journey, newest first, and of one workspace.
             models.Index(fields=["workspace", "journey", "id"], name="enrollment_by_journey"),
-            # Serves the list of those who stand at a step.
-            models.Index(fields=["journey", "step_id", "id"], condition=Q(ended_at=None), name="enrollment_by_step"),
+            # Serves the list of those who wait in a step. Who goes through without a stop costs it nothing.
+            models.Index(
+                fields=["journey", "step_id", "id"],
+                condition=Q(step_began_at__isnull=False), name="enrollment_by_step",
+            ),
         ]  # fmt: skip
 
     def __str__(self) -> str:

@@ -89,7 +89,7 @@ def test_the_list_of_who_stands_at_a_step_reads_nobody_else(
     Enrollment.objects.filter(id=ended.id).update(
         state="exited", due_at=None, ended_at="2026-01-01T00:00Z", step_id="day"
     )
-    standing = Enrollment.objects.filter(journey=waiting, step_id="day", ended_at=None).order_by("-id")
+    standing = Enrollment.objects.filter(journey=waiting, step_id="day", step_began_at__isnull=False).order_by("-id")
     assert [one.state for one in standing] == ["active"]
     page = staff.get(f"/admin/journeys/enrollment/?journey__id__exact={waiting.id}&step_id=day").content.decode()
     assert ended.id not in page
