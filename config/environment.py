@@ -130,6 +130,14 @@ def one_of(choices: Sequence[str], name: str, *, default: str) -> str:
     raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
 
 
+def some_of(choices: Sequence[str], name: str, *, default: str) -> list[str]:
+    """The choices that the variable names, separated by commas."""
+    items = items_of(text(name, default=default))
+    if unknown := [item for item in items if item not in choices]:
+        raise ImproperlyConfigured(f"{name} may name {', '.join(choices)}, not {', '.join(unknown)}.")
+    return items
+
+
 def rate(name: str, *, default: str) -> str:
     """A rate such as "100/m", as it stands. Raises ImproperlyConfigured."""
     value = text(name, default=default)

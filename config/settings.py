@@ -13,6 +13,7 @@ from typing import Any
 import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
+from django.urls import reverse_lazy
 
 from config import ROOT, environment, server_urls
 from config.docs import openapi
@@ -123,6 +124,9 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "config",
     "engage",
     "customers",
@@ -147,6 +151,8 @@ ADMIN_MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "engage.admin.reach.ChosenWorkspaceMiddleware",
     "engage.admin.acting.ActingMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "engage.admin.second_factor.requirement.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.content_security.ContentSecurityMiddleware",
@@ -223,6 +229,7 @@ UNFOLD = {
     "STYLES": [lambda request: static("engage/admin.css")],
     "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
     "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
+    "ACCOUNT": {"navigation": [{"title": "Second factor", "link": reverse_lazy("second_factor_set_up")}]},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "config.navigation.sidebar"},
 }
 
@@ -287,6 +294,10 @@ BRIDGE_JOURNEYS_STARTED_LIMIT = environment.rate("BRIDGE_JOURNEYS_STARTED_LIMIT"
 BRIDGE_APP_DAILY_CALLS = environment.number("BRIDGE_APP_DAILY_CALLS", default=10_000_000, at_least=1)
 BRIDGE_APP_DAILY_NEW_CUSTOMERS = environment.number("BRIDGE_APP_DAILY_NEW_CUSTOMERS", default=200_000, at_least=1)
 BRIDGE_APP_DAILY_KIB = environment.number("BRIDGE_APP_DAILY_KIB", default=10_000_000, at_least=1)
+SECOND_FACTOR = environment.some_of(
+    ("all", "superuser", "viewer", "support", "author", "admin"), "SECOND_FACTOR", default=""
+)  # of whom it is required; whoever has set one up is asked for it anyway
+OTP_TOTP_ISSUER = "Engage"
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)

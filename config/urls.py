@@ -9,6 +9,7 @@ from config.docs.landing import ElsewhereView, LandingView
 from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
+from engage.admin.second_factor import pages as second_factor
 
 admin.autodiscover()
 
@@ -30,6 +31,8 @@ urlpatterns = [
     path("livez", livez),
     path("readyz", readyz),
     path("metrics", metrics),
+    path("admin/second-factor/", second_factor.ask, name="second_factor"),
+    path("admin/second-factor/set-up/", second_factor.set_up, name="second_factor_set_up"),
     path("admin/", admin.site.urls),
     path("admin", ElsewhereView.as_view(address="/admin/")),
     *message_demo.urlpatterns,

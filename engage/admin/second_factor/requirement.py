@@ -1,0 +1,68 @@
+"""Who needs a second factor, and who of them has shown it in this session."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django_otp import user_has_device
+
+from engage.models import Membership
+
+SUPERUSER, ALL = "superuser", "all"
+REQUIRED_OF = (ALL, SUPERUSER, *Membership.Role.values)  # what SECOND_FACTOR may name
+_HAS_DEVICE = "has_second_factor"  # of the session; looked up when it begins
+ELSEWHERE = "second_factor_elsewhere"  # of the session: whoever vouched for the account has asked for it
+
+
+def _note(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
+    request.session[_HAS_DEVICE] = user_has_device(user)
+
+
+user_logged_in.connect(_note, dispatch_uid="engage.second_factor")
+
+
+def is_required(user: Any) -> bool:
+    """Whether the SECOND_FACTOR setting asks it of this account, by any of its roles."""
+    asked = set(settings.SECOND_FACTOR)
+    if not asked:
+        return False
+    if ALL in asked or (user.is_superuser and SUPERUSER in asked):
+        return True
+    return not user.is_superuser and Membership.objects.filter(user=user, role__in=asked).exists()
+
+
+def has_device(request: HttpRequest) -> bool:
+    """Whether the account had a device when the session began, or has got one in it."""
+    return bool(request.session.get(_HAS_DEVICE))
+
+
+def note_device(request: HttpRequest) -> None:
+    """The account has got a device in this session."""
+    request.session[_HAS_DEVICE] = True
+
+
+class SecondFactorMiddleware:
+    """Sends whoever owes a code to the page that asks for it, or to the page that sets a phone up."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        owed = self._owed(request)
+        return redirect(owed) if owed else self._get_response(request)
+
+    def _owed(self, request: HttpRequest) -> str | None:
+        index = reverse("admin:index")
+        own = [reverse("second_factor"), reverse("second_factor_set_up"), reverse("admin:logout")]
+        if not request.path.startswith(index) or request.path in own or request.session.get(ELSEWHERE):
+            return None
+        user: Any = request.user
+        if not user.is_authenticated or user.is_verified():
+            return None
+        if has_device(request):
+            return own[0]
+        return own[1] if is_required(user) else None

@@ -1,0 +1,152 @@
+"""Staff show a code of their phone beside the password, once they have set one up or where it is required."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from pytest_django import Settings
+
+from engage.models import Membership, Workspace
+
+NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+INDEX, LISTS = "/admin/", "/admin/journeys/journey/"
+ASK, SET_UP = reverse("second_factor"), reverse("second_factor_set_up")
+PASSWORD = "countess of lovelace"
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_superuser("ada", password=PASSWORD)
+
+
+def logged_in(name: str = "ada", password: str = PASSWORD) -> Client:
+    browser = Client()
+    sent = browser.post("/admin/login/?next=/admin/", {"username": name, "password": password})
+    assert sent.status_code == 302, sent.content.decode()
+    return browser
+
+
+def code_of(user: User, *, steps: int = 0) -> str:
+    device = TOTPDevice.objects.filter(user=user).latest("pk")
+    return f"{totp(device.bin_key, t0=-30 * steps):06d}"
+
+
+def set_up(browser: Client, user: User) -> list[str]:
+    """The recovery codes that are shown when a phone is set up."""
+    browser.get(SET_UP)
+    page = browser.post(SET_UP, {"code": code_of(user)}).content.decode()
+    (codes,) = re.findall(r'id="codes">([^<]*)<', page)
+    return str(codes).split()
+
+
+def where(browser: Client, url: str = LISTS) -> Any:
+    """Where the address leads: to itself (200) or to another one."""
+    answer = browser.get(url)
+    return answer.headers.get("Location", answer.status_code)
+
+
+def test_nothing_changes_for_who_has_set_none_up(ada: User) -> None:
+    assert where(logged_in()) == 200
+
+
+def test_a_code_is_asked_for_before_any_page(ada: User) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        codes = set_up(logged_in(), ada)
+        assert len(set(codes)) == 10
+        browser = logged_in()
+        for url in (INDEX, LISTS, "/admin/search/?s=ada", "/admin/autocomplete/", SET_UP):
+            assert where(browser, url) == ASK
+        assert browser.post(LISTS + "add/", {"key": "x"}).headers["Location"] == ASK
+        assert "not the code" in browser.post(ASK, {"code": "000000"}).content.decode()
+        assert where(browser) == ASK
+        clock.shift(60)  # a code is taken once, and a wrong one makes the next wait
+        assert browser.post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+        assert where(browser) == 200
+        other = logged_in()
+        assert "not the code" in other.post(ASK, {"code": code_of(ada)}).content.decode()
+
+
+def test_a_recovery_code_lets_in_once(ada: User) -> None:
+    codes = set_up(logged_in(), ada)
+    browser = logged_in()
+    assert browser.post(ASK, {"code": codes[3]}).headers["Location"] == INDEX
+    assert where(browser) == 200
+    other = logged_in()
+    assert "not the code" in other.post(ASK, {"code": codes[3]}).content.decode()
+
+
+def test_a_new_phone_takes_the_place_of_the_old_one_and_its_codes(ada: User) -> None:
+    browser = logged_in()
+    old = set_up(browser, ada)
+    secret = TOTPDevice.objects.get().key
+    set_up(browser, ada)
+    assert TOTPDevice.objects.get().key != secret
+    assert "not the code" in logged_in().post(ASK, {"code": old[0]}).content.decode()
+
+
+def test_a_secret_is_shown_until_the_phone_is_set_up(ada: User) -> None:
+    browser = logged_in()
+    page = browser.get(SET_UP).content.decode()
+    (secret,) = re.findall(r'id="secret">([^<]*)<', page)
+    assert secret.replace(" ", "") in TOTPDevice.objects.get().config_url
+    assert "<svg" in page
+    assert "not the code" in browser.post(SET_UP, {"code": "000000"}).content.decode()
+    assert where(logged_in()) == 200  # nothing is asked for yet
+
+
+@pytest.mark.parametrize(("asked", "owes"), [(["all"], True), (["admin"], True), (["superuser", "viewer"], False)])
+def test_it_is_required_by_role(acme: Workspace, settings: Settings, asked: list[str], owes: bool) -> None:
+    user = User.objects.create_user("bob", password=PASSWORD, is_staff=True)
+    Membership.objects.create(user=user, workspace=acme, role="admin")
+    settings.SECOND_FACTOR = asked
+    browser = logged_in("bob")
+    assert where(browser, INDEX) == (SET_UP if owes else 200)
+    if owes:
+        set_up(browser, user)
+        assert where(browser, INDEX) == 200
+
+
+def test_superusers_may_owe_it_alone(ada: User, settings: Settings) -> None:
+    settings.SECOND_FACTOR = ["superuser"]
+    assert where(logged_in()) == SET_UP
+
+
+def test_a_code_of_somebody_else_is_none(ada: User) -> None:
+    bob = User.objects.create_superuser("bob", password=PASSWORD)
+    set_up(logged_in(), ada)
+    codes = set_up(logged_in("bob"), bob)
+    assert "not the code" in logged_in().post(ASK, {"code": codes[0]}).content.decode()
+
+
+def test_a_stranger_is_sent_to_the_login(db: None) -> None:
+    for url in (ASK, SET_UP):
+        assert where(Client(), url).startswith("/admin/login/")
+
+
+def test_who_has_lost_all_sets_up_anew(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(logged_in(), ada)
+    call_command("reset_second_factor", "ada")
+    assert capsys.readouterr().out == "Done: it sets up a new one.\n"
+    assert where(logged_in()) == 200
+
+
+def test_the_server_s_shell_makes_an_account_that_gets_in(
+    db: None, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SECOND_FACTOR = ["all"]
+    call_command("break_glass")
+    password, code = re.findall(r"(?:password|code) +(\S+)", capsys.readouterr().out)[:2]
+    browser = logged_in("break-glass", password)
+    assert where(browser) == ASK
+    browser.post(ASK, {"code": code})
+    assert where(browser) == 200
+    call_command("break_glass", "--end")
+    assert where(browser).startswith("/admin/login/")
