@@ -8,8 +8,7 @@ from engage.admin.known_devices import remembering
 from engage.admin.login import LoginForm
 from engage.admin.second_factor import pages as second_factor
 
-__all__ = ["access", "audit", "memberships", "staff", "workspaces"]
-__all__ = ["access", "memberships", "second_factor", "staff", "workspaces"]
+__all__ = ["access", "audit", "memberships", "second_factor", "staff", "workspaces"]
 
 # Not through Unfold's setting for it, which is imported before the models are ready.
 admin.site.login_form = LoginForm
