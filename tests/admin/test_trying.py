@@ -11,6 +11,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger, WebhookDelivery
 from tests.admin.drawn import drawing_in, notes_of, rows_in
 from tests.admin.staff import staff_with
+from tests.admin.test_memberships import member
 from tests.admin.test_way import lit, marks
 from tests.support.audit import told, written
 from tests.support.calls import let_workers_decide
@@ -155,3 +156,17 @@ def test_each_may_do_what_their_permissions_say(journey: Journey, ada: Customer)
     assert "hush" not in page
     assert statuses("view_journey", "view_customer", "add_trigger") == (200, 200, 302)
     assert Trigger.objects.count() == 1
+
+
+def test_who_belongs_to_another_workspace_finds_nothing_to_try(
+    journey: Journey, ada: Customer, rival: Workspace
+) -> None:
+    browser = member("rick", **{rival.key: "admin"})
+    for address in ("try", "draft"):
+        answer = browser.post(f"/admin/journeys/journey/{journey.id}/{address}/", {"customer": "ada", "send": "yes"})
+        assert answer.status_code in {403, 404}
+    assert nothing_written()
+    own = JourneyFactory.create(workspace=rival, steps=STEPS)
+    assert "has no such customer" in try_page(browser, own, customer="ada", send="yes")
+    assert "has no such customer" in try_page(browser, own, customer=ada.id, send="yes")
+    assert nothing_written()
