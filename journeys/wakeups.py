@@ -14,6 +14,7 @@ from typing import Any
 import redis
 import structlog
 from celery import current_app
+from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from engage.redis.availability import REDIS_FAILURES, redis_availability, redis_client, redis_key
@@ -35,7 +36,7 @@ RESEND = "resend"
 _SINGLE_PENDING = "engage:single-lane-pending"
 _PENDING_MS = 500
 _BETWEEN_LOOKS_SECONDS = 0.02
-_redis = cache(redis_client)
+_redis = cache(redis_client)  # by its URL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ def _ask_redis(command: Callable[[redis.Redis], Any]) -> Any:
     if not redis_availability.is_expected():
         return None
     try:
-        return command(_redis())
+        return command(_redis(settings.REDIS_URL))
     except REDIS_FAILURES as error:
         redis_availability.note_failure(purpose="wake-ups", error=error)
         return None
