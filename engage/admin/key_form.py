@@ -22,9 +22,9 @@ class ScopesField(forms.MultipleChoiceField):
     """Some scopes, or all: then None is stored."""
 
     def __init__(self) -> None:
-        told = [(scope.value, f"{scope.value}: {scope.label}") for scope in Scope]
+        told = [(scope.value, f"{scope.value} ({scope.label})") for scope in Scope]
         super().__init__(
-            choices=[(_ALL, "all: everything, also what is added later"), *told],
+            choices=[(_ALL, "all (everything, also what is added later)"), *told],
             widget=UnfoldAdminCheckboxSelectMultipleWidget,
             help_text="What the key may do.",
         )
