@@ -152,7 +152,10 @@ class AuditEntry(models.Model):
         REFUSED = "refused"
 
     id = ObjectIdField(primary_key=True)
-    workspace = models.ForeignKey(Workspace, null=True, on_delete=models.PROTECT, db_index=False)
+    # No foreign key: an entry outlives what it tells of.
+    workspace = models.ForeignKey(
+        Workspace, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
     # Its place among those that are read by calls; unset until the first call after it (audit/reading.py).
     position = models.BigIntegerField(null=True, editable=False)
     at = models.DateTimeField()
