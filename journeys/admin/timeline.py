@@ -81,6 +81,9 @@ def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> 
     if enrollment.state != Enrollment.State.ACTIVE:
         ended = f"{enrollment.get_state_display()} at {_shown(enrollment.ended_at)}"
         return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."
+    if enrollment.was_due_at is not None:
+        since = _shown(enrollment.was_due_at)
+        return f"Stands at {enrollment.step_id}, due since {since}: its journey is held, or releases it in its turn."
     if enrollment.error:
         how_often = "once" if enrollment.attempts == 1 else f"{enrollment.attempts} times"
         return (
@@ -100,6 +103,8 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
         return f"Waits in {step} until {due}."
     if delivery is not None and delivery.state == WebhookDelivery.State.WAITING:
         return f"Sends the webhook of {step}; attempt {delivery.attempts + 1} is due at {_shown(delivery.due_at)}."
+    if delivery is not None and delivery.state == WebhookDelivery.State.HELD:
+        return f"Stands at {step}, whose webhook waits: its journey is held, or releases it in its turn."
     return f"Sends the webhook of {step}."
 
 

@@ -82,7 +82,8 @@ SELECT (SELECT count(*) FROM (
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """)
 
-# A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time.
+# A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time. One to a host
+# that is held is not late at all.
 _WEBHOOKS = Statement(
     """
 WITH RECURSIVE {hosts}
@@ -90,11 +91,13 @@ SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state =
        extract(epoch FROM now() - (
             SELECT min(greatest(first.due_at, circuit.open_until))
             FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            LEFT JOIN journeys_steeredhost steered USING (workspace_id, host)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM journeys_webhookdelivery
                 WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
                 ORDER BY due_at LIMIT 1
             ) AS first
+            WHERE steered.held_at IS NULL
        )),
        (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
 """,

@@ -109,6 +109,7 @@ SELECT (SELECT count(*) FROM journeys_steprun run JOIN journeys_enrollment entry
         JOIN journeys_enrollment entry ON entry.id = delivery.enrollment_id
         WHERE entry.journey_id = %s AND attempt.at > %s + %s * interval '1 second' AND attempt.at < %s)
 """
+_RELEASED = "SELECT coalesce(sum((numbers->>'released')::int), 0) FROM journeys_steeringact WHERE kind = 'resume'"
 _LEFT = """
 SELECT (SELECT count(*) FROM journeys_enrollment WHERE was_due_at IS NOT NULL),
        (SELECT count(*) FROM journeys_webhookdelivery WHERE state = 'held'),
@@ -124,6 +125,8 @@ def _nothing_begins_while_held(service: Service, trial: Trial) -> Iterator[str]:
         steps, attempts = service.ask(_BEGUN, *when, *when)[0]
         if steps or attempts:
             yield f"{steps} steps and {attempts} attempts began while {window.journey_id} was held"
+    if not service.count(_RELEASED):
+        yield "nobody became due while held"
     parked, held, journeys = service.ask(_LEFT)[0]
     if parked or held or journeys:
         yield f"{parked} enrollments, {held} webhooks and {journeys} journeys are held after all were resumed"

@@ -25,11 +25,14 @@ from engage_client.api.customers import (
 from engage_client.api.in_app_messages import capture_form, identify, record_action, record_calls
 from engage_client.api.journeys import (
     cancel_job,
+    cancel_trigger,
     exit_enrollment,
     get_enrollment,
     get_job,
     get_trigger,
+    hold_journey,
     list_trigger_jobs,
+    resume_journey,
     trigger_journey,
 )
 from engage_client.api.messages import delete_message, get_message, list_messages, put_message
@@ -42,6 +45,8 @@ from engage_client.models import (
     BatchResultAnswer,
     CallsAnswer,
     CallsRequest,
+    CancelledTriggerAnswer,
+    CancelTriggerRequest,
     CaptureRequest,
     CustomerAnswer,
     CustomerErasedAnswer,
@@ -84,6 +89,9 @@ from engage_client.models import (
     QueuedOne,
     ReportedEvent,
     ReportedEvents,
+    ResumeRequest,
+    SteeringAnswer,
+    SteerRequest,
     SubmitAction,
     SubmitActionType,
     TriggerAnswer,
@@ -284,6 +292,20 @@ done(delete_message.sync_detailed(WORKSPACE, "sale", client=api), MessageDeleted
 refused(get_message.sync_detailed(WORKSPACE, "sale", client=api))
 senseless = MessageRequest.from_dict({"actions": [{"id": "cta", "type": "dance"}]})
 refused(put_message.sync_detailed(WORKSPACE, "sale", client=api, body=senseless))
+
+# Steering ------------------------------------------------------------------------------------------------------------
+
+told = SteerRequest(reason="A moment, please.")
+held = done(hold_journey.sync_detailed(WORKSPACE, JOURNEY, client=api, body=told), SteeringAnswer).data
+assert (str(held.state), held.changed) == ("held", True)
+paced = ResumeRequest(per_minute=600)
+resumed = done(resume_journey.sync_detailed(WORKSPACE, JOURNEY, client=api, body=paced), SteeringAnswer).data
+assert (str(resumed.state), resumed.released) == ("active", 0)
+back = CancelTriggerRequest(reason="A mistake.")
+taken = done(
+    cancel_trigger.sync_detailed(WORKSPACE, job.trigger_id, client=api, body=back, dry_run=True), CancelledTriggerAnswer
+).data
+assert taken.cancelled + taken.already_decided == taken.customers
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 

@@ -214,6 +214,25 @@ await done(api.DELETE(MESSAGE, { params: sale }), 200);
 await refused(api.GET(MESSAGE, { params: sale }));
 await refused(api.PUT(MESSAGE, { params: sale, body: { actions: [{ id: "cta", type: "dance" }] } }));
 
+// Steering ------------------------------------------------------------------------------------------------------------
+
+const steered = { path: { workspaceId, journeyId: job.journeyId } };
+const HOLD = "/api/v1/journeys/{workspaceId}/{journeyId}/hold";
+const held = await done(api.POST(HOLD, { params: steered, body: { reason: "A moment, please." } }), 200);
+check(held.data.state === "held" && held.data.changed, JSON.stringify(held));
+const RESUME = "/api/v1/journeys/{workspaceId}/{journeyId}/resume";
+const resumed = await done(api.POST(RESUME, { params: steered, body: { perMinute: 600 } }), 200);
+check(resumed.data.state === "active" && resumed.data.released === 0, JSON.stringify(resumed));
+const CANCEL = "/api/v1/journeys/{workspaceId}/triggers/{triggerId}/cancel";
+const taken = await done(
+  api.POST(CANCEL, {
+    params: { path: { workspaceId, triggerId: job.triggerId }, query: { dryRun: true } },
+    body: { enrollments: "keep" },
+  }),
+  200,
+);
+check(taken.data.cancelled + taken.data.alreadyDecided === taken.data.customers, JSON.stringify(taken));
+
 // Refusals ------------------------------------------------------------------------------------------------------------
 
 const EXIT = "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit";

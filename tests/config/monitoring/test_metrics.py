@@ -137,6 +137,10 @@ def test_what_waits_for_a_host_that_is_left_alone_is_not_late(acme: Workspace, r
     found = samples()
     assert (found["engage_webhooks_waiting"], found["engage_webhook_circuits_open"]) == (2, 1)
     assert 55 < found["engage_webhooks_late_seconds"] < 90
+    SteeredHost.objects.create(
+        workspace=acme, host=WebhookDelivery.objects.get(workspace=acme).host, held_at=timezone.now()
+    )
+    assert samples()["engage_webhooks_late_seconds"] == 0
 
 
 def test_what_is_held_is_told_apart_by_who_holds_it(acme: Workspace, rival: Workspace) -> None:
