@@ -108,9 +108,11 @@ def test_a_loop_and_two_hundred_steps_are_drawn_and_moved_by_keyboard(staff: Sta
     for n in range(5, 200, 10):
         case = {"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": f"s{min(n + 3, 199)}"}
         long[n] = {"id": f"s{n}", "type": "branch", "cases": [case]}
+        long[n + 1] = {"id": f"s{n + 1}", "type": "webhook", "url": "https://mail.example/", "onFailure": "exit"}
     page = staff.opens(JourneyFactory.create(workspace=acme, steps=long))
     page.wait_for_selector("#map svg")
-    assert len(steps_in(page, "#map")) == 202
+    assert len(steps_in(page, "#map")) == 203
+    assert page.locator('#map [data-step="@exited"]').count() == 20  # each near its step
     assert overlapping(page, "#map") == 0
     assert zoom_of(page) >= 0.7
     view = page.locator("#map [role=region]")

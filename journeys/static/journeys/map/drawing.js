@@ -9,6 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 236, line: 17, padding: 12, letters: 33, lines: 3 };
 const WAY = { letters: 26, lines: 2, line: 15, letter: 6.4 };
 const ZOOM = { least: 0.01, most: 3, readable: 0.72, step: 1.25 };
+const MANY = 60; // nodes
 const THINNEST = 1.5;
 const WIDEST = 16;
 let drawings = 0;
@@ -29,20 +30,21 @@ export function draw(host, drawing) {
   else begin(host);
 }
 
-function arranged({ nodes, edges }) {
+function arranged(drawing) {
+  const { nodes, edges } = drawing.nodes.length > MANY ? withEndsOfTheirOwn(drawing) : drawing;
   const graph = new Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 44, edgesep: 18, marginx: 16, marginy: 16 });
   const boxes = nodes.map((node) => ({ ...node, lines: wrapped(node.label, BOX.letters, BOX.lines) }));
   for (const box of boxes) {
     const rows = (box.title ? 1 : 0) + box.lines.length + (box.notes?.length ? 1 : 0);
-    graph.setNode(box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
+    graph.setNode(box.key ?? box.id, { width: BOX.width, height: rows * BOX.line + 2 * BOX.padding });
   }
   const most = Math.max(1, ...edges.map((edge) => edge.count ?? 0));
   const ways = edges.map((edge) => {
     const lines = wrapped(edge.label, WAY.letters, WAY.lines);
     if (edge.count) lines.unshift(edge.count.toLocaleString("en"));
     const size = { width: Math.max(0, ...lines.map((line) => line.length * WAY.letter)), height: lines.length * WAY.line };
-    graph.setEdge(edge.source, edge.target, { ...size, labelpos: "c" });
+    graph.setEdge(edge.source, edge.to ?? edge.target, { ...size, labelpos: "c" });
     const breadth = THINNEST + (edge.count ? (WIDEST - THINNEST) * (edge.count / most) : 0);
     return { ...edge, lines, breadth, size };
   });
@@ -50,8 +52,21 @@ function arranged({ nodes, edges }) {
   mirror(graph);
   return {
     ...graph.graph(),
-    nodes: boxes.map((box) => ({ ...box, at: graph.node(box.id) })),
-    edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.target) })),
+    nodes: boxes.map((box) => ({ ...box, at: graph.node(box.key ?? box.id) })),
+    edges: ways.map((way) => ({ ...way, at: graph.edge(way.source, way.to ?? way.target) })),
+  };
+}
+
+/** Each way to an end gets an end of its own: long ways to one are hard to follow, and take long to lay out. */
+function withEndsOfTheirOwn({ nodes, edges }) {
+  const ends = new Map(nodes.filter(({ type }) => type === "completed" || type === "exited").map((end) => [end.id, end]));
+  const near = edges.filter(({ target }) => ends.has(target)).map(({ source, target, lit }) => {
+    const end = ends.get(target);
+    return { ...end, key: `${target} ${source}`, notes: lit ? end.notes : [], mark: lit || !end.mark ? end.mark : "unvisited" };
+  });
+  return {
+    nodes: [...nodes.filter(({ id }) => !ends.has(id)), ...near],
+    edges: edges.map((edge) => (ends.has(edge.target) ? { ...edge, to: `${edge.target} ${edge.source}` } : edge)),
   };
 }
 
