@@ -6,6 +6,7 @@ those above: `journeys` puts its jobs on the customer's page.
 
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
@@ -21,7 +22,8 @@ from engage.admin.columns import column_of, link, linked_fields, list_url, may_v
 class Panel:
     """The latest records of `model` whose field `by` refers to the page's record.
 
-    The column `opens` links to them. `order` needs an index that begins with `by`, or with the workspace and `by`.
+    Those with a lower `place` come first. The column `opens` links to them. `order` needs an index that begins with
+    `by`, or with the workspace and `by`.
     """
 
     model: type[Model]
@@ -31,6 +33,7 @@ class Panel:
     order: tuple[str, ...] = ("-pk",)
     title: str = ""
     rows: int = 20
+    place: int = 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def tables_for(record: Model, *, request: HttpRequest) -> list[Table]:
     """The panels of the record's page that this member of staff may view."""
     return [
         _table(panel, record, request=request)
-        for panel in _panels[type(record)]
+        for panel in sorted(_panels[type(record)], key=attrgetter("place"))
         if may_view(panel.model, request=request)
     ]
 

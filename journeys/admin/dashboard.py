@@ -88,10 +88,17 @@ def _jobs(waiting: Backlog) -> Waiting:
 
 
 def _waiting(title: str, waiting: Waiting, none: str, href: str, *, also: str = "") -> Figure:
-    late = timedelta(seconds=int(waiting.seconds_late))
-    note = f"the first is late by {timesince(timezone.now() - late)}" if waiting.number and late else none
+    late = int(waiting.seconds_late) if waiting.number else 0
+    note = f"the first is late by {_in_words(late)}" if late else none
     value = f"{MOST_WAITING:,}+" if waiting.number > MOST_WAITING else f"{waiting.number:,}"
     return Figure(title, value, note + also, href)
+
+
+def _in_words(seconds: int) -> str:
+    if seconds < 60:  # noqa: PLR2004 (Django's shortest unit)
+        return f"{seconds} second{'' if seconds == 1 else 's'}"
+    now = timezone.now()
+    return timesince(now - timedelta(seconds=seconds), now)
 
 
 def what_failed(request: HttpRequest, *, now: datetime) -> list[Figure]:

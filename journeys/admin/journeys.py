@@ -199,7 +199,11 @@ class JourneyRevisionAdmin(ReadOnlyAdmin):
     list_filter = (("workspace", AutocompleteSelectFilter), ("journey", SelectFilter))
     fields = (("journey", "workspace"), ("number", "created_at"), "steps", "exit_on")
     search_help_text = "Journey id"
+    titled_by = ("journey",)
     change_form_outer_after_template: Any = "journeys/admin/revision.html"
+
+    def title_of(self, record: Any, request: HttpRequest) -> str:
+        return f"Revision {record.number} of {super().title_of(record, request)}"
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context |= compared(context["original"], request=request)

@@ -62,7 +62,7 @@ def _row(journey: Journey, hours: Hours) -> list[Any]:
         failed = format_html('<strong class="engage-bad">{}</strong>', failed)
     return [
         link(journey),
-        _line([sum(hour.values()) for hour in hours], journey),
+        _line([_decided(hour) for hour in hours], journey),
         f"{_decided(total):,}",
         f"{total[_ENROLLED]:,}",
         f"{total[DELIVERED]:,}",
@@ -81,7 +81,7 @@ def _line(numbers: list[int], journey: Model) -> SafeString:
         '<svg class="engage-line" viewBox="0 0 {} {}" role="img" aria-label="{}"><polyline points="{}"/></svg>',
         _WIDTH,
         _HEIGHT,
-        f"{journey}: at most {most:,} an hour",
+        f"{journey}: at most {most:,} decisions an hour",
         points,
     )
 

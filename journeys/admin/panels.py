@@ -14,12 +14,14 @@ show_on(
         by="customer",
         columns=("journey", "status", "result", "reason", "queued_at"),
         opens="queued_at",
+        place=0,  # why somebody is inside or not is what staff come for
     ),
     Panel(
         model=Enrollment,
         by="customer",
         columns=("journey", "state", "step_id", "due_at", "entered_at"),
         opens="entered_at",
+        place=0,
     ),
 )
 

@@ -19,7 +19,7 @@ Hours = Sequence[Counter[str]]
 class LatelyDone:
     """In each of the hours that begin at `begins`: how many decisions by result, and webhooks by how they ended.
 
-    In all journeys together, and in each of the busiest, by its id, the busiest first.
+    In all journeys together, and in each of the busiest, by its id, the one with the most decisions first.
     """
 
     begins: Sequence[datetime]
@@ -50,12 +50,15 @@ WITH counted AS MATERIALIZED (
     FROM counted JOIN webhook USING (revision_id, name)
     WHERE kind = 'end' AND outcome IN ('done', 'failed') GROUP BY 1, 2, 3
 ), busiest AS (
-    SELECT journey_id, sum(number) AS number FROM summed GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {most}
+    SELECT journey_id, row_number() OVER (
+        ORDER BY sum(number) FILTER (WHERE what NOT IN ({delivered}, {failed})) DESC NULLS LAST, sum(number) DESC
+    ) AS place
+    FROM summed GROUP BY journey_id ORDER BY place LIMIT {most}
 )
 SELECT NULL, 0, begin, what, sum(number)::bigint FROM summed GROUP BY begin, what
 UNION ALL
-SELECT journey_id, busiest.number, begin, what, summed.number::bigint FROM summed JOIN busiest USING (journey_id)
-ORDER BY 2 DESC, 1
+SELECT journey_id, busiest.place, begin, what, summed.number::bigint FROM summed JOIN busiest USING (journey_id)
+ORDER BY 2
 """)
 
 
