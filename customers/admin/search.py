@@ -9,6 +9,7 @@ from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity import stored_phone
 from customers.models import Alias, Customer
 from engage.admin.columns import may_view
+from engage.admin.reach import reach_of
 from engage.database.sql import Statement
 from engage.models import Workspace
 
@@ -67,7 +68,9 @@ def _exactly(text: str, request: HttpRequest) -> list[Customer]:
 _HAS_PARTS = Statement("SELECT to_regclass('customer_by_part') IS NOT NULL")
 _BY_PART = Statement("""
 SELECT id, workspace_id FROM customers_customer
-WHERE lower(name) LIKE {pattern} OR lower(email) LIKE {pattern} LIMIT {most}
+WHERE (lower(name) LIKE {pattern} OR lower(email) LIKE {pattern})
+  AND ({workspaces}::text[] IS NULL OR workspace_id = ANY({workspaces}::text[]))
+LIMIT {most}
 """)
 
 
@@ -78,7 +81,9 @@ def _by_part(text: str, request: HttpRequest) -> list[Customer]:
     (has_parts,) = _HAS_PARTS.column()
     begins = "%" if has_parts and len(part) >= _SHORTEST_PART else ""
     escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = _BY_PART.fetch(Customer, pattern=f"{begins}{escaped}%", most=MOST_FOUND)
+    reached = reach_of(request.user).workspaces
+    own = None if reached is None else list(reached)
+    found = _BY_PART.fetch(Customer, pattern=f"{begins}{escaped}%", workspaces=own, most=MOST_FOUND)
     return sorted(found, key=lambda customer: customer.pk, reverse=True)
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter
 
 from engage.admin.columns import page_url
+from engage.admin.reach import reachable
 from engage.admin.records import RecordAdmin
 from engage.errors import Refusal
 from journeys.admin.content_rights import may_write_content, sees_credentials
@@ -85,7 +86,8 @@ class KeepsJourneys(RecordAdmin):
             return HttpResponseNotAllowed(["POST"])
         if not (self.has_view_permission(request) and allowed(request)):
             raise PermissionDenied
-        journey = Journey.objects.filter(pk=object_id).select_related("workspace").first()
+        own = reachable(Journey.objects.filter(pk=object_id), request=request)
+        journey = own.select_related("workspace").first()
         if journey is None:
             raise Http404
         try:

@@ -26,10 +26,12 @@ KEEPS_FAILING = RawSQL(
 class Wanted:
     """Conditions that all have to be met; what is empty or None is not asked for.
 
-    `status` is that of the last answer (NO_ANSWER: none came). `since` and `before` are about when it failed.
+    `workspaces` are those that the asker sees; None: all. `status` is that of the last answer (NO_ANSWER: none came).
+    `since` and `before` are about when it failed.
     """
 
     workspace_id: str = ""
+    workspaces: frozenset[str] | None = None
     journey_id: str = ""
     host: str = ""
     status: int | None = None
@@ -70,6 +72,7 @@ def count_by_workspace(wanted: Wanted) -> dict[str, int]:
 def _meeting(wanted: Wanted, deliveries: QuerySet[WebhookDelivery]) -> QuerySet[WebhookDelivery]:
     conditions: dict[str, Any] = {
         "workspace_id": wanted.workspace_id or None,
+        "workspace_id__in": wanted.workspaces,
         "host": wanted.host or None,
         "due_at__gte": wanted.since,
         "due_at__lt": wanted.before,

@@ -53,7 +53,7 @@ def resend(deliveries: QuerySet[WebhookDelivery]) -> int:
 def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resending]:
     """Notes that all that have failed so far are to be sent again: a row for each workspace. The caller wakes."""
     until = replace(wanted, before=min(wanted.before or now, now))
-    conditions = {name: value for name, value in asdict(until).items() if name != "workspace_id"}
+    conditions = {name: value for name, value in asdict(until).items() if not name.startswith("workspace")}
     return Resending.objects.bulk_create(
         Resending(workspace_id=workspace_id, asked_by=asked_by, asked_at=now, total=total, **conditions)
         for workspace_id, total in sorted(count_by_workspace(until).items())

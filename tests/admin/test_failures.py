@@ -15,7 +15,11 @@ from journeys.tasks import resend
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
+<<<<<<< HEAD
 from tests.support.audit import told
+=======
+from tests.admin.test_memberships import member
+>>>>>>> a246586 (Send again, keep and find within the workspaces that staff see)
 from tests.support.plans import rows_gone_through
 
 FAILURES = list_of(WebhookDelivery)
@@ -170,3 +174,20 @@ def test_who_may_not_view_customers_or_journeys_sees_none_of_them(acme: Workspac
     assert "mail.example" in page
     assert str(failed.enrollment.customer) not in page
     assert str(failed.enrollment.journey) not in page
+
+
+def test_a_member_sees_and_sends_what_is_of_their_workspaces_alone(
+    staff: Client, acme: Workspace, rival: Workspace
+) -> None:
+    (own,), (foreign,) = failed_webhooks(acme), failed_webhooks(rival)
+    client = member("support", acme="support")
+    assert listed(client) == [own.pk]
+    assert "Send 1 webhook again?" in client.get(SEND_AGAIN).content.decode()
+    client.post(SEND_AGAIN, {"chosen": [foreign.pk]})
+    client.post(f"{SEND_AGAIN}?workspace__id__exact={rival.id}")
+    assert Resending.objects.count() == 0
+    client.post(SEND_AGAIN)
+    resend()
+    assert waiting() == {own.pk}
+    staff.post(f"{SEND_AGAIN}?workspace__id__exact={rival.id}")
+    assert "of Rival" not in client.get(f"{FAILURES}sending-again/").content.decode()

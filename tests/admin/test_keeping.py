@@ -17,7 +17,11 @@ from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
+<<<<<<< HEAD
 from tests.support.audit import told
+=======
+from tests.admin.test_memberships import member
+>>>>>>> a246586 (Send again, keep and find within the workspaces that staff see)
 from tests.support.calls import trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -122,6 +126,14 @@ def test_who_may_not_view_customers_neither_copies_nor_rolls_back(journey: Journ
         path = page_url(journey).replace("/change/", f"/{what}/")
         assert client.post(path, {"number": 1, "key": "x"}).status_code == 403
     assert "Archived." in act(client, journey, "archive")
+
+
+def test_a_member_of_another_workspace_keeps_nothing(journey: Journey, rival: Workspace) -> None:
+    client = member("neighbour", rival="admin")
+    for what in ("archive", "restore", "duplicate", "roll-back"):
+        path = page_url(journey).replace("/change/", f"/{what}/")
+        assert client.post(path, {"number": 1, "key": "x"}).status_code == 404
+    assert (Journey.objects.count(), JourneyRevision.objects.count()) == (1, 2)
 
 
 def test_the_programs_on_the_page_trigger_the_journey(

@@ -12,6 +12,7 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
+from tests.admin.test_memberships import member
 from tests.support.factories import CustomerFactory
 from tests.support.one_of_everything import populate
 
@@ -108,6 +109,12 @@ def test_who_may_not_view_customers_finds_nothing_by_parts(acme: Workspace) -> N
     assert list(client.get(list_of(Enrollment), {"q": "ada"}).context["cl"].result_list) == []
     with_customers = staff_with("view_enrollment", "view_customer")
     assert len(with_customers.get(list_of(Enrollment), {"q": "ada"}).context["cl"].result_list) == 1
+
+
+def test_a_member_finds_nobody_of_another_workspace(acme: Workspace, rival: Workspace) -> None:
+    named(acme, name="Ada Lovelace")
+    named(rival, name="Adam")
+    assert found(member("support", acme="support"), "ada") == ["Ada Lovelace"]
 
 
 def test_the_box_for_any_record_shows_who_is_meant_exactly_first(staff: Client, acme: Workspace) -> None:

@@ -11,6 +11,7 @@ from unfold.contrib.filters.admin import RadioFilter, TextFilter
 
 from engage.admin.columns import may_view, moment
 from engage.admin.filters import AutocompleteSelectFilter, time_of
+from engage.admin.reach import reach_of, reachable
 from journeys.models import Journey
 from journeys.webhooks.failures import HAS_FAILED, KEEPS_FAILING, NO_ANSWER, Wanted, of_journey, of_status
 
@@ -22,6 +23,7 @@ def wanted_by(request: HttpRequest) -> Wanted:
     """The conditions in the address, as the list's filters read them."""
     asked = request.GET
     return Wanted(
+        workspaces=reach_of(request.user).workspaces,
         workspace_id=asked.get(_ASKED["workspace"], "").strip(),
         journey_id=asked.get(_ASKED["journey"], "").strip(),
         host=asked.get("host", "").strip(),
@@ -39,7 +41,8 @@ def conditions_in(request: HttpRequest) -> str:
 def in_words(request: HttpRequest) -> list[tuple[str, Any]]:
     """The conditions in words, for who confirms them."""
     wanted = wanted_by(request)
-    journey = Journey.objects.filter(pk=wanted.journey_id).first() if may_view(Journey, request=request) else None
+    journeys = reachable(Journey.objects.filter(pk=wanted.journey_id), request=request)
+    journey = journeys.first() if may_view(Journey, request=request) else None
     status = "no answer" if wanted.status == NO_ANSWER else wanted.status
     told = {
         "Journey": journey or wanted.journey_id,

@@ -146,5 +146,5 @@ class FailureAdmin(SendsAgain):
             "may_send_all": self.has_send_permission(request) and not (is_trying(request) or changes.query),
             "send_all": f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
             "periods": periods(now),
-            "resendings": resendings(now),
+            "resendings": resendings(request),
         }

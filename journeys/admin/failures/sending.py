@@ -1,7 +1,7 @@
 """Sending failed webhooks again: one, the chosen, or all that match, after asking; and how far that has come."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from engage.admin.reach import reachable
 from engage.admin.records import ReadOnlyAdmin
 from engage.audit.recording import deed, record
 from engage.models import AuditEntry
@@ -58,7 +59,7 @@ class SendsAgain(ReadOnlyAdmin):
         return HttpResponseRedirect(f"{_list()}?{conditions_in(request)}")
 
     def _send_chosen(self, request: HttpRequest, chosen: list[int]) -> None:
-        sent = resend(WebhookDelivery.objects.filter(pk__in=chosen))
+        sent = resend(reachable(WebhookDelivery.objects.filter(pk__in=chosen), request=request))
         left = len(chosen) - sent
         said = f"{_webhooks(sent)} sent again." if sent else ""
         if left:
@@ -98,17 +99,14 @@ class SendsAgain(ReadOnlyAdmin):
         """How far sending again has come: a part of the page, which a script fetches again and again."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return TemplateResponse(
-            request, "journeys/admin/failures/progress.html", {"resendings": resendings(timezone.now())}
-        )
+        return TemplateResponse(request, "journeys/admin/failures/progress.html", {"resendings": resendings(request)})
 
 
-def resendings(now: datetime) -> list[Resending]:
-    """What is being sent again, and what was until lately."""
-    shown = Resending.objects.filter(
-        Q(ended_at__isnull=True) | Q(pk__gte=f"{int((now - _RESENDINGS_SHOWN).timestamp()):08x}")
-    )
-    return list(shown.select_related("workspace").order_by("-pk")[:5])
+def resendings(request: HttpRequest) -> list[Resending]:
+    """What is being sent again, and what was until lately, in the workspaces that this member of staff sees."""
+    lately = f"{int((timezone.now() - _RESENDINGS_SHOWN).timestamp()):08x}"
+    shown = Resending.objects.filter(Q(ended_at__isnull=True) | Q(pk__gte=lately))
+    return list(reachable(shown, request=request).select_related("workspace").order_by("-pk")[:5])
 
 
 def _list() -> str:
