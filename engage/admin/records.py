@@ -1,6 +1,7 @@
 """The base of all admin lists and record pages.
 
-1. No list counts its table: "next" goes on until a page is empty.
+1. No list counts its table: "next" goes on until a page is empty. What is cheap is told: how many there are on an only
+   page, and of all records, up to a bound.
 2. Lists are ordered newest first along an index, and cannot be sorted by another column.
 3. Linked records are fetched once per page, and may be gone (see Linked). Staff who may not view them see no such
    column, row or filter, and cannot choose among them.
@@ -25,11 +26,13 @@ from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
-from engage.admin.columns import Colours, Id, column_of, linked_fields, may_view
+from engage.admin.columns import Colours, Id, column_of, count_up_to, linked_fields, may_view
 from engage.admin.edits import CheckedEdits
 from engage.admin.panels import tables_for
 from engage.admin.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
+
+_COUNTED_AT_MOST = 1_000
 
 
 class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
@@ -92,6 +95,20 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         if choices is None:
             choices = db_field.remote_field.model.objects.using(db)
         return reachable(choices.all(), request=request)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes: Any = super().get_changelist_instance(request)
+        changes.total = self._total(changes)
+        return changes
+
+    def _total(self, changes: Any) -> str:
+        """How many records there are, where that is known or cheap to know; "" otherwise."""
+        shown = len(changes.result_list)
+        if changes.page_num == 1 and shown < self.list_per_page:
+            return f"{shown:,}"
+        if changes.page_num != 1 or changes.query or changes.has_active_filters:
+            return ""
+        return count_up_to(changes.queryset, most=_COUNTED_AT_MOST)
 
     def get_paginator(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> Any:
         """The model's own records are not counted. The history of one record is, because it is short."""

@@ -19,6 +19,7 @@ from engage.models import ApiKey, App, IdentityKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import MODELS, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
+from tests.support.factories import crowd
 from tests.support.one_of_everything import live_through, populate, queue_job
 
 # What the page of a record does not show under the field's name, and why.
@@ -154,6 +155,20 @@ def test_a_list_counts_nothing(staff: Client, acme: Workspace, subtests: pytest.
             asked = [sql for query in queries for sql in queries_of(staff, list_of(model) + query)]
             assert [sql for sql in asked if sql.endswith("LIMIT 50")]
             assert not [sql for sql in asked if re.search(r"COUNT\(|DISTINCT", sql)]
+
+
+def test_a_list_tells_how_many_there_are_where_that_is_cheap(staff: Client, acme: Workspace) -> None:
+    queries = ("", "?p=2", f"?workspace__id__exact={acme.id}", "?q=user-0")
+    for number, totals in (
+        (1, ["1", "", "1", "1"]),
+        (60, ["60", "", "", "1"]),
+        (1_100, ["1,000+", "", "", "1"]),
+    ):
+        Customer.objects.all().delete()
+        crowd(acme, number)
+        answers = [staff.get(list_of(Customer) + query) for query in queries]
+        assert [answer.context["cl"].total for answer in answers] == totals
+    assert "1,000+ customers" in answers[0].content.decode()
 
 
 def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:

@@ -138,6 +138,9 @@ class FailureAdmin(SendsAgain):
             answer.context_data |= self._above(request, answer.context_data["cl"])
         return answer
 
+    def _total(self, changes: Any) -> str:
+        return ""  # stands above
+
     def _above(self, request: HttpRequest, changes: Any) -> dict[str, Any]:
         """What stands above the list: how many there are, of which times, and how far sending again has come."""
         now = timezone.now()
