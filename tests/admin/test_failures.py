@@ -15,11 +15,8 @@ from journeys.tasks import resend
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import cells, list_of
 from tests.admin.staff import staff_with
-<<<<<<< HEAD
-from tests.support.audit import told
-=======
 from tests.admin.test_memberships import member
->>>>>>> a246586 (Send again, keep and find within the workspaces that staff see)
+from tests.support.audit import told
 from tests.support.plans import rows_gone_through
 
 FAILURES = list_of(WebhookDelivery)

@@ -17,11 +17,8 @@ from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.admin.records import list_of
 from tests.admin.staff import staff_with
-<<<<<<< HEAD
-from tests.support.audit import told
-=======
 from tests.admin.test_memberships import member
->>>>>>> a246586 (Send again, keep and find within the workspaces that staff see)
+from tests.support.audit import told
 from tests.support.calls import trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory

@@ -59,14 +59,15 @@ class SendsAgain(ReadOnlyAdmin):
         return HttpResponseRedirect(f"{_list()}?{conditions_in(request)}")
 
     def _send_chosen(self, request: HttpRequest, chosen: list[int]) -> None:
-        sent = resend(reachable(WebhookDelivery.objects.filter(pk__in=chosen), request=request))
+        own = reachable(WebhookDelivery.objects.filter(pk__in=chosen), request=request)
+        sent = resend(own)
         left = len(chosen) - sent
         said = f"{_webhooks(sent)} sent again." if sent else ""
         if left:
             said += f" {_webhooks(left)} not: only one that has failed can be sent again, once its journey has gone on."
         self.message_user(request, said.strip(), messages.WARNING if left else messages.SUCCESS)
         if sent:
-            _note(WebhookDelivery.objects.filter(pk__in=chosen).defer("headers", "body"), "Sent again.")
+            _note(own.defer("headers", "body"), "Sent again.")
             transaction.on_commit(wake_sender, robust=True)
 
     def _send_all(self, request: HttpRequest) -> None:
