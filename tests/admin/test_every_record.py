@@ -41,6 +41,7 @@ NOT_SHOWN = {
         for name in ("aborted_at", "held_at", "held_because", "held_by", "next_release_at", "per_minute", "resumed_at")
     },
     "JourneyRevision.exit_events": "the names in exit_on",
+    "JourneyRevision.key_order": "the order in which its JSON is shown",
     "SteeredHost.next_at": "only counts the rate",
     "SteeringAct.id": "what was done, when and to what tells which it is",
     "SteeringAct.numbers": "told in words",
