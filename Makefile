@@ -63,6 +63,7 @@ lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the n
 	@$(COMPILE) pyproject.toml -o requirements.txt
 	@$(COMPILE) pyproject.toml --extra embedded -c requirements.txt -o requirements-embedded.txt
 	@$(COMPILE) pyproject.toml --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
+	@$(COMPILE) pyproject.toml --extra oidc -c requirements-dev.txt -o requirements-oidc.txt
 	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
 
 clean: ## what can be made again; the data in .data stay

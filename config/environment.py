@@ -3,9 +3,13 @@
 An invalid value raises ImproperlyConfigured; the message does not repeat a secret.
 """
 
+import importlib.util
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.checks.security.base import (
     SECRET_KEY_INSECURE_PREFIX,
@@ -24,6 +28,7 @@ FLAGS = {
     **dict.fromkeys(("false", "off", "n", "no", "0"), False),
 }
 ENCRYPTION_KEY_MIN_LENGTH = 32
+ROLES = ("viewer", "support", "author", "admin")  # of members of workspaces
 _GREATEST_PORT = 65_535
 
 
@@ -180,3 +185,36 @@ def origins(name: str) -> list[str]:
             f"{name} must be origins such as https://engage.example, separated by commas. {HOST_IN_ASCII}"
         )
     return origins
+
+
+def openid_issuer(name: str, *, https: bool) -> str:
+    """The issuer of an OpenID Connect provider, as it spells itself; "" for none. Raises ImproperlyConfigured."""
+    value = text(name).strip()
+    if not value:
+        return ""
+    url = urlsplit(value)
+    if url.scheme not in ({"https"} if https else {"https", "http"}) or not url.hostname or url.query or url.fragment:
+        raise ImproperlyConfigured(f"{name} must be the provider's address, such as https://login.example.com.")
+    if importlib.util.find_spec("mozilla_django_oidc") is None:
+        raise ImproperlyConfigured(f"{name} needs the package mozilla-django-oidc (see docs/operations.md).")
+    return value
+
+
+def openid_roles(name: str) -> dict[str, Any]:
+    """What each group of a provider may do: "superuser", or roles by the keys of workspaces."""
+    try:
+        roles = json.loads(text(name) or "{}")
+    except ValueError:
+        roles = None
+    if not isinstance(roles, dict) or not all(_is_role(role) for role in roles.values()):
+        raise ImproperlyConfigured(
+            f'{name} must be JSON that gives each group "superuser", or one of {", ".join(ROLES)} by the key of a '
+            'workspace, such as {"ops": "superuser", "shop-team": {"shop": "author"}}.'
+        )
+    return roles
+
+
+def _is_role(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return bool(value) and all(role in ROLES for role in value.values())
+    return bool(value == "superuser")

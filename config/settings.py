@@ -295,9 +295,17 @@ BRIDGE_APP_DAILY_CALLS = environment.number("BRIDGE_APP_DAILY_CALLS", default=10
 BRIDGE_APP_DAILY_NEW_CUSTOMERS = environment.number("BRIDGE_APP_DAILY_NEW_CUSTOMERS", default=200_000, at_least=1)
 BRIDGE_APP_DAILY_KIB = environment.number("BRIDGE_APP_DAILY_KIB", default=10_000_000, at_least=1)
 SECOND_FACTOR = environment.some_of(
-    ("all", "superuser", "viewer", "support", "author", "admin"), "SECOND_FACTOR", default=""
+    ("all", "superuser", *environment.ROLES), "SECOND_FACTOR", default=""
 )  # of whom it is required; whoever has set one up is asked for it anyway
 OTP_TOTP_ISSUER = "Engage"
+# Staff may log in with an OpenID Connect provider, beside their passwords.
+OIDC_ISSUER = environment.openid_issuer("OIDC_ISSUER", https=PRODUCTION)
+OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = environment.text("OIDC_CLIENT_ID"), environment.text("OIDC_CLIENT_SECRET")
+OIDC_SCOPES = environment.text("OIDC_SCOPES", default="openid profile email")
+OIDC_GROUPS_CLAIM = environment.text("OIDC_GROUPS_CLAIM", default="groups")
+OIDC_ROLES = environment.openid_roles("OIDC_ROLES")
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
+    raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES as well.")
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address
 # How many proxies in front of the service add to X-Forwarded-For; with 0 the peer's own address counts.
 TRUSTED_PROXIES = environment.number("TRUSTED_PROXIES", default=0)

@@ -1,5 +1,6 @@
 """All URLs of the service."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
@@ -33,6 +34,7 @@ urlpatterns = [
     path("metrics", metrics),
     path("admin/second-factor/", second_factor.ask, name="second_factor"),
     path("admin/second-factor/set-up/", second_factor.set_up, name="second_factor_set_up"),
+    *([path("admin/openid/", include("engage.admin.openid.urls"))] if settings.OIDC_ISSUER else []),
     path("admin/", admin.site.urls),
     path("admin", ElsewhereView.as_view(address="/admin/")),
     *message_demo.urlpatterns,

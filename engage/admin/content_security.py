@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 # Unfold's pages have inline scripts and styles, and Alpine evaluates expressions in their attributes.
 CONTENT_SECURITY_POLICY = (
@@ -17,6 +18,6 @@ class ContentSecurityMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+        if request.path.startswith(reverse("admin:index")):
             response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
         return response

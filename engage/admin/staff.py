@@ -13,6 +13,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from engage.admin.edits import CheckedEdits
+from engage.admin.openid import PREFIX
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -68,6 +69,11 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     readonly_fields = ("last_login", "date_joined")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The name of an account that an OpenID Connect provider vouches for says whose it is."""
+        fixed = super().get_readonly_fields(request, obj)
+        return (*fixed, "username") if obj is not None and obj.username.startswith(PREFIX) else fixed
 
 
 @admin.register(Group)

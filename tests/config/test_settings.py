@@ -94,6 +94,11 @@ def test_an_unknown_environment_is_refused() -> None:
         ({"LOG_LEVEL": "$DEBUG"}, "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not '$DEBUG'."),
         ({"BRIDGE_RATE_LIMIT": "lots"}, "BRIDGE_RATE_LIMIT: 'lots' is no rate. Write a rate as 100/m, 5/s or 1000/h."),
         ({"BRIDGE_CUSTOMERS_CREATED_LIMIT": "60/0m"}, "BRIDGE_CUSTOMERS_CREATED_LIMIT: '60/0m' is no rate."),
+        ({"OIDC_ISSUER": "http://login.example"}, "OIDC_ISSUER must be the provider's address, such as https://"),
+        ({"OIDC_ISSUER": "https://login.example"}, "OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_R"),
+        ({"OIDC_ROLES": '{"ops": "root"}'}, 'OIDC_ROLES must be JSON that gives each group "superuser", or one of '),
+        ({"OIDC_ROLES": '{"ops": {"shop": "superuser"}}'}, "OIDC_ROLES must be JSON that gives each group"),
+        ({"OIDC_ROLES": "ops=superuser"}, "OIDC_ROLES must be JSON that gives each group"),
         ({"BRIDGE_JOURNEYS_STARTED_LIMIT": ""}, "BRIDGE_JOURNEYS_STARTED_LIMIT: '' is no rate."),
     ],
 )
