@@ -106,6 +106,18 @@ def test_settings_that_mean_nothing_are_refused(variable: dict[str, str], messag
     assert message in refusal({**PRODUCTION, **variable})
 
 
+def test_a_provider_without_the_package_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = {
+        "OIDC_ISSUER": "https://login.example", "OIDC_CLIENT_ID": "engage", "OIDC_CLIENT_SECRET": "x",
+        "OIDC_ROLES": '{"ops": "superuser", "team": {"shop": "author"}}',
+    }  # fmt: skip
+    assert read({**PRODUCTION, **provider})["OIDC_ROLES"]["team"] == {"shop": "author"}
+    monkeypatch.setitem(sys.modules, "mozilla_django_oidc", None)
+    assert refusal({**PRODUCTION, **provider}) == (
+        "OIDC_ISSUER needs the package mozilla-django-oidc (see docs/operations.md)."
+    )
+
+
 @pytest.mark.parametrize("key", ["short", "abcd" * 20])
 def test_a_secret_key_that_could_be_guessed_is_refused(key: str) -> None:
     said = refusal({**PRODUCTION, "SECRET_KEY": key})
