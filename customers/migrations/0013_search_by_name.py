@@ -34,6 +34,7 @@ BY_BEGINNING = {
     "customer_by_name": "(lower(name) text_pattern_ops) WHERE name IS NOT NULL",
     "customer_by_address": "(lower(email) text_pattern_ops) WHERE email IS NOT NULL",
 }
+MADE = "SELECT relname FROM pg_class WHERE relkind = 'i' AND relname = ANY(%s) ORDER BY relname"
 AVAILABLE = "SELECT true FROM pg_available_extensions WHERE name = 'pg_trgm'"
 SCHEMA = "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_trgm'"
 
@@ -57,7 +58,10 @@ def make_indexes(apps: Any, schema_editor: Any) -> None:
 
 
 def drop_indexes(apps: Any, schema_editor: Any) -> None:
-    for name in ("customer_by_part", *BY_BEGINNING):
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(MADE, [["customer_by_part", *BY_BEGINNING]])
+        made = cursor.fetchall()
+    for [name] in made:
         schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 

@@ -64,6 +64,10 @@ def test_a_new_journey_has_the_defaults_and_a_first_revision_without_steps(acme:
         "entry_conditions": None,
         "event_where": None,
         "event_from_bridge": True,
+        "guards": None,
+        "held_by": "",
+        "held_because": "",
+        "per_minute": None,
         "revision": 1,
     }
     assert revisions_of(saved.journey) == [(1, [])]

@@ -73,7 +73,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
 
 def members_of(key: str) -> set[str]:
     members = SegmentMembership.objects.filter(segment__key=key).select_related("customer")
-    return {str(one.customer) for one in members}
+    return {one.customer.external_id or str(one.customer) for one in members}
 
 
 def customer(**identifiers: Any) -> dict[str, Any]:

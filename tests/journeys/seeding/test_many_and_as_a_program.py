@@ -81,7 +81,7 @@ def test_without_a_file_the_demo_is_made_and_told_in_words() -> None:
     call_command("seed_workspace", "--customers", "2", stdout=printed)
     secret = printed.getvalue().partition("API key server: ")[2].partition("\n")[0]
     assert api_key_of(f"Bearer {secret}", now=timezone.now()).workspace.key == "demo"
-    customers = {str(one): one.id for one in Customer.objects.all()}
+    customers = {one.external_id or str(one): one.id for one in Customer.objects.all()}
     segments = {one.key: one.id for one in Segment.objects.all()}
     journeys = {one.key: one.id for one in Journey.objects.all()}
     assert printed.getvalue().splitlines() == [
