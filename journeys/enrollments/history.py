@@ -52,7 +52,7 @@ _FIELDS: Final = {
     "enrollment": _fields(Enrollment),
     "journey": _fields(Journey, "id", "name"),
     "revision": _fields(JourneyRevision, "id", "number"),
-    "job": _fields(EnrollmentJob, "id", "trigger_id", "journey_id", "customer_id", "queued_ms"),
+    "job": _fields(EnrollmentJob, "id", "trigger_id", "journey_id", "customer_id", "queued_ms", "queued_as"),
     "run": _fields(StepRun),
     "delivery": _fields(WebhookDelivery),
 }
