@@ -75,18 +75,18 @@ def decide(*, rules: EntryRules, history: History, customer_exists: bool, condit
 
 
 def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
-    if rules.max_entries > 1:
+    if rules.max_entries > 1:  # rule 1
         if history.completed < rules.max_entries:
             return None
         return Decision(
             Verdict.MAX_ENTRIES_REACHED,
             f"The customer had completed the journey as often as was allowed: {rules.max_entries} times.",
         )
-    if history.active:
+    if history.active:  # rule 2
         return Decision(
             Verdict.ALREADY_ENROLLED, f"The customer was in the journey already: enrollment {history.active}."
         )
-    if history.completed and not rules.allow_reenrollment:
+    if history.completed and not rules.allow_reenrollment:  # rule 3
         return Decision(
             Verdict.ALREADY_ENROLLED,
             f"The customer had completed the journey (enrollment {history.last_completed}), and re-enrollment was not "
@@ -102,7 +102,7 @@ def _refused_by_conditions(*, conditions_hold: bool) -> Decision | None:
 
 
 def _enroll(rules: EntryRules, history: History) -> Decision:
-    if history.active:
+    if history.active:  # rule 1; by rule 2 it is refused otherwise
         return Decision(
             Verdict.ENROLLED,
             f"Entry {history.completed + 1} of {rules.max_entries}; the active enrollment was exited for it.",

@@ -1,4 +1,4 @@
-"""The web side of a trigger: from a call to committed jobs.
+"""A trigger, from its call to committed jobs.
 
     key, limit, body (the view) → journey → segments → customer → one statement that commits → wake the workers
 

@@ -32,10 +32,9 @@ from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.steps.written import UnknownStepType
-from journeys.walking.claims import is_anybody_due
 from journeys.walking.history import write_walks
 from journeys.walking.standings import Standing, Walked, read_standings
-from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried
+from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried, is_anybody_due
 
 log = structlog.get_logger(__name__)
 # How often, and how far apart, a turn looks again for enrollments whose customer was locked.

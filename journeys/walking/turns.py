@@ -15,9 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models.functions import Now
+
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
 from journeys.enrollments.transitions import CLAIM_CHOSEN, ClaimedEnrollment
+from journeys.models import Enrollment
 
 BATCH = 500
 
@@ -159,3 +162,8 @@ def _claim_in_turn(statement: Statement, *, most: int) -> list[ClaimedEnrollment
 
 def _claimed(row: Mapping[str, Any]) -> ClaimedEnrollment:
     return ClaimedEnrollment(id=row["id"], attempts=row["attempts"], due_at=row["due_at"])
+
+
+def is_anybody_due() -> bool:
+    """Whether an enrollment is due and not claimed: after a claim that found none, one whose customer is locked."""
+    return Enrollment.objects.filter(due_at__lte=Now()).exists()

@@ -1,9 +1,9 @@
 """Webhooks, from a committed delivery to its end. Nothing here walks enrollments or wakes workers.
 
-1. sending.py: requests in threads, one thread for the database; resending.py makes a failed one due again.
+1. sending.py: requests, signed (signing.py, signing_secrets.py), in threads, one thread for the database; resending.py
+   makes a failed one due again.
 2. claims.py: a committed claim of what is due, as far as hosts have room (host_slots.py) and are well (circuits.py).
-3. client.py: one request, to a public address (addresses.py), in a bounded time (deadlines.py), signed (signing.py,
-   signing_secrets.py).
+3. client.py: one request, to a public address (addresses.py), in a bounded time (deadlines.py).
 4. outcomes.py, schedule.py: what came of it, and what follows: delivered, tried again and when, or failed for good.
 5. results.py: attempts, ends and circuits of many deliveries, in one transaction.
 """
