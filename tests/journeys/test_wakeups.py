@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 import redis
 import structlog
+from pytest_django import Settings
 from structlog.testing import capture_logs
 
 from config import ROOT
 from engage.models import Workspace
-from engage.redis.availability import redis_client
 from journeys import wakeups
 from journeys.models import Chunk, EnrollmentJob
 from journeys.tasks import sweep
@@ -50,10 +50,8 @@ def test_wake_ups_of_the_single_lane_do_not_pile_up_while_no_worker_takes_them(q
     assert messages(queue, "single") == 1
 
 
-def test_a_worker_that_stays_at_a_lane_leaves_a_redis_alone_that_has_just_failed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(wakeups, "_redis", lambda: redis_client("redis://127.0.0.1:1/0"))
+def test_a_worker_that_stays_at_a_lane_leaves_a_redis_alone_that_has_just_failed(settings: Settings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
     with capture_logs() as lines:
         for _ in range(3):
             wakeups.stay_at_single_lane()
