@@ -16,6 +16,7 @@ from tests.chaos.service import Service
 from tests.support.waiting import wait_until
 
 _BACK_SECONDS = 10.0
+_LOCKED_SECONDS = 5.5  # until PostgreSQL ends a session that is idle amid a transaction
 _LEASE_SECONDS = 30.0  # of webhooks that the machine had claimed
 _UNDER_WAY_SECONDS = 0.05  # until what was sent before the cut has arrived
 _AMID_TRANSACTION = """
@@ -62,6 +63,7 @@ def cut_off(service: Service) -> None:
         return False
 
     wait_until(amid_transaction, what="a transaction there")
+    service.is_away("postgresql", seconds=_LOCKED_SECONDS)  # for calls about customers that it had locked
 
 
 def lose_connections(service: Service) -> None:
