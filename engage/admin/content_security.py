@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+
+from engage.admin.layers import PAGES
 
 # Unfold's pages have inline scripts and styles, and Alpine evaluates expressions in their attributes.
 CONTENT_SECURITY_POLICY = (
@@ -18,6 +19,6 @@ class ContentSecurityMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if request.path.startswith(reverse("admin:index")):
+        if request.path.startswith(PAGES):
             response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
         return response

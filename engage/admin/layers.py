@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 _CALLS = "/api/"
+PAGES = "/admin/"
 
 
 class AdminLayersMiddleware:

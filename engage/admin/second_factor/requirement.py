@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django_otp import user_has_device
 
+from engage.admin.layers import PAGES
 from engage.models import Membership
 
 SUPERUSER, ALL = "superuser", "all"
@@ -56,9 +57,10 @@ class SecondFactorMiddleware:
         return redirect(owed) if owed else self._get_response(request)
 
     def _owed(self, request: HttpRequest) -> str | None:
-        index = reverse("admin:index")
+        if not request.path.startswith(PAGES):
+            return None
         own = [reverse("second_factor"), reverse("second_factor_set_up"), reverse("admin:logout")]
-        if not request.path.startswith(index) or request.path in own or request.session.get(ELSEWHERE):
+        if request.path in own or request.session.get(ELSEWHERE):
             return None
         user: Any = request.user
         if not user.is_authenticated or user.is_verified():
