@@ -1,4 +1,5 @@
 import pytest
+from pytest_django import Settings
 
 from bridge.models import Message
 from engage.models import App, Workspace
@@ -10,6 +11,12 @@ from tests.support.factories import AppFactory, MessageFactory
 @pytest.fixture
 def message(acme: Workspace) -> Message:
     return MessageFactory.create(workspace=acme, key=sale.KEY, actions=sale.ACTIONS, forms=sale.FORMS)
+
+
+@pytest.fixture
+def unlimited(settings: Settings) -> None:
+    """As many calls from one address as ten thousand examples make."""
+    settings.BRIDGE_RATE_LIMIT = settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1000000/m"
 
 
 @pytest.fixture

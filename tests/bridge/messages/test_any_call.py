@@ -93,7 +93,7 @@ def is_listed_event(event: Event) -> bool:
     return fits and is_listed_field("why", properties.pop("why", "")) and not properties
 
 
-@pytest.mark.usefixtures("message")
+@pytest.mark.usefixtures("message", "unlimited")
 @given(calls=st.lists(st.tuples(_calls, _person), min_size=1, max_size=3))
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_enforced_no_call_writes_outside_the_definition(
