@@ -91,4 +91,9 @@ def merge_attributes(changes: Sequence[ProfileChange]) -> None:
 
 def _written(change: ProfileChange) -> tuple[str, str, str, str]:
     deleted = [name for name, value in change.attributes.items() if value is None]
-    return change.workspace_id, change.customer_id, json.dumps(dict(change.attributes)), json.dumps(deleted)
+    return (
+        change.workspace_id,
+        change.customer_id,
+        json.dumps(dict(change.attributes)),
+        json.dumps(deleted) if deleted else "[]",
+    )

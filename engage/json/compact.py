@@ -4,15 +4,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+_ASCII = json.JSONEncoder(separators=(",", ":"))
+_UNICODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 def ascii_json(value: Any) -> str:
     """Compact JSON with non-ASCII characters escaped."""
-    return json.dumps(value, separators=(",", ":"))
+    return _ASCII.encode(value)
 
 
 def unicode_json(value: Any) -> str:
     """Compact JSON with non-ASCII characters as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _UNICODE.encode(value)
 
 
 def json_bytes(value: Any) -> int:

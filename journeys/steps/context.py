@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from customers.conditions import CustomerFacts, Facts
@@ -88,8 +89,14 @@ class StepContext:
             "event": {} if event is None else _of_event(event),
             "journey": {"id": self.journey_id, "name": self.journey_name},
             "enrollment": {"id": self.enrollment_id},
-            "now": iso_utc(self.now),
+            "now": _written(self.now),
         }
+
+
+@lru_cache(maxsize=1)
+def _written(now: datetime) -> str:
+    """Cached, because it is the same for all of a batch."""
+    return iso_utc(now)
 
 
 def _of_event(event: Occurrence) -> dict[str, object]:

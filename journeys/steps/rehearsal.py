@@ -94,7 +94,7 @@ def _given_up(step_id: str, error: Exception) -> Ended:
 
 
 def _marked(step_record: StepRecord) -> StepRecord:
-    return replace(step_record, detail=f"{step_record.detail.removesuffix('.')} (assumed).")
+    return step_record._replace(detail=f"{step_record.detail.removesuffix('.')} (assumed).")
 
 
 def _assumed(stop: Wait | AwaitEvent | Send | Pause) -> Arrival:

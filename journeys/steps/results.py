@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 State = Literal["done", "waiting", "failed"]
 
@@ -40,13 +40,14 @@ class WebhookRequest:
     body: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepRecord:
+class StepRecord(NamedTuple):
     """The result of one step: a row of the enrollment's history.
 
     `resumed`: this is the end of a step that began in an earlier walk. The state `waiting` is a delay, a wait for an
     event, or a webhook to be sent. `missing` lists the template variables without a value. None in `writes` deletes.
     `because` quotes the values that decided, which `detail` never does.
+
+    A walk makes one for each step, and a tuple is made in a third of the time of a frozen dataclass.
     """
 
     step_id: str
@@ -86,19 +87,7 @@ def step_record(
     heard: HeardEarly | None = None,
 ) -> StepRecord:
     """The step's record."""
-    return StepRecord(
-        step_id=step.id,
-        type=step.type,
-        resumed=resumed,
-        state=state,
-        detail=detail,
-        missing=missing,
-        because=because,
-        writes=writes,
-        tracked=tracked,
-        request=request,
-        heard=heard,
-    )
+    return StepRecord(step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard)
 
 
 class StepFailed(Exception):
@@ -159,8 +148,7 @@ class Ended:
 Stop = Wait | AwaitEvent | Send | Pause | Ended
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepResult:
+class StepResult(NamedTuple):
     """One step's record, and what follows."""
 
     step_record: StepRecord

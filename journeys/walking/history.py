@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from customers.events import NewEvent
 from customers.models import Event
@@ -31,8 +30,7 @@ from journeys.walking.reactions import record_and_react
 from journeys.walking.standings import Standing, Walked
 
 
-@dataclass(frozen=True, kw_only=True)
-class _NewRun:
+class _NewRun(NamedTuple):
     """One step record with its place in the enrollment's history, and the event that it recorded."""
 
     standing: Standing
@@ -170,7 +168,7 @@ def _insert_runs(entries: Iterable[_NewRun]) -> None:
             record.type,
             record.state,
             record.detail,
-            json.dumps(record.missing),
+            json.dumps(record.missing) if record.missing else "[]",
             json.dumps(record.because) if record.because else None,
             entry.event_id,
         )
@@ -216,8 +214,7 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _NewPlace:
+class _NewPlace(NamedTuple):
     """The new values of an enrollment's row after a walk."""
 
     step_id: str
