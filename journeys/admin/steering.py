@@ -61,13 +61,12 @@ class CancelForm(ReasonForm):
     leave = forms.BooleanField(label="Those who have entered by it leave", required=False)
 
 
-# Does the act to a record, by an actor, with what the form says; `dry_run` if nothing is to be changed.
-_Do = Callable[..., Any]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter."""
+    """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter.
+
+    `do` takes a record, the actor and what the form says, and with `dry_run` changes nothing.
+    """
 
     name: str
     question: str
@@ -75,7 +74,7 @@ class Act:
     done: str
     form: type[ReasonForm]
     shown: tuple[str, ...]
-    do: _Do
+    do: Callable[..., Any]
     danger: bool = False
 
 
@@ -87,7 +86,7 @@ ACTS: Mapping[str, Act] = {
         done="Held.",
         form=ReasonForm,
         shown=("queued", "inside"),
-        do=lambda journey, actor, said, dry_run: hold(journey, reason=said["reason"], actor=actor, dry_run=dry_run),
+        do=hold,
     ),
     "resume": Act(
         name="Resume",
@@ -96,9 +95,7 @@ ACTS: Mapping[str, Act] = {
         done="Resumed.",
         form=PaceForm,
         shown=("released", "inside", "queued"),
-        do=lambda journey, actor, said, dry_run: resume(
-            journey, reason=said["reason"], actor=actor, per_minute=said.get("per_minute"), dry_run=dry_run
-        ),
+        do=resume,
     ),
     "close": Act(
         name="Close",
@@ -107,9 +104,7 @@ ACTS: Mapping[str, Act] = {
         done="Closed.",
         form=ReasonForm,
         shown=("queued", "inside"),
-        do=lambda journey, actor, said, dry_run: close(
-            journey, reason=said["reason"], actor=actor, now=timezone.now(), dry_run=dry_run
-        ),
+        do=lambda journey, **said: close(journey, now=timezone.now(), **said),
     ),
     "activate": Act(
         name="Activate",
@@ -118,9 +113,7 @@ ACTS: Mapping[str, Act] = {
         done="Activated.",
         form=ReasonForm,
         shown=("queued", "inside"),
-        do=lambda journey, actor, said, dry_run: activate(
-            journey, reason=said["reason"], actor=actor, now=timezone.now(), dry_run=dry_run
-        ),
+        do=lambda journey, **said: activate(journey, now=timezone.now(), **said),
     ),
     "abort": Act(
         name="Abort",
@@ -129,7 +122,7 @@ ACTS: Mapping[str, Act] = {
         done="Aborted.",
         form=RequiredReasonForm,
         shown=("exited", "queued"),
-        do=lambda journey, actor, said, dry_run: abort(journey, reason=said["reason"], actor=actor, dry_run=dry_run),
+        do=abort,
         danger=True,
     ),
 }
@@ -140,9 +133,7 @@ CANCEL = Act(
     done="Cancelled.",
     form=CancelForm,
     shown=("cancelled", "already_decided", "inside", "exited"),
-    do=lambda trigger, actor, said, dry_run: cancel_trigger(
-        trigger, exit_enrollments=said.get("leave", False), reason=said["reason"], actor=actor, dry_run=dry_run
-    ),
+    do=lambda trigger, leave=True, **said: cancel_trigger(trigger, exit_enrollments=leave, **said),
     danger=True,
 )
 _OF_STATE = {
@@ -212,10 +203,10 @@ def _asked_and_done(model_admin: Any, request: HttpRequest, object_id: str, act:
     form = act.form(request.POST if request.method == "POST" else None)
     try:
         if form.is_valid():
-            did = act.do(record, actor, form.cleaned_data, dry_run=False)
+            did = act.do(record, actor=actor, **form.cleaned_data)
             _tell(model_admin, request, record, act, did)
             return HttpResponseRedirect(page_url(record))
-        would = act.do(record, actor, {"reason": "", "leave": act is CANCEL}, dry_run=True)
+        would = act.do(record, actor=actor, reason="", dry_run=True)
     except Refusal as refusal:
         model_admin.message_user(request, refusal.message, messages.ERROR)
         return HttpResponseRedirect(page_url(record))

@@ -37,13 +37,5 @@ def _set(kind: SteeringAct.Kind, journey: Journey, *, reason: str, actor: str, n
             if dry_run:
                 transaction.set_rollback(True)
         if changed and not dry_run:
-            numbers = {"queued": queued, "inside": inside}
-            record_act(
-                kind,
-                workspace_id=journey.workspace_id,
-                journey_id=journey.id,
-                actor=actor,
-                reason=reason,
-                numbers=numbers,
-            )
+            record_act(kind, journey, actor=actor, reason=reason, queued=queued, inside=inside)
     return Steered(journey_id=journey.id, state=journey.state, changed=changed, queued=queued, inside=inside)

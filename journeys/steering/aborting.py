@@ -15,8 +15,7 @@ from engage.database.sql import Statement
 from journeys.enrollments.locks import lock_customers_of, wait_for_lockers
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment, Journey, SteeringAct
-from journeys.steering.acts import record_act
-from journeys.steering.holding import LONGEST_WALK_SECONDS, forget_results, locked
+from journeys.steering.holding import LONGEST_WALK_SECONDS, forget_results, locked, put_on_hold
 from journeys.steering.numbers import Steered, queued_and_inside
 from journeys.steering.releasing import release
 
@@ -36,7 +35,16 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
         changed = journey.aborted_at is None
         queued, inside = queued_and_inside(journey)
         if changed and not dry_run:
-            _close_and_hold(journey, reason=reason, actor=actor, queued=queued, inside=inside)
+            closed = {"active": False, "updated_at": Now(), "aborted_at": Now()}
+            put_on_hold(
+                journey,
+                reason=reason,
+                actor=actor,
+                act=SteeringAct.Kind.ABORT,
+                also=closed,
+                queued=queued,
+                inside=inside,
+            )
     exited = inside
     if not dry_run:
         wait_for_lockers(seconds=LONGEST_WALK_SECONDS)
@@ -49,28 +57,6 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
         queued=queued,
         inside=0 if dry_run else inside,
         exited=exited,
-    )
-
-
-def _close_and_hold(journey: Journey, *, reason: str, actor: str, queued: int, inside: int) -> None:
-    Journey.objects.filter(id=journey.id).update(
-        active=False,
-        updated_at=Now(),
-        aborted_at=Now(),
-        held_at=Now(),
-        held_by=actor,
-        held_because=reason,
-        resumed_at=None,
-        per_minute=None,
-        next_release_at=None,
-    )
-    record_act(
-        SteeringAct.Kind.ABORT,
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        actor=actor,
-        reason=reason,
-        numbers={"queued": queued, "inside": inside},
     )
 
 

@@ -1,12 +1,10 @@
 """What was done, by whom and why."""
 
-from collections.abc import Mapping
-
 from django.db.models.functions import Now
 
 from engage.audit.recording import Deed, record
 from engage.models import ApiKey, AuditEntry
-from journeys.models import SteeringAct
+from journeys.models import Journey, SteeredHost, SteeringAct, Trigger
 
 GUARD = "guard"
 _LONGEST_ACTOR = 200
@@ -23,30 +21,17 @@ def by_staff(username: str) -> str:
 
 
 def record_act(
-    kind: SteeringAct.Kind,
-    *,
-    workspace_id: str,
-    actor: str,
-    reason: str,
-    journey_id: str | None = None,
-    trigger_id: str | None = None,
-    host: str = "",
-    numbers: Mapping[str, float | None] | None = None,
+    kind: SteeringAct.Kind, about: Journey | Trigger | SteeredHost, *, actor: str, reason: str, **numbers: float | None
 ) -> None:
-    """Records an act, and has the audit know, in the transaction that does it."""
-    kinds = {"journey": journey_id, "trigger": trigger_id, "steeredhost": host}
-    about, which = next((name, id_) for name, id_ in kinds.items() if id_)
-    steered = AuditEntry.Action.STEERED
-    told = kind.label.capitalize()
-    record(Deed(action=steered, workspace_id=workspace_id, kind=about, id=which or "", note=f"{told}."))
-    SteeringAct.objects.create(
-        workspace_id=workspace_id,
-        journey_id=journey_id,
-        trigger_id=trigger_id,
-        host=host,
-        kind=kind,
-        actor=actor,
-        reason=reason,
-        numbers=dict(numbers or {}),
-        at=Now(),
-    )
+    """Records an act with its numbers, and has the audit know, in the transaction that does it."""
+    act = SteeringAct(kind=kind, workspace_id=about.workspace_id, actor=actor, reason=reason, numbers=numbers, at=Now())
+    match about:
+        case Journey():
+            name, which, act.journey_id = "journey", about.id, about.id
+        case Trigger():
+            name, which, act.journey_id, act.trigger_id = "journey", about.journey_id, about.journey_id, about.id
+        case SteeredHost():
+            name, which, act.host = "steeredhost", about.host, about.host
+    note = f"{kind.label.capitalize()}."
+    record(Deed(action=AuditEntry.Action.STEERED, workspace_id=about.workspace_id, kind=name, id=which, note=note))
+    act.save(force_insert=True)

@@ -64,15 +64,8 @@ def cancel_trigger(
         inside=inside,
     )
     if not dry_run and (cancelled or exited):
-        record_act(
-            SteeringAct.Kind.CANCEL,
-            workspace_id=trigger.workspace_id,
-            journey_id=trigger.journey_id,
-            trigger_id=trigger.id,
-            actor=actor,
-            reason=reason,
-            numbers={"cancelled": cancelled, "already_decided": outcome.already_decided, "exited": exited},
-        )
+        numbers = {"cancelled": cancelled, "already_decided": outcome.already_decided, "exited": exited}
+        record_act(SteeringAct.Kind.CANCEL, trigger, actor=actor, reason=reason, **numbers)
     return outcome
 
 

@@ -4,7 +4,9 @@ While it is held, nobody steps and no attempt at a webhook begins. It takes in w
 and waits go on: whoever's turn comes is put aside until the journey is resumed.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -56,24 +58,23 @@ def hold(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) ->
             put_on_hold(journey, reason=reason, actor=actor, queued=queued, inside=inside)
     if not dry_run and not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
         log.warning("hold_waited_in_vain", journey_id=journey.id)
-    return Steered(
-        journey_id=journey.id, state=Journey.State.HELD, changed=changed, queued=queued, inside=inside
-    )  # fmt: skip
+    return Steered(journey_id=journey.id, state=Journey.State.HELD, changed=changed, queued=queued, inside=inside)
 
 
-def put_on_hold(journey: Journey, *, reason: str, actor: str, **numbers: int) -> None:
-    """Holds a journey that the caller has locked."""
-    Journey.objects.filter(id=journey.id).update(
-        held_at=Now(), held_by=actor, held_because=reason, resumed_at=None, per_minute=None, next_release_at=None
-    )
-    record_act(
-        SteeringAct.Kind.HOLD,
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        actor=actor,
-        reason=reason,
-        numbers=numbers,
-    )
+def put_on_hold(
+    journey: Journey,
+    *,
+    reason: str,
+    actor: str,
+    act: SteeringAct.Kind = SteeringAct.Kind.HOLD,
+    also: Mapping[str, Any] | None = None,
+    **numbers: int,
+) -> None:
+    """Holds a journey that the caller has locked, and sets what the act sets beside that."""
+    unset = {"resumed_at": None, "per_minute": None, "next_release_at": None}
+    held = {"held_at": Now(), "held_by": actor, "held_because": reason, **unset, **(also or {})}
+    Journey.objects.filter(id=journey.id).update(**held)
+    record_act(act, journey, actor=actor, reason=reason, **numbers)
 
 
 def resume(
@@ -129,14 +130,7 @@ def _take_off_hold(journey: Journey, *, reason: str, actor: str, per_minute: int
         per_minute=per_minute,
         next_release_at=Now() if per_minute else None,
     )
-    record_act(
-        SteeringAct.Kind.RESUME,
-        workspace_id=journey.workspace_id,
-        journey_id=journey.id,
-        actor=actor,
-        reason=reason,
-        numbers={"released": released, "per_minute": per_minute},
-    )
+    record_act(SteeringAct.Kind.RESUME, journey, actor=actor, reason=reason, released=released, per_minute=per_minute)
 
 
 def _state_without_hold(journey: Journey) -> Journey.State:

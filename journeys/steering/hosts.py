@@ -1,7 +1,5 @@
 """Hosts are held and released, and have rates: each workspace has its own, as with circuits."""
 
-from collections.abc import Mapping
-
 from django.db import transaction
 from django.db.models.functions import Now
 
@@ -16,7 +14,7 @@ def hold_host(*, workspace_id: str, host: str, reason: str, actor: str) -> bool:
         if held.held_at is not None:
             return False
         SteeredHost.objects.filter(id=held.id).update(held_at=Now(), held_by=actor, held_because=reason)
-        _record(SteeringAct.Kind.HOLD_HOST, workspace_id, host, reason, actor)
+        record_act(SteeringAct.Kind.HOLD_HOST, held, actor=actor, reason=reason)
     return True
 
 
@@ -26,7 +24,8 @@ def release_host(*, workspace_id: str, host: str, reason: str, actor: str) -> bo
         held = SteeredHost.objects.filter(workspace_id=workspace_id, host=host, held_at__isnull=False)
         if not held.update(held_at=None, held_by="", held_because=""):
             return False
-        _record(SteeringAct.Kind.RELEASE_HOST, workspace_id, host, reason, actor)
+        released = SteeredHost(workspace_id=workspace_id, host=host)
+        record_act(SteeringAct.Kind.RELEASE_HOST, released, actor=actor, reason=reason)
     return True
 
 
@@ -40,17 +39,5 @@ def rate_host(*, workspace_id: str, host: str, per_second: float | None, reason:
         if rated.per_second == per_second:
             return False
         SteeredHost.objects.filter(id=rated.id).update(per_second=per_second, next_at=None)
-        _record(SteeringAct.Kind.RATE_HOST, workspace_id, host, reason, actor, numbers={"per_second": per_second})
+        record_act(SteeringAct.Kind.RATE_HOST, rated, actor=actor, reason=reason, per_second=per_second)
     return True
-
-
-def _record(
-    kind: SteeringAct.Kind,
-    workspace_id: str,
-    host: str,
-    reason: str,
-    actor: str,
-    *,
-    numbers: Mapping[str, float | None] | None = None,
-) -> None:
-    record_act(kind, workspace_id=workspace_id, host=host, reason=reason, actor=actor, numbers=numbers)

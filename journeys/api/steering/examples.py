@@ -15,37 +15,23 @@ CANCELS = {
     "Those who entered leave": {"reason": "The wrong segment was named.", "enrollments": "exit"},
 }
 
-
-def _steered(
-    state: Journey.State,
-    *,
-    dry_run: bool = False,
-    changed: bool = True,
-    inside: int = 310,
-    released: int = 0,
-    until: str | None = None,
-    exited: int = 0,
-) -> SteeringData:
-    return SteeringData(
-        journeyId=JOURNEY,
-        state=state.value,
-        dryRun=dry_run,
-        changed=changed,
-        queued=12,
-        inside=inside,
-        released=released,
-        releasedUntil=until,
-        exited=exited,
-    )
-
-
-HELD = _steered(Journey.State.HELD)
-HELD_BEFORE = _steered(Journey.State.HELD, changed=False)
-RESUMED = _steered(Journey.State.ACTIVE, released=180, until="2026-11-20T19:26:18.000Z")
-CLOSED = _steered(Journey.State.CLOSED)
-ACTIVATED = _steered(Journey.State.ACTIVE)
-ABORTED = _steered(Journey.State.ABORTED, inside=0, exited=310)
-WOULD_ABORT = _steered(Journey.State.ABORTED, dry_run=True, inside=0, exited=310)
+HELD = SteeringData(
+    journeyId=JOURNEY,
+    state=Journey.State.HELD.value,
+    dryRun=False,
+    changed=True,
+    queued=12,
+    inside=310,
+    released=0,
+    releasedUntil=None,
+    exited=0,
+)
+HELD_BEFORE: SteeringData = {**HELD, "changed": False}
+CLOSED: SteeringData = {**HELD, "state": Journey.State.CLOSED.value}
+ACTIVATED: SteeringData = {**HELD, "state": Journey.State.ACTIVE.value}
+RESUMED: SteeringData = {**ACTIVATED, "released": 180, "releasedUntil": "2026-11-20T19:26:18.000Z"}
+ABORTED: SteeringData = {**HELD, "state": Journey.State.ABORTED.value, "inside": 0, "exited": 310}
+WOULD_ABORT: SteeringData = {**ABORTED, "dryRun": True}
 CANCELLED = CancelledTriggerData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,

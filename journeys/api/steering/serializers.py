@@ -56,23 +56,23 @@ class CancelTriggerBody(SteerBody):
         return value
 
 
-def read_reason(body: Any) -> str:
+def read_reason(body: Any) -> dict[str, Any]:
     """The reason, "" if there is none. Raises InvalidRequest."""
-    return str(SteerBody.read(body).get("reason", ""))
+    return {"reason": "", **SteerBody.read(body)}
 
 
-def read_resume(body: Any) -> tuple[str, int | None]:
+def read_resume(body: Any) -> dict[str, Any]:
     """The reason, and how many per minute (None: all at once). Raises InvalidRequest."""
     read = ResumeBody.read(body)
-    return str(read.get("reason", "")), read.get("perMinute")
+    return {"reason": read.get("reason", ""), "per_minute": read.get("perMinute")}
 
 
-def read_abort(body: Any) -> str:
+def read_abort(body: Any) -> dict[str, Any]:
     """The reason. Raises MissingParameter or InvalidRequest."""
-    return str(AbortBody.read(body)["reason"])
+    return {**AbortBody.read(body)}
 
 
-def read_cancel(body: Any) -> tuple[str, bool]:
+def read_cancel(body: Any) -> dict[str, Any]:
     """The reason, and whether those who have entered are to leave. Raises InvalidRequest."""
     read = CancelTriggerBody.read(body)
-    return str(read.get("reason", "")), read.get("enrollments") == "exit"
+    return {"reason": read.get("reason", ""), "exit_enrollments": read.get("enrollments") == "exit"}

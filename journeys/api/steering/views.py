@@ -1,6 +1,8 @@
 """The API's views that steer journeys and calls, for servers."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -17,7 +19,6 @@ from journeys.design.opening import activate, close
 from journeys.due import Due
 from journeys.entering.trigger import JourneyNotFound, own_journey
 from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
-from journeys.models import Journey
 from journeys.steering.aborting import abort
 from journeys.steering.acts import by_key
 from journeys.steering.cancelling import cancel_trigger
@@ -29,24 +30,17 @@ class _SteeringView(ServerView):
     policy = "steer"
 
     def steered(
-        self,
-        workspace_id: str,
-        journey_id: str,
-        act: Callable[[Journey], Steered],
-        *,
-        message: str,
-        dry_run: bool,
+        self, workspace_id: str, journey_id: str, act: Callable[..., Steered], said: Mapping[str, Any], message: str
     ) -> Response:
-        """The answer to an act on the workspace's own journey."""
+        """The answer to an act on the workspace's own journey, with what the body said."""
+        dry_run = read_dry_run(self.request.query_params)
         self.require_own(workspace_id, otherwise=JourneyNotFound(journey_id))
-        steered = act(own_journey(workspace_id=workspace_id, journey_id=journey_id))
-        return success(
-            answers.REHEARSED_MESSAGE if dry_run else message, answers.steering_data(steered, dry_run=dry_run)
-        )
-
-    @property
-    def actor(self) -> str:
-        return by_key(self.api_key)
+        journey = own_journey(workspace_id=workspace_id, journey_id=journey_id)
+        steered = act(journey, **said, actor=by_key(self.api_key), dry_run=dry_run)
+        if act is resume and not dry_run:
+            wakeups.wake(Due(walk=True, webhooks=True))
+        data = answers.steering_data(steered, dry_run=dry_run)
+        return success(answers.REHEARSED_MESSAGE if dry_run else message, data)
 
 
 class HoldView(_SteeringView):
@@ -54,14 +48,7 @@ class HoldView(_SteeringView):
 
     @schema.describe_hold
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
-        reason, dry_run = read_reason(request.data), read_dry_run(request.query_params)
-        return self.steered(
-            workspace_id,
-            journey_id,
-            lambda journey: hold(journey, reason=reason, actor=self.actor, dry_run=dry_run),
-            message=answers.HELD_MESSAGE,
-            dry_run=dry_run,
-        )
+        return self.steered(workspace_id, journey_id, hold, read_reason(request.data), answers.HELD_MESSAGE)
 
 
 class ResumeView(_SteeringView):
@@ -69,17 +56,7 @@ class ResumeView(_SteeringView):
 
     @schema.describe_resume
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
-        (reason, per_minute), dry_run = read_resume(request.data), read_dry_run(request.query_params)
-        answer = self.steered(
-            workspace_id,
-            journey_id,
-            lambda journey: resume(journey, reason=reason, actor=self.actor, per_minute=per_minute, dry_run=dry_run),
-            message=answers.RESUMED_MESSAGE,
-            dry_run=dry_run,
-        )
-        if not dry_run:
-            wakeups.wake(Due(walk=True, webhooks=True))
-        return answer
+        return self.steered(workspace_id, journey_id, resume, read_resume(request.data), answers.RESUMED_MESSAGE)
 
 
 class CloseView(_SteeringView):
@@ -87,14 +64,8 @@ class CloseView(_SteeringView):
 
     @schema.describe_close
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
-        reason, dry_run, now = read_reason(request.data), read_dry_run(request.query_params), timezone.now()
-        return self.steered(
-            workspace_id,
-            journey_id,
-            lambda journey: close(journey, reason=reason, actor=self.actor, now=now, dry_run=dry_run),
-            message=answers.CLOSED_MESSAGE,
-            dry_run=dry_run,
-        )
+        close_now = partial(close, now=timezone.now())
+        return self.steered(workspace_id, journey_id, close_now, read_reason(request.data), answers.CLOSED_MESSAGE)
 
 
 class ActivateView(_SteeringView):
@@ -102,13 +73,9 @@ class ActivateView(_SteeringView):
 
     @schema.describe_activate
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
-        reason, dry_run, now = read_reason(request.data), read_dry_run(request.query_params), timezone.now()
+        activate_now = partial(activate, now=timezone.now())
         return self.steered(
-            workspace_id,
-            journey_id,
-            lambda journey: activate(journey, reason=reason, actor=self.actor, now=now, dry_run=dry_run),
-            message=answers.ACTIVATED_MESSAGE,
-            dry_run=dry_run,
+            workspace_id, journey_id, activate_now, read_reason(request.data), answers.ACTIVATED_MESSAGE
         )
 
 
@@ -117,14 +84,7 @@ class AbortView(_SteeringView):
 
     @schema.describe_abort
     def post(self, request: Request, workspace_id: str, journey_id: str) -> Response:
-        reason, dry_run = read_abort(request.data), read_dry_run(request.query_params)
-        return self.steered(
-            workspace_id,
-            journey_id,
-            lambda journey: abort(journey, reason=reason, actor=self.actor, dry_run=dry_run),
-            message=answers.ABORTED_MESSAGE,
-            dry_run=dry_run,
-        )
+        return self.steered(workspace_id, journey_id, abort, read_abort(request.data), answers.ABORTED_MESSAGE)
 
 
 class CancelTriggerView(_SteeringView):
@@ -135,11 +95,11 @@ class CancelTriggerView(_SteeringView):
 
     @schema.describe_cancel_trigger
     def post(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
-        (reason, leave), dry_run = read_cancel(request.data), read_dry_run(request.query_params)
-        if leave:
+        said, dry_run = read_cancel(request.data), read_dry_run(request.query_params)
+        if said["exit_enrollments"]:
             require_scope(self.api_key.scopes, Scope.ENROLLMENTS)
         self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
         trigger = own_trigger(workspace_id=workspace_id, trigger_id=trigger_id)
-        cancelled = cancel_trigger(trigger, exit_enrollments=leave, reason=reason, actor=self.actor, dry_run=dry_run)
+        cancelled = cancel_trigger(trigger, **said, actor=by_key(self.api_key), dry_run=dry_run)
         message = answers.REHEARSED_MESSAGE if dry_run else answers.CANCELLED_TRIGGER_MESSAGE
         return success(message, answers.cancelled_trigger_data(cancelled, dry_run=dry_run))
