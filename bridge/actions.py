@@ -23,7 +23,6 @@ class InvalidActionType(Refusal):
     """The action type is not one of the four known types."""
 
     error = "Invalid action type"
-    code = "invalid_action_type"
 
 
 def action_type(text: str) -> Interaction.Kind:

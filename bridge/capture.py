@@ -18,7 +18,6 @@ class InvalidSubmitAction(Refusal):
     """The submit action's type is not one of the three known types."""
 
     error = "Invalid submit action"
-    code = "invalid_submit_action"
 
 
 def submit_type(text: str) -> SubmitType:

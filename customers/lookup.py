@@ -26,7 +26,6 @@ class CustomerNotFound(Refusal):
 
     status = 404
     error = "Customer not found"
-    code = "customer_not_found"
 
     def __init__(self, *, named: str, advice: str = "") -> None:
         super().__init__(f"This workspace has no customer with this {named}. {advice}".strip())

@@ -23,10 +23,7 @@ class SegmentNotFound(Refusal):
 
     status = 404
     error = "Segment not found"
-    code = "segment_not_found"
-
-    def __init__(self) -> None:
-        super().__init__("This workspace has no segment with this id.")
+    says = "This workspace has no segment with this id."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,6 @@ class IdentifierConflict(Refusal):
 
     status = 409
     error = "Identifier conflict"
-    code = "identifier_conflict"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ class ErrorResolvingSegments(Refusal):
     """A segment is unknown or of another workspace (the answer does not say which), or nobody can tell who it means."""
 
     error = "Error resolving segments"
-    code = "error_resolving_segments"
 
 
 def check_segment_conditions(conditions: object, *, place: str = "conditions") -> None:

@@ -25,10 +25,7 @@ class CustomerErased(Refusal):
 
     status = 410
     error = "Customer erased"
-    code = "customer_erased"
-
-    def __init__(self) -> None:
-        super().__init__("The customer with this userId was erased. Use another userId for whoever is there now.")
+    says = "The customer with this userId was erased. Use another userId for whoever is there now."
 
 
 _ERASE = Statement("""

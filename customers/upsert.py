@@ -61,12 +61,8 @@ class TooManyAtOnce(Refusal):
     status = 503
     error = "Service unavailable"
     code = "too_many_at_once"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Other calls are changing the same customers at this moment. Nothing was done; try again.",
-            headers={"Retry-After": "1"},
-        )
+    says = "Other calls are changing the same customers at this moment. Nothing was done; try again."
+    sends = {"Retry-After": "1"}
 
 
 @dataclass(frozen=True)

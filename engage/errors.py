@@ -15,21 +15,28 @@ class FailureDetail(TypedDict):
 class Refusal(Exception):
     """One reason to refuse a call. Each reason is a subclass, beside the function that raises it.
 
-    `error` is a short title, `code` its stable snake_case form for programs, and the message says what to do about it.
+    `error` is a short title, `code` its stable snake_case form for programs (or another one that the class gives), and
+    the message says what to do about it: `says`, where it is always the same. Then the class is raised as it is.
     """
 
     status = 400
     error = "Invalid request"
     code = "invalid_request"
+    says = ""
+    sends: Mapping[str, str] = {}  # headers of its answer
     further: "Sequence[Refusal]" = ()  # the others that were found with it
 
+    def __init_subclass__(cls) -> None:
+        if "error" in vars(cls) and "code" not in vars(cls):
+            cls.code = cls.error.lower().replace(" ", "_")
+
     def __init__(
-        self, message: str, *, details: Sequence[FailureDetail] = (), headers: Mapping[str, str] | None = None
+        self, message: str = "", *, details: Sequence[FailureDetail] = (), headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = message or self.says
+        super().__init__(self.message)
         self.details = list(details)
-        self.headers = dict(headers or {})
+        self.headers = {**self.sends, **(headers or {})}
 
     def because(self, why: str) -> Self:
         """Itself, with one more sentence in its message."""
@@ -54,7 +61,6 @@ class MissingParameter(Refusal):
     """A required parameter is missing."""
 
     error = "Missing required parameter"
-    code = "missing_required_parameter"
 
 
 class Unavailable(Refusal):
@@ -62,7 +68,7 @@ class Unavailable(Refusal):
 
     status = 503
     error = "Service unavailable"
-    code = "service_unavailable"
+    sends = {"Retry-After": "1"}
 
 
 class NotFound(Refusal):
@@ -70,7 +76,6 @@ class NotFound(Refusal):
 
     status = 404
     error = "Not found"
-    code = "not_found"
 
 
 class MethodNotAllowed(Refusal):
@@ -78,7 +83,6 @@ class MethodNotAllowed(Refusal):
 
     status = 405
     error = "Method not allowed"
-    code = "method_not_allowed"
 
 
 class UnsupportedMediaType(Refusal):
@@ -86,7 +90,6 @@ class UnsupportedMediaType(Refusal):
 
     status = 415
     error = "Unsupported media type"
-    code = "unsupported_media_type"
 
 
 class BodyTooLarge(Refusal):
@@ -94,7 +97,6 @@ class BodyTooLarge(Refusal):
 
     status = 413
     error = "Body too large"
-    code = "body_too_large"
 
 
 class NotAcceptable(Refusal):
@@ -102,7 +104,6 @@ class NotAcceptable(Refusal):
 
     status = 406
     error = "Not acceptable"
-    code = "not_acceptable"
 
 
 class Forbidden(Refusal):
@@ -110,7 +111,6 @@ class Forbidden(Refusal):
 
     status = 403
     error = "Forbidden"
-    code = "forbidden"
 
 
 class InternalError(Refusal):
@@ -118,4 +118,3 @@ class InternalError(Refusal):
 
     status = 500
     error = "Internal error"
-    code = "internal_error"

@@ -70,7 +70,6 @@ class ScopeMissing(Refusal):
 
     status = 403
     error = "Scope missing"
-    code = "scope_missing"
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(f"This API key lacks the scope {scope.value}, which this call needs.")

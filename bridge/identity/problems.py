@@ -27,9 +27,7 @@ class IdentityTokenMissing(IdentityRefused):
 
     code = "identity_token_missing"
     reason = Reason.MISSING
-
-    def __init__(self) -> None:
-        super().__init__("Send a token from your server in X-Identity-Token or identityToken: this person needs one.")
+    says = "Send a token from your server in X-Identity-Token or identityToken: this person needs one."
 
 
 class IdentityTokenExpired(IdentityRefused):
@@ -37,9 +35,7 @@ class IdentityTokenExpired(IdentityRefused):
 
     code = "identity_token_expired"
     reason = Reason.EXPIRED
-
-    def __init__(self) -> None:
-        super().__init__("The identity token has expired. Ask your server for a new one.")
+    says = "The identity token has expired. Ask your server for a new one."
 
 
 class IdentityTokenInvalid(IdentityRefused):

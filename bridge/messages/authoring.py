@@ -22,10 +22,7 @@ class MessageNotFound(Refusal):
 
     status = 404
     error = "Message not found"
-    code = "message_not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The workspace has no message with this key.")
+    says = "The workspace has no message with this key."
 
 
 class MessageChanges(TypedDict):

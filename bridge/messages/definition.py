@@ -27,7 +27,6 @@ class InvalidMessage(Refusal):
     """The message's definition is invalid; the message names the place: `actions[1].properties.n.max must …`."""
 
     error = "Invalid message"
-    code = "invalid_message"
 
 
 @dataclass(frozen=True, kw_only=True)

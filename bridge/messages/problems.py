@@ -56,10 +56,7 @@ class MessageNotRegistered(Refusal):
 
     status = 403
     error = "Message not registered"
-    code = "message_not_registered"
-
-    def __init__(self) -> None:
-        super().__init__("messageId must be the key of an active message of this app's workspace.")
+    says = "messageId must be the key of an active message of this app's workspace."
 
 
 class NotInMessage(Refusal):

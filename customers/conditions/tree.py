@@ -21,7 +21,6 @@ class InvalidCondition(Refusal):
     """A condition is malformed; the message begins with the place: `all[1].not.op is …`."""
 
     error = "Invalid condition"
-    code = "invalid_condition"
 
 
 @dataclass(frozen=True)

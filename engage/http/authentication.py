@@ -44,6 +44,7 @@ UPDATE engage_apikey SET last_used_at = %(now)s, last_used_from = %(address)s::i
 _ENABLED_APP = """
 SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous FROM engage_app WHERE id = %s AND enabled
 """
+_BEARER = {"WWW-Authenticate": "Bearer"}
 _Caller = TypeVar("_Caller", ApiKey, App)
 _known_keys: CredentialMemory[ApiKey] = CredentialMemory()
 _known_apps: CredentialMemory[App] = CredentialMemory()
@@ -54,10 +55,7 @@ class Unauthorized(Refusal):
 
     status = 401
     error = "Unauthorized"
-    code = "unauthorized"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+    sends = _BEARER
 
 
 class NetworkNotAllowed(Refusal):
@@ -65,11 +63,10 @@ class NetworkNotAllowed(Refusal):
 
     status = 401  # from there, the key proves nobody
     error = "Network not allowed"
-    code = "network_not_allowed"
+    sends = _BEARER
 
     def __init__(self, address: str) -> None:
-        message = f"This API key may not be used from {address or 'an unknown address'}."
-        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+        super().__init__(f"This API key may not be used from {address or 'an unknown address'}.")
 
 
 class InvalidAppId(Refusal):
@@ -77,10 +74,7 @@ class InvalidAppId(Refusal):
 
     status = 401
     error = "Invalid app id"
-    code = "invalid_app_id"
-
-    def __init__(self) -> None:
-        super().__init__("The header X-App-Id, or app in the query string, must hold the id of an enabled app.")
+    says = "The header X-App-Id, or app in the query string, must hold the id of an enabled app."
 
 
 class OriginNotAllowed(Refusal):
@@ -88,7 +82,6 @@ class OriginNotAllowed(Refusal):
 
     status = 403
     error = "Origin not allowed"
-    code = "origin_not_allowed"
 
     def __init__(self, origin: str) -> None:
         super().__init__(f"This app does not allow calls from {origin[:100]!r}; its allowed origins do not name it.")

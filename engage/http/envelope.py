@@ -146,7 +146,7 @@ def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
             why = "The database could not finish the call. Nothing was done; try again."
         case _:
             return _internal_error()
-    return Unavailable(why, headers={"Retry-After": "1"})
+    return Unavailable(why)
 
 
 def _internal_error() -> InternalError:

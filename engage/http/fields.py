@@ -23,7 +23,6 @@ class ArraySizeExceeded(Refusal):
     """An array in the body has more items than allowed."""
 
     error = "Array size exceeded"
-    code = "array_size_exceeded"
 
 
 class BodySerializer(serializers.Serializer[Any]):

@@ -35,13 +35,10 @@ class IdempotencyKeyReused(Refusal):
 
     status = 422
     error = "Idempotency key reused"
-    code = "idempotency_key_reused"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This Idempotency-Key was used in the last 24 hours for a call with another body. "
-            "Send the same body again, or a new key."
-        )
+    says = (
+        "This Idempotency-Key was used in the last 24 hours for a call with another body. "
+        "Send the same body again, or a new key."
+    )
 
 
 class RequestInProgress(Refusal):
@@ -49,13 +46,8 @@ class RequestInProgress(Refusal):
 
     status = 409
     error = "Request in progress"
-    code = "request_in_progress"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A call with this Idempotency-Key is being served at this moment. Send it again to learn its answer.",
-            headers={"Retry-After": "1"},
-        )
+    says = "A call with this Idempotency-Key is being served at this moment. Send it again to learn its answer."
+    sends = {"Retry-After": "1"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,7 @@ _GREATEST = 2**53
 class InvalidCursor(InvalidRequest):
     """The cursor is not one that this call returned."""
 
-    def __init__(self) -> None:
-        super().__init__("cursor must be the nextCursor of an answer to the same call.")
+    says = "cursor must be the nextCursor of an answer to the same call."
 
 
 def read_limit(query: QueryDict, *, default: int, at_most: int) -> int:

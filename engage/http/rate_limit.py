@@ -39,7 +39,6 @@ class RateLimitExceeded(Refusal):
 
     status = 429
     error = "Rate limit exceeded"
-    code = "rate_limit_exceeded"
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(

@@ -42,10 +42,7 @@ class WorkspaceNotFound(Refusal):
 
     status = 404
     error = "Workspace not found"
-    code = "workspace_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(f"The workspace is not found. {FOREIGN_WORKSPACE}")
+    says = f"The workspace is not found. {FOREIGN_WORKSPACE}"
 
 
 class JourneyNotAllowed(Refusal):
@@ -53,7 +50,6 @@ class JourneyNotAllowed(Refusal):
 
     status = 403
     error = "Journey not allowed"
-    code = "journey_not_allowed"
 
     def __init__(self, journey_id: str) -> None:
         super().__init__(f"This API key is not for the journey {journey_id[:100]!r}.")

@@ -53,7 +53,6 @@ class InvalidJourney(Refusal):
     """
 
     error = "Invalid journey"
-    code = "invalid_journey"
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)

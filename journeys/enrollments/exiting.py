@@ -19,7 +19,6 @@ class EnrollmentAlreadyEnded(Refusal):
 
     status = 409
     error = "Enrollment already ended"
-    code = "enrollment_already_ended"
 
 
 def exit_enrollment(*, workspace_id: str, enrollment_id: str, reason: str) -> EnrollmentState:

@@ -24,7 +24,6 @@ class RevisionNotFound(Refusal):
 
     status = 404
     error = "Revision not found"
-    code = "revision_not_found"
 
     def __init__(self, number: int) -> None:
         super().__init__(f"The journey has no revision {number}.")

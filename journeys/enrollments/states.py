@@ -16,7 +16,6 @@ class EnrollmentNotFound(Refusal):
 
     status = 404
     error = "Enrollment not found"
-    code = "enrollment_not_found"
 
     def __init__(self, enrollment_id: str) -> None:
         super().__init__(f"There is no enrollment {enrollment_id[:100]!r} in this workspace.")

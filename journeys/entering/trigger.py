@@ -37,7 +37,6 @@ class JourneyNotFound(Refusal):
 
     status = 404
     error = "Journey not found"
-    code = "journey_not_found"
 
     def __init__(self, journey_id: str) -> None:
         super().__init__(f"The journey {journey_id[:100]!r} is not found or not active.")
@@ -47,7 +46,6 @@ class InvalidJourneyType(Refusal):
     """The journey is not entered by API."""
 
     error = "Invalid journey type"
-    code = "invalid_journey_type"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ class UnknownJourney(Refusal):
 
     status = 404
     error = "Unknown journey"
-    code = "unknown_journey"
 
 
 class AmbiguousJourney(Refusal):
@@ -34,7 +33,6 @@ class AmbiguousJourney(Refusal):
 
     status = 409
     error = "Ambiguous journey"
-    code = "ambiguous_journey"
 
 
 @dataclass(frozen=True, kw_only=True)

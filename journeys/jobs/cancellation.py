@@ -25,7 +25,6 @@ class JobAlreadyDecided(Refusal):
 
     status = 409
     error = "Job already decided"
-    code = "job_already_decided"
 
 
 def cancel_job(*, workspace_id: str, job_id: str) -> JobState:

@@ -14,7 +14,6 @@ class JobNotFound(Refusal):
 
     status = 404
     error = "Job not found"
-    code = "job_not_found"
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"There is no job {job_id[:100]!r} in this workspace.")

@@ -19,7 +19,6 @@ class TriggerNotFound(Refusal):
 
     status = 404
     error = "Trigger not found"
-    code = "trigger_not_found"
 
     def __init__(self, trigger_id: str) -> None:
         super().__init__(f"There is no trigger {trigger_id[:100]!r} in this workspace.")

@@ -13,7 +13,6 @@ class InvalidSeed(Refusal):
     """The seed file cannot be carried out; the message begins with the place: `customers[3].email must …`."""
 
     error = "Invalid seed"
-    code = "invalid_seed"
 
 
 def text_for(part: Part, model: type[Model], column: str) -> str:

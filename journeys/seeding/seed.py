@@ -35,7 +35,6 @@ class SeedingDisturbed(Refusal):
 
     status = 409
     error = "Seeding disturbed"
-    code = "seeding_disturbed"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,6 @@ class InvalidGuards(Refusal):
     """Guards cannot be as described; the message begins with the place."""
 
     error = "Invalid guards"
-    code = "invalid_guards"
 
 
 @dataclass(frozen=True, kw_only=True)

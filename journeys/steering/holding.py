@@ -32,10 +32,7 @@ class JourneyAborted(Refusal):
 
     status = 409
     error = "Journey aborted"
-    code = "journey_aborted"
-
-    def __init__(self) -> None:
-        super().__init__("The journey is aborted: there is nothing to hold or to resume. It can be activated.")
+    says = "The journey is aborted: there is nothing to hold or to resume. It can be activated."
 
 
 def locked(journey: Journey) -> Journey:

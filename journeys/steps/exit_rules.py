@@ -22,7 +22,6 @@ class InvalidExitRules(Refusal):
     """The exit conditions are invalid; the message names the place: `exitOn[1].where.op is …`."""
 
     error = "Invalid exit conditions"
-    code = "invalid_exit_conditions"
 
 
 @dataclass(frozen=True, kw_only=True)

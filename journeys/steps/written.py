@@ -14,7 +14,6 @@ class InvalidSteps(Refusal):
     """The steps are not a valid definition; the message names the place."""
 
     error = "Invalid steps"
-    code = "invalid_steps"
 
 
 class UnknownStepType(InvalidSteps):

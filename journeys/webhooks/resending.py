@@ -29,7 +29,6 @@ class DeliveryNotFailed(Refusal):
 
     status = 409
     error = "Webhook not failed"
-    code = "webhook_not_failed"
 
 
 def send_again(*, workspace_id: str, delivery_id: int) -> None:
