@@ -11,7 +11,7 @@ from customers.models import Customer
 from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
-from engage.http.near_misses import in_camel_case
+from engage.http.spelling import in_camel_case, spelled
 from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
 from engage.json.keywords import Keywords
@@ -109,16 +109,7 @@ class MembersChanged(TypedDict):
 
 
 def customer_record(customer: Customer) -> CustomerRecord:
-    return {
-        "customerId": customer.id,
-        "external_id": customer.external_id,
-        "email": customer.email,
-        "phone": customer.phone,
-        "userId": customer.user_id,
-        "attributes": customer.attributes,
-        "createdAt": iso_utc(customer.created_at),
-        "updatedAt": iso_utc(customer.updated_at),
-    }
+    return spelled(CustomerRecord, customer, customerId=customer.id)
 
 
 def erased_data(customer_id: str, receipt: ErasureReceipt) -> CustomerErased:

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from bridge.models import Message
 from engage.http.paging import NEXT_CURSOR, written_cursor
-from engage.http.times import Instant, iso_utc
+from engage.http.spelling import spelled
+from engage.http.times import Instant
 
 CREATED_MESSAGE = "Message created."
 UPDATED_MESSAGE = "Message updated."
@@ -41,15 +42,7 @@ class MessageDeleted(TypedDict):
 
 
 def message_record(message: Message) -> MessageRecord:
-    return {
-        "key": message.key,
-        "status": message.status,  # type: ignore[typeddict-item] # one of the choices
-        "revision": message.revision,
-        "actions": message.actions,
-        "forms": message.forms,
-        "createdAt": iso_utc(message.created_at),
-        "updatedAt": iso_utc(message.updated_at),
-    }
+    return spelled(MessageRecord, message)
 
 
 def messages_page(found: Sequence[Message], *, limit: int) -> MessagesPage:

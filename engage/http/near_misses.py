@@ -5,6 +5,8 @@ from functools import cache
 
 from django.urls import Resolver404, resolve
 
+from engage.http.spelling import in_camel_case
+
 _CALLS = "api/v1/"
 _MOST_SEGMENTS = 12
 _PARAMETER = re.compile(r"<\w+:(\w+)>")
@@ -36,9 +38,3 @@ def _call_at(segments: list[str]) -> str | None:
 def documented_path(route: str) -> str:
     """A route of Django's as the OpenAPI document names it, such as `/api/v1/customers/{workspaceId}`."""
     return f"/{_PARAMETER.sub(lambda found: f'{{{in_camel_case(found[1])}}}', route)}"
-
-
-def in_camel_case(name: str) -> str:
-    """`workspace_id` as `workspaceId`."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))

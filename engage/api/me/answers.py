@@ -3,7 +3,8 @@
 from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
-from engage.http.times import Instant, iso_utc
+from engage.http.spelling import spelled
+from engage.http.times import Instant
 from engage.json.keywords import Keywords
 from engage.models import ApiKey
 from engage.scopes import Scope
@@ -56,14 +57,10 @@ class Me(TypedDict):
 def me_data(key: ApiKey) -> Me:
     """The key must have its workspace loaded."""
     limits = {policy: key.rate_for(policy, reads=policy == "lookup") for policy in _LIMITED}
-    return {
-        "keyId": key.id,
-        "name": key.name,
-        "prefix": key.prefix,
-        "workspace": {"workspaceId": key.workspace_id, "key": key.workspace.key, "name": key.workspace.name},
-        "scopes": key.scopes,
-        "journeys": key.journeys,
-        "networks": key.networks,
-        "expiresAt": iso_utc(key.expires_at) if key.expires_at else None,
-        "limits": {policy: KeyLimit(calls=calls, seconds=seconds) for policy, (calls, seconds) in limits.items()},  # type: ignore[typeddict-item] # its fields are _LIMITED
-    }
+    return spelled(
+        Me,
+        key,
+        keyId=key.id,
+        workspace=spelled(KeyWorkspace, key.workspace, workspaceId=key.workspace_id),
+        limits={policy: KeyLimit(calls=calls, seconds=seconds) for policy, (calls, seconds) in limits.items()},
+    )

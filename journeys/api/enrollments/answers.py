@@ -5,13 +5,14 @@ from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.paging import NEXT_CURSOR, written_cursor
+from engage.http.spelling import spelled
 from engage.http.times import Instant, iso_utc, iso_utc_or_none
 from engage.json.keywords import Choice, Keywords
 from journeys.api.triggers.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RunWithWebhook
 from journeys.enrollments.states import EnrollmentState
-from journeys.models import Enrollment, StepRun, Trigger, WebhookAttempt, WebhookDelivery
+from journeys.models import Enrollment, StepRun, Trigger, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
@@ -165,23 +166,20 @@ class CustomerJourneysData(TypedDict):
 
 def enrollment_data(state: EnrollmentState) -> EnrollmentData:
     enrollment, job = state.enrollment, state.enrollment.job
-    return {
-        "enrollmentId": enrollment.id,
-        "journeyId": enrollment.journey_id,
-        "journeyName": enrollment.journey.name,
-        "revision": enrollment.revision.number,
-        "customerId": enrollment.customer_id,
-        "triggerId": job.trigger_id if job else None,
-        "jobId": job.job_id if job else None,
-        "state": enrollment.state,
-        "stepId": enrollment.step_id or None,
-        "awaitsEvent": enrollment.awaits_event or None,
-        "goesOnAt": iso_utc_or_none(state.goes_on_at),
-        "exitReason": enrollment.exit_reason or None,
-        "error": enrollment.error or None,
-        "enteredAt": iso_utc(enrollment.entered_at),
-        "endedAt": iso_utc_or_none(enrollment.ended_at),
-    }
+    return spelled(
+        EnrollmentData,
+        enrollment,
+        enrollmentId=enrollment.id,
+        journeyName=enrollment.journey.name,
+        revision=enrollment.revision.number,
+        triggerId=job.trigger_id if job else None,
+        jobId=job.job_id if job else None,
+        stepId=enrollment.step_id or None,
+        awaitsEvent=enrollment.awaits_event or None,
+        goesOnAt=iso_utc_or_none(state.goes_on_at),
+        exitReason=enrollment.exit_reason or None,
+        error=enrollment.error or None,
+    )
 
 
 def history_data(history: EnrollmentHistory) -> EnrollmentHistoryData:
@@ -194,47 +192,22 @@ def history_data(history: EnrollmentHistory) -> EnrollmentHistoryData:
 
 
 def _step_data(step: RunWithWebhook) -> EnrollmentStepData:
-    run = step.run
-    return {
-        "ordinal": run.ordinal,
-        "stepId": run.step_id,
-        "type": run.type,
-        "state": run.state,
-        "detail": run.detail,
-        "missing": run.missing,
-        "because": run.because or [],
-        "eventId": run.event_id,
-        "beganAt": iso_utc(run.began_at),
-        "endedAt": iso_utc_or_none(run.ended_at),
-        "webhook": _webhook_data(step.delivery, step) if step.delivery else None,
-    }
+    webhook = _webhook_data(step.delivery, step) if step.delivery else None
+    return spelled(EnrollmentStepData, step.run, because=step.run.because or [], webhook=webhook)
 
 
 def _webhook_data(delivery: WebhookDelivery, step: RunWithWebhook) -> WebhookData:
     waits = delivery.state == WebhookDelivery.State.WAITING
-    return {
-        "webhookId": delivery.webhook_id,
-        "method": delivery.method,
-        "url": url_without_secrets(delivery.url),
-        "headers": without_secrets(delivery.headers),
-        "body": delivery.body,
-        "state": delivery.state,
-        "result": delivery.result or None,
-        "attemptsMade": delivery.attempts,
-        "nextAttemptAt": iso_utc(delivery.due_at) if waits else None,
-        "attempts": [_attempt_data(attempt) for attempt in step.attempts],
-    }
-
-
-def _attempt_data(attempt: WebhookAttempt) -> WebhookAttemptData:
-    return {
-        "number": attempt.number,
-        "at": iso_utc(attempt.at),
-        "milliseconds": attempt.milliseconds,
-        "status": attempt.status,
-        "answer": attempt.answer,
-        "error": attempt.error or None,
-    }
+    return spelled(
+        WebhookData,
+        delivery,
+        url=url_without_secrets(delivery.url),
+        headers=without_secrets(delivery.headers),
+        result=delivery.result or None,
+        attemptsMade=delivery.attempts,
+        nextAttemptAt=iso_utc(delivery.due_at) if waits else None,
+        attempts=[spelled(WebhookAttemptData, attempt, error=attempt.error or None) for attempt in step.attempts],
+    )
 
 
 def customer_journeys_data(customer_id: str, page: CustomerTriggersPage) -> CustomerJourneysData:
@@ -246,31 +219,20 @@ def customer_journeys_data(customer_id: str, page: CustomerTriggersPage) -> Cust
 
 
 def _customer_trigger_data(trigger: CustomerTrigger) -> CustomerTriggerData:
-    return {
-        "journeyId": trigger.journey_id,
-        "journeyName": trigger.journey_name,
-        "triggerId": trigger.trigger_id,
-        "form": trigger.form,
-        "eventId": trigger.event_id,
-        "eventName": trigger.event_name,
-        "jobId": trigger.job_id,
-        "status": trigger.status,
-        "result": trigger.result or None,
-        "reason": trigger.reason or None,
-        "details": trigger.details,
-        "queuedAt": iso_utc(trigger.queued_at),
-        "decidedAt": iso_utc_or_none(trigger.decided_at),
-        "enrollment": _triggered_enrollment_data(trigger.enrollment) if trigger.enrollment else None,
-    }
+    return spelled(
+        CustomerTriggerData,
+        trigger,
+        result=trigger.result or None,
+        reason=trigger.reason or None,
+        enrollment=_triggered_enrollment_data(trigger.enrollment) if trigger.enrollment else None,
+    )
 
 
 def _triggered_enrollment_data(enrollment: TriggeredEnrollment) -> TriggeredEnrollmentData:
-    return {
-        "enrollmentId": enrollment.id,
-        "state": enrollment.state,
-        "stepId": enrollment.step_id or None,
-        "goesOnAt": iso_utc_or_none(enrollment.goes_on_at),
-        "exitReason": enrollment.exit_reason or None,
-        "enteredAt": iso_utc(enrollment.entered_at),
-        "endedAt": iso_utc_or_none(enrollment.ended_at),
-    }
+    return spelled(
+        TriggeredEnrollmentData,
+        enrollment,
+        enrollmentId=enrollment.id,
+        stepId=enrollment.step_id or None,
+        exitReason=enrollment.exit_reason or None,
+    )

@@ -19,7 +19,7 @@ ENROLLMENT = "6a0b1c2fe4b0a1d2c3e4f504"
 _ENTERED_AT, _ENDED_AT = "2026-11-20T19:08:00.310Z", "2026-11-21T08:15:00.000Z"
 EXITS = {"Refunded": {"reason": "The order was refunded."}}
 
-HISTORY = EnrollmentHistoryData(
+EXITED = EnrollmentData(
     enrollmentId=ENROLLMENT,
     journeyId=JOURNEY,
     journeyName="Order follow-up",
@@ -27,15 +27,22 @@ HISTORY = EnrollmentHistoryData(
     customerId=ADA,
     triggerId=TRIGGER,
     jobId=ADAS_JOB,
-    state="active",
+    state="exited",
     stepId="tell-shop",
     awaitsEvent=None,
-    goesOnAt="2026-11-20T19:13:02.000Z",
-    exitReason=None,
+    goesOnAt=None,
+    exitReason="The order was refunded.",
     error=None,
     enteredAt=_ENTERED_AT,
-    endedAt=None,
-    steps=[
+    endedAt=_ENDED_AT,
+)
+HISTORY: EnrollmentHistoryData = {
+    **EXITED,
+    "state": "active",
+    "goesOnAt": "2026-11-20T19:13:02.000Z",
+    "exitReason": None,
+    "endedAt": None,
+    "steps": [
         EnrollmentStepData(
             ordinal=0,
             stepId="note",
@@ -83,26 +90,9 @@ HISTORY = EnrollmentHistoryData(
             ),
         ),
     ],
-    stepsBegun=2,
-    nextCursor=None,
-)
-EXITED = EnrollmentData(
-    enrollmentId=ENROLLMENT,
-    journeyId=JOURNEY,
-    journeyName="Order follow-up",
-    revision=3,
-    customerId=ADA,
-    triggerId=TRIGGER,
-    jobId=ADAS_JOB,
-    state="exited",
-    stepId="tell-shop",
-    awaitsEvent=None,
-    goesOnAt=None,
-    exitReason="The order was refunded.",
-    error=None,
-    enteredAt=_ENTERED_AT,
-    endedAt=_ENDED_AT,
-)
+    "stepsBegun": 2,
+    "nextCursor": None,
+}
 CUSTOMER_JOURNEYS = CustomerJourneysData(
     customerId=ADA,
     triggers=[

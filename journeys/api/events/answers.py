@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypedDict
 from customers.answers import ItemFailed, item_failed
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
+from engage.http.spelling import spelled
 from journeys.walking.recording import RecordedEvent
 
 EVENT_MESSAGE = "The event is recorded."
@@ -35,7 +36,7 @@ class ReportedEventsData(TypedDict):
 
 
 def event_data(recorded: RecordedEvent) -> ReportedEventData:
-    return {"eventId": recorded.event_id, "customerId": recorded.customer_id}
+    return spelled(ReportedEventData, recorded)
 
 
 def events_answer(outcomes: Sequence[RecordedEvent | Refusal]) -> tuple[str, ReportedEventsData]:

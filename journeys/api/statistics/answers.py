@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
-from engage.http.times import Instant, iso_utc, iso_utc_or_none
+from engage.http.spelling import spelled
+from engage.http.times import Instant, iso_utc_or_none
 from engage.json.keywords import Keywords
 from journeys.api.statistics.serializers import INTERVALS, MOST_BUCKETS, StatsQuery
-from journeys.counts.stats import Bucket, JourneyStats
+from journeys.counts.stats import JourneyStats
 from journeys.models import EnrollmentJob, JourneyRevision
 from journeys.steps.definition import STEP_TYPES
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Graph, mermaid_of
@@ -107,50 +108,32 @@ class JourneyStatsData(TypedDict):
 
 
 def graph_data(revision: JourneyRevision, graph: Graph, *, mermaid: bool) -> JourneyGraphData:
-    return {
-        "journeyId": revision.journey_id,
-        "revision": revision.number,
-        "nodes": [{"id": node.id, "type": node.type, "label": node.label} for node in graph.nodes],
-        "edges": [{"source": edge.source, "target": edge.target, "label": edge.label} for edge in graph.edges],
-        "exits": list(graph.exits),
-        "mermaid": mermaid_of(graph) if mermaid else None,
-    }
+    return spelled(
+        JourneyGraphData,
+        graph,
+        journeyId=revision.journey_id,
+        revision=revision.number,
+        nodes=[spelled(GraphNodeData, node) for node in graph.nodes],
+        edges=[spelled(GraphEdgeData, edge) for edge in graph.edges],
+        mermaid=mermaid_of(graph) if mermaid else None,
+    )
 
 
 def stats_data(journey_id: str, query: StatsQuery, stats: JourneyStats) -> JourneyStatsData:
-    return {
-        "journeyId": journey_id,
-        "revision": query.revision,
-        "begin": iso_utc_or_none(query.begin),
-        "end": iso_utc_or_none(query.end),
-        "interval": query.interval,
-        "timezone": query.timezone,
-        "queued": stats.queued,
-        "entries": stats.entries,
-        "outcomes": {"active": stats.active, "completed": stats.completed, "exited": stats.exited},
-        "steps": {
-            step_id: {
-                "entered": step.entered,
-                "waiting": step.waiting,
-                "done": step.done,
-                "failed": step.failed,
-                "interrupted": step.interrupted,
-            }
-            for step_id, step in sorted(stats.steps.items())
-        },
-        "edges": [
+    return spelled(
+        JourneyStatsData,
+        stats,
+        journeyId=journey_id,
+        revision=query.revision,
+        begin=iso_utc_or_none(query.begin),
+        end=iso_utc_or_none(query.end),
+        interval=query.interval,
+        timezone=query.timezone,
+        outcomes=spelled(JourneyOutcomesData, stats),
+        steps={step_id: spelled(StepStatsData, step) for step_id, step in sorted(stats.steps.items())},
+        edges=[
             {"source": source, "target": target, "count": number}
             for (source, target), number in sorted(stats.edges.items())
         ],
-        "series": [_bucket_data(bucket) for bucket in stats.series],
-    }
-
-
-def _bucket_data(bucket: Bucket) -> StatsBucketData:
-    return {
-        "begin": iso_utc(bucket.begin),
-        "end": iso_utc(bucket.end),
-        "entries": bucket.entries,
-        "completed": bucket.completed,
-        "exited": bucket.exited,
-    }
+        series=[spelled(StatsBucketData, bucket) for bucket in stats.series],
+    )

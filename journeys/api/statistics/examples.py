@@ -21,15 +21,11 @@ GRAPH = JourneyGraphData(
     exits=["The event 'refunded'"],
     mermaid=None,
 )
-MERMAID = JourneyGraphData(
-    journeyId=JOURNEY,
-    revision=3,
-    nodes=GRAPH["nodes"],
-    edges=GRAPH["edges"],
-    exits=GRAPH["exits"],
-    mermaid='flowchart TD\n  n0(["Entered"])\n  n1["day: Wait 1 day"]\n  n2["tell: POST mail.example/send"]\n'
+MERMAID: JourneyGraphData = {
+    **GRAPH,
+    "mermaid": 'flowchart TD\n  n0(["Entered"])\n  n1["day: Wait 1 day"]\n  n2["tell: POST mail.example/send"]\n'
     '  n3(["Completed"])\n  n4(["Exited"])\n  n0 --> n1\n  n1 --> n2\n  n2 --> n3\n',
-)
+}
 STATS = JourneyStatsData(
     journeyId=JOURNEY,
     revision=None,

@@ -3,7 +3,8 @@
 from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
-from engage.http.times import Instant, iso_utc_or_none
+from engage.http.spelling import spelled
+from engage.http.times import Instant
 from engage.json.keywords import Keywords
 from journeys.models import Journey
 from journeys.steering.cancelling import CancelledTrigger
@@ -55,27 +56,8 @@ class CancelledTriggerData(TypedDict):
 
 
 def steering_data(steered: Steered, *, dry_run: bool) -> SteeringData:
-    return {
-        "journeyId": steered.journey_id,
-        "state": steered.state.value,
-        "dryRun": dry_run,
-        "changed": steered.changed,
-        "queued": steered.queued,
-        "inside": steered.inside,
-        "released": steered.released,
-        "releasedUntil": iso_utc_or_none(steered.released_until),
-        "exited": steered.exited,
-    }
+    return spelled(SteeringData, steered, dryRun=dry_run)
 
 
 def cancelled_trigger_data(cancelled: CancelledTrigger, *, dry_run: bool) -> CancelledTriggerData:
-    return {
-        "triggerId": cancelled.trigger_id,
-        "journeyId": cancelled.journey_id,
-        "dryRun": dry_run,
-        "customers": cancelled.customers,
-        "cancelled": cancelled.cancelled,
-        "alreadyDecided": cancelled.already_decided,
-        "exited": cancelled.exited,
-        "inside": cancelled.inside,
-    }
+    return spelled(CancelledTriggerData, cancelled, dryRun=dry_run)

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.envelope import Success
 from engage.http.paging import NEXT_CURSOR, written_cursor
-from engage.http.times import Instant, iso_utc, iso_utc_or_none
+from engage.http.spelling import spelled
+from engage.http.times import Instant
 from engage.json.compact import ascii_json
 from engage.json.keywords import Choice, Keywords
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
@@ -216,37 +217,17 @@ def _array(name: str, pages: Iterable[list[str]]) -> Iterator[str]:
 
 
 def job_data(job: JobState) -> JobData:
-    return {
-        "jobId": job.job_id,
-        "triggerId": job.trigger_id,
-        "journeyId": job.journey_id,
-        "customerId": job.customer_id,
-        "external_id": job.external_id,
-        "status": job.status,
-        "result": job.result,
-        "reason": job.reason,
-        "details": job.details,
-        "enrollmentId": job.enrollment_id,
-        "queuedAt": iso_utc(job.queued_at),
-        "decidedAt": iso_utc_or_none(job.decided_at),
-    }
+    return spelled(JobData, job)
 
 
 def trigger_data(trigger: TriggerState) -> TriggerData:
-    return {
-        "triggerId": trigger.trigger_id,
-        "journeyId": trigger.journey_id,
-        "customers": trigger.customers,
-        "queued": trigger.queued,
-        "decided": trigger.decided,
-        "failed": trigger.failed,
-        "cancelled": trigger.cancelled,
-        "results": trigger.results,
-        "queuedAt": iso_utc(trigger.queued_at),
-        "apiKeyId": trigger.key.id if trigger.key else None,
-        "apiKeyName": trigger.key.name if trigger.key else None,
-        "call": _call_data(trigger.call) if trigger.call else None,
-    }
+    return spelled(
+        TriggerData,
+        trigger,
+        apiKeyId=trigger.key.id if trigger.key else None,
+        apiKeyName=trigger.key.name if trigger.key else None,
+        call=_call_data(trigger.call) if trigger.call else None,
+    )
 
 
 def _call_data(call: CallForMany) -> CallData:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from engage.database.object_ids import ObjectId
+from engage.http.spelling import spelled
 from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
 from engage.json.keywords import Keywords
@@ -181,24 +182,15 @@ def _end_state(rehearsal: Rehearsal) -> Literal["completed", "exited", "unfinish
 
 def _step(at: datetime, step_record: StepRecord) -> RehearsedStepData:
     request, tracked = step_record.request, step_record.tracked
-    return {
-        "at": iso_utc(at),
-        "stepId": step_record.step_id,
-        "type": step_record.type,
-        "state": step_record.state,
-        "detail": step_record.detail,
-        "missing": list(step_record.missing),
-        "because": list(step_record.because),
-        "request": _request(request) if request else None,
-        "writes": step_record.writes,
-        "event": RehearsedEventData(eventName=tracked.name, eventProperties=tracked.properties) if tracked else None,
-    }
+    return spelled(
+        RehearsedStepData,
+        step_record,
+        at=iso_utc(at),
+        request=_request(request) if request else None,
+        event=RehearsedEventData(eventName=tracked.name, eventProperties=tracked.properties) if tracked else None,
+    )
 
 
 def _request(request: WebhookRequest) -> RehearsedWebhookData:
-    return {
-        "method": request.method,
-        "url": url_without_secrets(request.url),
-        "headers": without_secrets(request.headers),
-        "body": request.body,
-    }
+    headers = without_secrets(request.headers)
+    return spelled(RehearsedWebhookData, request, url=url_without_secrets(request.url), headers=headers)

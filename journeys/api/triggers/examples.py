@@ -56,16 +56,7 @@ BULK = QueuedManyData(
     customerIds=[ADA, BOB],
     jobIds=[ADAS_JOB, BOBS_JOB],
 )
-NOBODY = QueuedManyData(
-    journeyId=JOURNEY,
-    status="queued",
-    queued=True,
-    customersEnrolled=0,
-    triggerId=TRIGGER,
-    note=BULK_NOTE,
-    customerIds=[],
-    jobIds=[],
-)
+NOBODY: QueuedManyData = {**BULK, "customersEnrolled": 0, "customerIds": [], "jobIds": []}
 EXCLUDED = ExcludedOneData(
     customerId=ADA,
     journeyId=JOURNEY,
@@ -75,6 +66,9 @@ EXCLUDED = ExcludedOneData(
     triggerId=None,
     note=EXCLUDED_NOTE,
 )
+_ADA_WOULD_ENTER = TriedCustomerData(
+    customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.", details=[]
+)
 DRY_RUN = DryRunData(
     journeyId=JOURNEY,
     status="dry_run",
@@ -82,11 +76,7 @@ DRY_RUN = DryRunData(
     unknownExternalIds=[],
     excluded=[],
     notInSegments=[],
-    customers=[
-        TriedCustomerData(
-            customerId=ADA, external_id="ada", result="enrolled", reason="The customer met the entry rules.", details=[]
-        )
-    ],
+    customers=[_ADA_WOULD_ENTER],
     found=1,
     results={"enrolled": 1},
     rehearsal=RehearsalData(
@@ -120,13 +110,11 @@ BULK_DRY_RUN = DryRunData(
     excluded=[NamedCustomerData(customerId=BOB, external_id="bob")],
     notInSegments=[],
     customers=[
-        TriedCustomerData(
-            customerId=ADA,
-            external_id="ada",
-            result="already_enrolled",
-            reason="The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
-            details=[],
-        )
+        {
+            **_ADA_WOULD_ENTER,
+            "result": "already_enrolled",
+            "reason": "The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
+        }
     ],
     found=1,
     results={"already_enrolled": 1},
@@ -145,34 +133,31 @@ QUEUED_JOB = JobData(
     queuedAt=QUEUED_AT,
     decidedAt=None,
 )
-ENROLLED_JOB = JobData(
-    jobId=ADAS_JOB,
-    triggerId=TRIGGER,
-    journeyId=JOURNEY,
-    customerId=ADA,
-    external_id="ada",
-    status="decided",
-    result="enrolled",
-    reason="The customer met the entry rules.",
-    details=[],
-    enrollmentId="6a0b1c2fe4b0a1d2c3e4f504",
-    queuedAt=QUEUED_AT,
-    decidedAt="2026-11-20T19:08:00.310Z",
-)
-CANCELLED_JOB = JobData(
-    jobId=ADAS_JOB,
-    triggerId=TRIGGER,
-    journeyId=JOURNEY,
-    customerId=ADA,
-    external_id="ada",
-    status="cancelled",
-    result="cancelled",
-    reason=CANCELLED_BY_A_CALL,
-    details=[],
-    enrollmentId=None,
-    queuedAt=QUEUED_AT,
-    decidedAt="2026-11-20T19:08:00.310Z",
-)
+ENROLLED_JOB: JobData = {
+    **QUEUED_JOB,
+    "status": "decided",
+    "result": "enrolled",
+    "reason": "The customer met the entry rules.",
+    "enrollmentId": "6a0b1c2fe4b0a1d2c3e4f504",
+    "decidedAt": "2026-11-20T19:08:00.310Z",
+}
+CANCELLED_JOB: JobData = {
+    **ENROLLED_JOB,
+    "status": "cancelled",
+    "result": "cancelled",
+    "reason": CANCELLED_BY_A_CALL,
+    "enrollmentId": None,
+}
+_BOBS_JOB: JobData = {
+    **ENROLLED_JOB,
+    "jobId": BOBS_JOB,
+    "customerId": BOB,
+    "external_id": "bob",
+    "result": "conditions_not_met",
+    "reason": "The customer did not meet the journey's entry conditions.",
+    "details": ['customer.plan is "free", wanted "pro"'],
+    "enrollmentId": None,
+}
 DECIDED_TRIGGER = TriggerData(
     triggerId=TRIGGER,
     journeyId=JOURNEY,
@@ -196,24 +181,4 @@ DECIDED_TRIGGER = TriggerData(
         notInSegments=[NamedCustomerData(customerId="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
     ),
 )
-TRIGGER_JOBS = TriggerJobsData(
-    triggerId=TRIGGER,
-    jobs=[
-        ENROLLED_JOB,
-        JobData(
-            jobId=BOBS_JOB,
-            triggerId=TRIGGER,
-            journeyId=JOURNEY,
-            customerId=BOB,
-            external_id="bob",
-            status="decided",
-            result="conditions_not_met",
-            reason="The customer did not meet the journey's entry conditions.",
-            details=['customer.plan is "free", wanted "pro"'],
-            enrollmentId=None,
-            queuedAt=QUEUED_AT,
-            decidedAt="2026-11-20T19:08:00.310Z",
-        ),
-    ],
-    nextCursor=None,
-)
+TRIGGER_JOBS = TriggerJobsData(triggerId=TRIGGER, jobs=[ENROLLED_JOB, _BOBS_JOB], nextCursor=None)

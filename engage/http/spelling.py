@@ -1,0 +1,34 @@
+"""How answers spell what the domain knows: names in camel case, and times in ISO 8601."""
+
+import re
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from engage.http.times import iso_utc
+
+Shape = TypeVar("Shape")
+
+
+def spelled(shape: type[Shape], source: object, **given: Any) -> Shape:
+    """The answer of this shape (a TypedDict): what is given, and else the source's attribute of the same name."""
+    told = {
+        name: given[name] if name in given else _written(getattr(source, attribute))
+        for name, attribute in _attributes(cast("Any", shape))
+    }
+    return cast("Shape", told)
+
+
+@cache
+def _attributes(shape: Any) -> list[tuple[str, str]]:
+    return [(name, re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)) for name in shape.__annotations__]
+
+
+def _written(value: Any) -> Any:
+    return iso_utc(value) if isinstance(value, datetime) else value
+
+
+def in_camel_case(name: str) -> str:
+    """`workspace_id` as `workspaceId`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
