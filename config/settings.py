@@ -114,6 +114,7 @@ INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
     "config.admin_app.AdminAppConfig",  # django.contrib.admin
+    "engage",  # some of its commands take the place of those of django.contrib.auth
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -128,7 +129,6 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "django_otp.plugins.otp_totp",
     "config",
-    "engage",
     "customers",
     "journeys",
     "bridge",
@@ -304,6 +304,7 @@ OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = environment.text("OIDC_CLIENT_ID"), environ
 OIDC_SCOPES = environment.text("OIDC_SCOPES", default="openid profile email")
 OIDC_GROUPS_CLAIM = environment.text("OIDC_GROUPS_CLAIM", default="groups")
 OIDC_ROLES = environment.openid_roles("OIDC_ROLES")
+OIDC_SESSION_SECONDS = environment.number("OIDC_SESSION_SECONDS", default=8 * 3600, at_least=60)
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
     raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES as well.")
 ADMIN_LOGIN_LIMIT = environment.rate("ADMIN_LOGIN_LIMIT", default="20/m")  # attempts per address

@@ -9,11 +9,13 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from engage.credentials import new_key
 from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
+from engage.encryption import decrypted
 from engage.networks import LONGEST_NETWORK
 from engage.rates import parse_rate, validate_rate
 
@@ -57,6 +59,19 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.workspace_id}"
+
+
+class Phone(TOTPDevice):  # type: ignore[misc] # it has no types
+    """The authenticator app of a member of staff. Its `key` is encrypted: see engage/second_factor.py."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+
+    @property
+    def bin_key(self) -> bytes:
+        """The secret. Raises UnknownEncryptionKey."""
+        return bytes.fromhex(decrypted(self.key))
 
 
 class ApiKey(models.Model):

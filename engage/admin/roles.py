@@ -45,7 +45,7 @@ _SUPERUSERS_ONLY = {"engage.workspace": "add delete", "engage.membership": _ALL}
 
 def _everything() -> _Actions:
     models = [model for name in _APPS for model in apps.get_app_config(name).get_models()]
-    return {model._meta.label_lower: _ALL for model in models}
+    return {model._meta.label_lower: " ".join(model._meta.default_permissions) for model in models}
 
 
 def rights_of_role(role: str) -> frozenset[str]:

@@ -1,22 +1,45 @@
 """Staff accounts and groups, styled like the other admin pages."""
 
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Protocol, cast
 
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelMultipleChoiceField
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from engage.admin.edits import CheckedEdits
 from engage.admin.openid import PREFIX
+from engage.audit.facts import SECRET
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+
+
+class _Page(Protocol):
+    def __call__(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse: ...
+
+
+def telling_of_passwords(page: _Page) -> _Page:
+    """The page where staff change their own password, which has the audit know."""
+
+    @transaction.atomic
+    def told(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        answer = page(request, extra_context)
+        if request.method == "POST" and answer.status_code == HTTPStatus.FOUND:
+            changes = {"password": (SECRET, SECRET)}
+            record(deed(AuditEntry.Action.CHANGED, cast("User", request.user), changes=changes))
+        return answer
+
+    return told
 
 
 class SuperusersChange(admin.ModelAdmin[Any]):

@@ -138,6 +138,23 @@ def test_groups_of_the_next_login_take_the_place_of_those_before(
     assert len(memberships) == 5  # two made, one mended, two gone
 
 
+def test_a_session_ends_whatever_is_done_in_it_and_the_next_has_the_groups_of_then(
+    issuer: str, settings: Settings, acme: Workspace
+) -> None:
+    browser = Client()
+    log_in(browser, known(issuer, "mary", "shop"))
+    known(issuer, "mary")  # who is in no group any more
+    began = datetime.now(UTC)
+    for seconds in (settings.OIDC_SESSION_SECONDS / 2, settings.OIDC_SESSION_SECONDS - 60):
+        with time_machine.travel(began + timedelta(seconds=seconds)):
+            assert browser.get(LISTS).status_code == 200
+    with time_machine.travel(began + timedelta(seconds=settings.OIDC_SESSION_SECONDS + 60)):
+        ended = browser.get(f"{LISTS}?q=x")
+        assert ended.headers["Location"] == f"/admin/login/?{urlencode({'next': f'{LISTS}?q=x'})}"
+        assert browser.get(LISTS).status_code == 302
+        assert (log_in(browser, "mary").status_code, roles("mary")) == (403, {})
+
+
 @pytest.mark.parametrize("groups", [[], ["unknown"], ["gone"]])
 def test_nobody_gets_in_without_a_role(issuer: str, groups: list[str]) -> None:
     browser = Client()

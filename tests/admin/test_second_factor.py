@@ -1,7 +1,8 @@
 """Staff show a code of their phone beside the password, once they have set one up or where it is required."""
 
+import io
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,15 +12,22 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django_otp.oath import totp
+from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
-from engage.models import Membership, Workspace
+from engage.models import Membership, Phone, Workspace
+from tests.support.audit import told, written
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 INDEX, LISTS = "/admin/", "/admin/journeys/journey/"
 ASK, SET_UP = reverse("second_factor"), reverse("second_factor_set_up")
 PASSWORD = "countess of lovelace"
+
+
+@pytest.fixture(autouse=True)
+def _logins_are_not_limited(settings: Settings) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "1000/s"
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def logged_in(name: str = "ada", password: str = PASSWORD) -> Client:
 
 
 def code_of(user: User, *, steps: int = 0) -> str:
-    device = TOTPDevice.objects.filter(user=user).latest("pk")
+    device = Phone.objects.filter(user=user).latest("pk")
     return f"{totp(device.bin_key, t0=-30 * steps):06d}"
 
 
@@ -81,6 +89,65 @@ def test_a_recovery_code_lets_in_once(ada: User) -> None:
     assert where(browser) == 200
     other = logged_in()
     assert "not the code" in other.post(ASK, {"code": codes[3]}).content.decode()
+    with time_machine.travel(datetime.now(UTC) + timedelta(seconds=3)):  # a wrong one makes the next wait
+        written_down = " ".join((codes[4][:4], codes[4][4:].upper()))
+        assert logged_in().post(ASK, {"code": written_down}).headers["Location"] == INDEX
+
+
+def test_a_recovery_code_holds_after_any_number_of_codes_of_the_phone(ada: User) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        codes = set_up(logged_in(), ada)
+        for _ in range(6):
+            clock.shift(60)
+            assert logged_in().post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+        assert logged_in().post(ASK, {"code": "000000"}).status_code == 200
+        assert logged_in().post(ASK, {"code": codes[0]}).headers["Location"] == INDEX
+
+
+def test_a_copy_of_the_database_has_no_code_and_no_secret(ada: User, settings: Settings) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        codes = set_up(logged_in(), ada)
+        (key,) = TOTPDevice.objects.values_list("key", flat=True)
+        assert key.startswith("encrypted:")
+        stored = set(StaticToken.objects.values_list("token", flat=True))
+        assert len(stored) == 10
+        assert not stored & set(codes)
+        for token in stored:
+            assert "not the code" in logged_in().post(ASK, {"code": token}).content.decode()
+            clock.shift(600)
+        settings.ENCRYPTION_KEYS = ["another" * 5, *settings.ENCRYPTION_KEYS]
+        call_command("encrypt", stdout=io.StringIO())
+        settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS[:1]
+        assert logged_in().post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+
+
+def test_what_was_stored_in_clear_holds_and_is_encrypted(ada: User) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        set_up(logged_in(), ada)
+        TOTPDevice.objects.update(key="ab" * 20)
+        StaticToken.objects.filter(pk=StaticToken.objects.latest("pk").pk).update(token="oldcode2")
+        clock.shift(60)
+        assert logged_in().post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+        assert logged_in().post(ASK, {"code": "oldcode2"}).headers["Location"] == INDEX
+        call_command("encrypt", stdout=io.StringIO())
+        assert TOTPDevice.objects.get().key.startswith("encrypted:")
+        clock.shift(60)
+        assert logged_in().post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+
+
+def test_what_is_done_with_it_is_in_the_audit(ada: User) -> None:
+    browser = logged_in()
+    codes = set_up(browser, ada)
+    logged_in().post(ASK, {"code": "000000"})
+    logged_in().post(ASK, {"code": codes[0]})
+    call_command("reset_second_factor", "ada", stdout=io.StringIO())
+    by = [(who, what) for who, which, what in told() if which == str(ada.pk)]
+    assert [one for one in by if one[1] != "Logged in."] == [
+        ("ada", "Set up a second factor."),
+        ("ada", "A code of the second factor was wrong."),
+        ("ada", "Used a recovery code."),
+        ("reset_second_factor", "The second factor was taken away."),
+    ]
 
 
 def test_a_new_phone_takes_the_place_of_the_old_one_and_its_codes(ada: User) -> None:
@@ -96,7 +163,7 @@ def test_a_secret_is_shown_until_the_phone_is_set_up(ada: User) -> None:
     browser = logged_in()
     page = browser.get(SET_UP).content.decode()
     (secret,) = re.findall(r'id="secret">([^<]*)<', page)
-    assert secret.replace(" ", "") in TOTPDevice.objects.get().config_url
+    assert secret.replace(" ", "") in Phone.objects.get().config_url
     assert "<svg" in page
     assert "not the code" in browser.post(SET_UP, {"code": "000000"}).content.decode()
     assert where(logged_in()) == 200  # nothing is asked for yet
@@ -150,3 +217,5 @@ def test_the_server_s_shell_makes_an_account_that_gets_in(
     assert where(browser) == 200
     call_command("break_glass", "--end")
     assert where(browser).startswith("/admin/login/")
+    assert password not in written()
+    assert [what for who, _, what in told() if who == "break_glass"] == ["Created.", "Changed Active (off)."]

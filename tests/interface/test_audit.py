@@ -1,6 +1,7 @@
 """GET /api/v1/audit/{workspaceId}: who changed what, in the transaction of the change, and kept by the database."""
 
 import csv
+import getpass
 import io
 import json
 from datetime import timedelta
@@ -13,7 +14,7 @@ from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -123,6 +124,39 @@ def test_commands_that_show_secrets_are_noted(acme: Workspace) -> None:
         ("webhook_secret", "Looked at."),
         ("rotate_webhook_secret", "Created."),
     ]
+
+
+@pytest.mark.django_db
+def test_commands_that_make_and_change_accounts_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "hush-hush-hush")
+    said = {"interactive": False, "username": "root", "email": "root@engage.example"}
+    call_command("createsuperuser", stdout=io.StringIO(), **said)
+    with pytest.raises(CommandError):
+        call_command("createsuperuser", stdout=io.StringIO(), **said)
+    monkeypatch.setattr(getpass, "getpass", lambda **_: "hush-another-one")
+    call_command("changepassword", "root", stdout=io.StringIO())
+    root = User.objects.get()
+    assert root.check_password("hush-another-one")
+    made, changed = AuditEntry.objects.order_by("at")
+    assert [(one.actor_kind, one.actor_name, one.action, one.object_id) for one in (made, changed)] == [
+        ("command", "createsuperuser", "created", str(root.pk)),
+        ("command", "changepassword", "changed", str(root.pk)),
+    ]
+    assert made.changes is not None
+    assert (made.changes["is_superuser"], changed.changes) == ([None, True], {"password": ["***", "***"]})
+    assert "hush" not in written()
+
+
+@pytest.mark.django_db
+def test_a_change_of_ones_own_password_is_told(client: Client) -> None:
+    ada = User.objects.create_superuser("ada", password="countess of lovelace")
+    client.force_login(ada)
+    path, new = "/admin/password_change/", "an enchantress of numbers"
+    form = {"old_password": "wrong", "new_password1": new, "new_password2": new}
+    assert client.post(path, form).status_code == 200
+    assert told() == []
+    assert client.post(path, {**form, "old_password": "countess of lovelace"}).status_code == 302
+    assert told() == [("ada", str(ada.pk), "Changed Password.")]
 
 
 def test_an_entry_goes_with_its_transaction(acme: Workspace) -> None:

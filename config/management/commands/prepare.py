@@ -15,7 +15,9 @@ from django.utils import timezone
 
 from config.local.demo import ADMIN, RECEIVER_HOST, Demo, PrintedWorkspace, read_demo, write_demo
 from config.local.tour import TOUR, tour_steps
+from engage.audit.acting import acting, command
 from engage.credentials import digest
+from engage.management.accounts import telling_of_accounts
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
 from journeys.seeding.access import SeedApiKey, seed_api_keys
@@ -64,7 +66,8 @@ def _ensure_administrator(*, noted: str | None) -> str | None:
     user = User.objects.filter(username=ADMIN).first()
     if user is None:
         fresh = secrets.token_urlsafe(12)
-        User.objects.create_superuser(ADMIN, password=fresh)
+        with telling_of_accounts("prepare"):
+            User.objects.create_superuser(ADMIN, password=fresh)
         return fresh
     return noted if noted and user.check_password(noted) else None
 
@@ -77,18 +80,19 @@ def _is_valid(secret: str | None, workspace: Workspace) -> bool:
 def _make_another_key(workspace: Workspace) -> str | None:
     """Uses its own name: the key that replaced the noted one may be in use."""
     another = SeedApiKey(name="make run")
-    with transaction.atomic():
+    with acting(command("prepare")), transaction.atomic():
         return seed_api_keys(workspace=workspace, keys=[another], renew=True)[another.name]
 
 
 def _save_tour(workspace: Workspace, *, receiver: str) -> str:
     """Creates the tour, or points it at the receiver's current address; returns its id."""
-    saved = save_journey(
-        workspace=workspace,
-        key=TOUR,
-        now=timezone.now(),
-        name="Tour of every step",
-        allow_reenrollment=True,
-        steps=tour_steps(receiver=receiver),
-    )
+    with acting(command("prepare")):
+        saved = save_journey(
+            workspace=workspace,
+            key=TOUR,
+            now=timezone.now(),
+            name="Tour of every step",
+            allow_reenrollment=True,
+            steps=tour_steps(receiver=receiver),
+        )
     return saved.journey.id

@@ -1,5 +1,6 @@
 """The pages that send a browser to the provider, and take it back."""
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
@@ -92,7 +93,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     goes_on = request.session.get(_NEXT)  # looked at when it was kept
     with transaction.atomic():
         login(request, user)  # gives the session another key
-        request.session[ELSEWHERE] = True
+        request.session[ELSEWHERE] = time.time() + settings.OIDC_SESSION_SECONDS
         record(deed(AuditEntry.Action.LOGGED_IN, user))
     return HttpResponseRedirect(goes_on or reverse("admin:index"))
 

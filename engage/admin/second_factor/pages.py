@@ -3,6 +3,7 @@
 from typing import Any
 
 import segno
+import structlog
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.decorators import login_required
@@ -13,15 +14,20 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
 from django_otp import login as note_code
-from django_otp import match_token, user_has_device
+from django_otp import user_has_device
 from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 (registers its page)
-from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.second_factor.requirement import is_required, note_device
+from engage.audit.recording import Deed, deed, record
+from engage.audit.refusals import record_refusal
+from engage.models import AuditEntry, Phone
+from engage.second_factor import device_that_takes, phone_to_set_up, replace_recovery_codes
 
+log = structlog.get_logger(__name__)
 # Their own pages show everybody's secrets, and a superuser needs none of them (manage.py reset_second_factor).
 admin.site.unregister(TOTPDevice)
 admin.site.unregister(StaticDevice)
@@ -39,6 +45,10 @@ class CodeForm(forms.Form):
         ),
     )
 
+    def clean_code(self) -> str:
+        """As it is meant, however it is written down."""
+        return str(self.cleaned_data["code"]).replace(" ", "").lower()
+
 
 @never_cache
 @login_required(login_url="admin:login")
@@ -46,10 +56,14 @@ def ask(request: HttpRequest) -> HttpResponse:
     """Takes a code of the phone, or one of the recovery codes, which is then used up."""
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        device = match_token(request.user, form.cleaned_data["code"].replace(" ", ""))
+        with transaction.atomic():
+            device = device_that_takes(form.cleaned_data["code"], user=request.user)
+            if isinstance(device, StaticDevice):
+                record(_told(request.user, "Used a recovery code."))
         if device is not None:
             note_code(request, device)
             return redirect("admin:index")
+        _note_failure(request.user)
         form.add_error("code", _WRONG)
     return _page(request, "ask.html", "Second factor", form=form)
 
@@ -64,10 +78,10 @@ def set_up(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     if user_has_device(user) and not user.is_verified():
         return redirect("second_factor")
-    device, _ = TOTPDevice.objects.get_or_create(user=user, confirmed=False, defaults={"name": "phone"})
+    device = phone_to_set_up(user)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if device.verify_token(form.cleaned_data["code"].replace(" ", "")):
+        if device.verify_token(form.cleaned_data["code"]):
             codes = _replace_by(device, user)
             note_device(request)
             note_code(request, device)
@@ -77,25 +91,31 @@ def set_up(request: HttpRequest) -> HttpResponse:
     return _page(request, "set_up.html", "Set up a second factor", form=form, **shown)
 
 
-def _replace_by(device: TOTPDevice, user: Any) -> list[str]:
+def _replace_by(device: Phone, user: Any) -> list[str]:
     """The new recovery codes. Earlier phones and codes hold no more."""
     with transaction.atomic():
-        TOTPDevice.objects.filter(user=user).exclude(pk=device.pk).delete()
-        StaticDevice.objects.filter(user=user).delete()
+        Phone.objects.filter(user=user).exclude(pk=device.pk).delete()
         device.confirmed = True
         device.save()
-        codes = [StaticToken.random_token() for _ in range(_RECOVERY_CODES)]
-        recovery = StaticDevice.objects.create(user=user, name="recovery codes")
-        recovery.token_set.bulk_create(StaticToken(device=recovery, token=code) for code in codes)
-    return codes
+        record(_told(user, "Set up a second factor."))
+        return replace_recovery_codes(user, number=_RECOVERY_CODES)
 
 
-def _picture(device: TOTPDevice) -> SafeString:
+def _told(user: Any, note: str) -> Deed:
+    return deed(AuditEntry.Action.CHANGED, user, note=note)
+
+
+def _note_failure(user: Any) -> None:
+    log.warning("login_failed", account_id=user.pk, reason="second_factor")
+    record_refusal(deed(AuditEntry.Action.LOGIN_FAILED, user, note="A code of the second factor was wrong."))
+
+
+def _picture(device: Phone) -> SafeString:
     """The QR code, as SVG of our own making: it carries no text of the account's but inside the code."""
     return mark_safe(segno.make(device.config_url, micro=False).svg_inline(scale=5, dark="#000", light="#fff"))  # noqa: S308
 
 
-def _secret(device: TOTPDevice) -> str:
+def _secret(device: Phone) -> str:
     """The secret in Base32, in groups of four, to type it where no picture can be read."""
     text: str = device.config_url.partition("secret=")[2].partition("&")[0]
     return " ".join(text[place : place + 4] for place in range(0, len(text), 4))

@@ -1,9 +1,11 @@
 """Who needs a second factor, and who of them has shown it in this session."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import logout
 from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,7 +18,7 @@ from engage.models import Membership
 SUPERUSER, ALL = "superuser", "all"
 REQUIRED_OF = (ALL, SUPERUSER, *Membership.Role.values)  # what SECOND_FACTOR may name
 _HAS_DEVICE = "has_second_factor"  # of the session; looked up when it begins
-ELSEWHERE = "second_factor_elsewhere"  # of the session: whoever vouched for the account has asked for it
+ELSEWHERE = "second_factor_elsewhere"  # of the session: until when a provider, which has asked for it, vouches
 
 
 def _note(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
@@ -46,8 +48,18 @@ def note_device(request: HttpRequest) -> None:
     request.session[_HAS_DEVICE] = True
 
 
+def _log_in_anew(request: HttpRequest) -> str:
+    """Ends the session. The page to log in leads back to the one that was asked for."""
+    logout(request)
+    back = {"next": request.get_full_path()} if request.method == "GET" else {}
+    return reverse("admin:login", query=back)
+
+
 class SecondFactorMiddleware:
-    """Sends whoever owes a code to the page that asks for it, or to the page that sets a phone up."""
+    """Sends whoever owes a code to the page that asks for it, or to the page that sets a phone up.
+
+    A provider vouches for a while only: its groups may say something else by now, so after that they log in anew.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -60,8 +72,11 @@ class SecondFactorMiddleware:
         if not request.path.startswith(PAGES):
             return None
         own = [reverse("second_factor"), reverse("second_factor_set_up"), reverse("admin:logout")]
-        if request.path in own or request.session.get(ELSEWHERE):
+        if request.path in own:
             return None
+        vouched_until = request.session.get(ELSEWHERE)
+        if vouched_until is not None:
+            return None if time.time() < vouched_until else _log_in_anew(request)
         user: Any = request.user
         if not user.is_authenticated or user.is_verified():
             return None

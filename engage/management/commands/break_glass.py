@@ -5,9 +5,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 from django.utils.crypto import get_random_string
-from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+
+from engage.management.accounts import telling_of_accounts
+from engage.second_factor import replace_recovery_codes
 
 _NAME = "break-glass"
 
@@ -22,19 +23,27 @@ class Command(BaseCommand):
         parser.add_argument("--end", action="store_true", help="close the account")
 
     def handle(self, *args: Any, end: bool, **options: Any) -> None:
-        if end:
-            if not User.objects.filter(username=_NAME, is_active=True).update(is_active=False):
-                raise CommandError("There is no such account, or it is closed.")
-            self.stdout.write(f"The account {_NAME} is closed.")
-            return
-        password, code = get_random_string(24), StaticToken.random_token()
-        with transaction.atomic():
-            flags = {"is_staff": True, "is_superuser": True, "is_active": True}
-            user, _ = User.objects.update_or_create(username=_NAME, defaults=flags)
-            user.set_password(password)
-            user.save()
-            StaticDevice.objects.filter(user=user).delete()
-            StaticDevice.objects.create(user=user, name="break glass").token_set.create(token=code)
+        with telling_of_accounts("break_glass"):
+            if end:
+                self._close()
+            else:
+                self._make()
+
+    def _close(self) -> None:
+        user = User.objects.filter(username=_NAME, is_active=True).first()
+        if user is None:
+            raise CommandError("There is no such account, or it is closed.")
+        user.is_active = False
+        user.save()
+        self.stdout.write(f"The account {_NAME} is closed.")
+
+    def _make(self) -> None:
+        password = get_random_string(24)
+        user = User.objects.filter(username=_NAME).first() or User(username=_NAME)
+        user.is_staff = user.is_superuser = user.is_active = True
+        user.set_password(password)
+        user.save()
+        (code,) = replace_recovery_codes(user, number=1)
         for what, value in (
             ("user", _NAME),
             ("password", password),

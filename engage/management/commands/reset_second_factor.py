@@ -9,6 +9,10 @@ from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from engage.audit.acting import acting, command
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
+
 
 class Command(BaseCommand):
     help = "Takes phones and recovery codes from an account. Where it needs a second factor, it sets up a new one."
@@ -20,6 +24,8 @@ class Command(BaseCommand):
         user = User.objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"There is no account {name!r}.")
-        with transaction.atomic():
+        with acting(command("reset_second_factor")), transaction.atomic():
             taken = [model.objects.filter(user=user).delete()[0] for model in (TOTPDevice, StaticDevice)]
+            if any(taken):
+                record(deed(AuditEntry.Action.CHANGED, user, note="The second factor was taken away."))
         self.stdout.write("Done: it sets up a new one." if any(taken) else "It had none.")
