@@ -218,6 +218,22 @@ def test_what_was_done_before_logging_in_becomes_the_known_persons(
     assert Customer.objects.get() == ada
 
 
+def test_where_nothing_may_be_stored_clicks_wait_in_memory(context: BrowserContext, shop: Shop) -> None:
+    context.add_init_script(
+        "for (const name of ['localStorage', 'indexedDB']) {"
+        "  Object.defineProperty(window, name, { get() { throw new DOMException('no', 'SecurityError'); } }); }"
+    )
+    page = opened(context, shop)
+    shop.proxy.fails = 0
+    for name in ("a", "b"):
+        assert page.evaluate(f"message.track('{name}')")["status"] == "queued"
+    shop.proxy.fails = None
+    page.evaluate("void message.track('c')")
+    wait_until(lambda: Interaction.objects.count() == 3, what="all three")
+    assert names() == ["a", "b", "c"]
+    assert Customer.objects.count() == 1
+
+
 def test_who_opts_out_sends_nothing(context: BrowserContext, shop: Shop) -> None:
     page = opened(context, shop)
     page.evaluate("engage.optOut()")

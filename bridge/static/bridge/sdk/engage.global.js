@@ -2,7 +2,8 @@
 /* What people do in in-app messages: written down before it is sent, under a key that stays the same on every try. */
 
 const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_BYTES = 256 * 1024;
-const CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6;
+const CALLS_AT_FIRST = 5, CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, RECENT_MS = 2000;
+const LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6;
 
 const random = () => crypto.getRandomValues(new Uint32Array(4)).join("");
 const bytes = (text) => new TextEncoder().encode(text).length;
@@ -13,19 +14,10 @@ const json = (text, otherwise) => {
 
 const storage = (() => {
   try {
-    localStorage.setItem("engage?", "");
-    localStorage.removeItem("engage?");
+    localStorage["engage?"] = "";
+    delete localStorage["engage?"];
     return localStorage;
-  } catch {
-    const held = new Map();
-    return {
-      getItem: (name) => held.get(name),
-      setItem: (name, text) => held.set(name, text),
-      removeItem: (name) => held.delete(name),
-      key: (place) => [...held.keys()][place],
-      get length() { return held.size; },
-    };
-  }
+  } catch { return {}; }
 })();
 
 /* Killed browsers forget the last seconds of localStorage, but not of IndexedDB: what waits is in both. */
@@ -38,11 +30,11 @@ const onDisk = async (work) => {
   try { work((await disk).transaction("kept", "readwrite").objectStore("kept")); } catch {}
 };
 const keep = (name, text) => {
-  storage.setItem(name, text);
+  storage[name] = text;
   onDisk((store) => { store.put(text, name); store.transaction.commit?.(); });
 };
 const drop = (name) => {
-  storage.removeItem(name);
+  delete storage[name];
   onDisk((store) => store.delete(name));
 };
 
@@ -64,7 +56,8 @@ const valuesOf = (form) => valuesIn(held(form));
 
 class Engage {
   #name; #address; #token; #debug; #retry; #mine; #tokens = new Map(); #listeners = {}; #waiting = new Map();
-  #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false; #count = 0;
+  #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false; 
+  #page = random(); #count = 1e6; #most = CALLS_AT_FIRST;
 
   constructor({ app, host, token, debug, retry = { first: 1000, most: 300e3 } }) {
     this.#name = `engage:${app}:`;
@@ -79,14 +72,14 @@ class Engage {
     onDisk((store) => {
       store.openCursor().onsuccess = ({ target: { result: at } }) => {
         if (!at) return this.flush();
-        if (at.key.startsWith(this.#name)) try { storage.getItem(at.key) ?? storage.setItem(at.key, at.value); } catch {}
+        if (at.key.startsWith(this.#name)) try { storage[at.key] ??= at.value; } catch {}
         at.continue();
       };
     });
     this.flush();
   }
 
-  #read(name) { return storage.getItem(this.#name + name); }
+  #read(name) { return storage[this.#name + name]; }
   #write(name, text) { drop(this.#name + name); try { keep(this.#name + name, text); } catch {} }
   get #me() { return json(this.#read("me")) ?? this.#mine ?? this.reset(); }
   #become(me) { this.#write("me", JSON.stringify(me)); return (this.#mine = me); }
@@ -98,14 +91,14 @@ class Engage {
     for (const fn of this.#listeners[what] ?? []) try { fn(told); } catch (error) { this.#say(error); }
   }
 
-  identify(known) {
+  async identify(known) {
     const me = {}, before = this.#me;
     for (const name of ["external_id", "email", "phone"]) if (known?.[name]) me[name] = String(known[name]);
     if (Object.keys(me).length && JSON.stringify(me) !== JSON.stringify(before)) {
       this.#become(me);
       if (before.userId) return this.#add("identify", { ...before, ...me });
     }
-    return Promise.resolve({ status: "sent" });
+    return { status: "sent" };
   }
 
   reset() { return this.#become({ userId: `anon-${random()}` }); }
@@ -120,25 +113,21 @@ class Engage {
   message(id) { return new Message(id, this.#add.bind(this), this.#tell.bind(this)); }
 
   #entries() {
-    const begin = `${this.#name}q:`, names = [];
-    for (let place = 0; place < storage.length; place++) {
-      const name = storage.key(place);
-      if (name?.startsWith(begin)) names.push(name);
-    }
-    return names.sort().flatMap((name) => {
-      const text = storage.getItem(name), entry = json(text);
+    const begin = `${this.#name}q:`;
+    return Object.keys(storage).filter((name) => name.startsWith(begin)).sort().flatMap((name) => {
+      const text = storage[name], entry = json(text);
       if (entry && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: bytes(text) + 200 }];
       drop(name);
       return [];
     });
   }
 
-  #add(call, body) {
-    if (this.#read("out")) return Promise.resolve({ status: "refused", code: "opted_out" });
-    const at = Date.now(), key = random(), me = this.#me;
-    const name = `${this.#name}q:${at}-${1e6 + this.#count++}-${key}`;
+  async #add(call, body) {
+    if (this.#read("out")) return { status: "refused", code: "opted_out" };
+    const at = Date.now(), key = `${this.#count++}-${this.#page}`, me = this.#me;
+    const name = `${this.#name}q:${at}-${key}`;
     const text = JSON.stringify({ at, key, who: JSON.stringify(me), call, body: call === "identify" ? body : { ...body, ...me } });
-    try { this.#room(bytes(text)); keep(name, text); } catch { return Promise.resolve({ status: "refused", code: "too_large" }); }
+    try { this.#room(bytes(text)); keep(name, text); } catch { return { status: "refused", code: "too_large" }; }
     this.#tell("queued", { key, call, body });
     const outcome = new Promise((resolve) => this.#waiting.set(name, resolve));
     this.flush();
@@ -185,22 +174,24 @@ class Engage {
   }
 
   #request(batch, keepalive) {
-    const identify = batch[0].call === "identify", token = this.#tokens.get(batch[0].who);
+    const identify = batch[0].call === "identify";
     const calls = batch.map(({ at, key, call, body }) => ({
-      ...body, idempotencyKey: key,
-      ...(identify ? {} : { call }),
-      ...(identify || Date.now() - at < 2000 ? {} : { occurredAt: new Date(at + this.#skew) }),
+      ...body, idempotencyKey: key, call: identify ? undefined : call,
+      occurredAt: identify || Date.now() - at < RECENT_MS ? undefined : new Date(at + this.#skew),
     }));
     return fetch(this.#address(identify ? "identify" : "bridge/batch"), {
       method: "POST", keepalive, credentials: "omit", signal: AbortSignal.timeout?.(60e3),
-      body: JSON.stringify({ ...(identify ? calls[0] : { calls }), ...(token ? { identityToken: token } : {}) }),
+      body: JSON.stringify({ ...(identify ? calls[0] : { calls }), identityToken: this.#tokens.get(batch[0].who) || undefined }),
     });
   }
 
   async #turn() {
-    const wait = this.#until - Date.now(), batch = this.#next(this.#entries());
-    if (!batch.length) return false;
-    if (wait > 0) return this.#later(wait);
+    const now = Date.now(), wait = this.#until - now, entries = this.#entries();
+    /* Other pages send theirs. */
+    const due = entries.filter(({ name, at }) => name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS);
+    const batch = this.#next(due.slice(0, this.#most));
+    if (!entries.length) return false;
+    if (wait > 0 || !batch.length) return this.#later(wait);
     const { who } = batch[0];
     if (this.#token && !this.#tokens.has(who) && who === JSON.stringify(this.#me)) {
       try { this.#tokens.set(who, await this.#token()); } catch (error) { this.#say(error); }
@@ -222,8 +213,10 @@ class Engage {
     if (after) this.#until = Date.now() + after * 1000;
     const results = told?.data?.results ?? batch.map(() => ({ ...told, status: told && answer.status }));
     const kept = batch.filter((entry, place) => !this.#settle(entry, results[place] ?? {}));
-    if (!kept.length) this.#tries = 0;
-    return !kept.length;
+    if (kept.length) return false;
+    this.#tries = 0;
+    this.#most = CALLS_AT_ONCE;
+    return true;
   }
 
   #settle(entry, { status, code, message, data }) {
@@ -245,7 +238,7 @@ class Engage {
   }
 
   #leave() {
-    let waits = this.#entries().filter(({ name }) => !this.#flying.has(name)), left = LEAVING_BYTES;
+    let waits = this.#entries().filter(({ name }) => name.endsWith(this.#page) && !this.#flying.has(name)), left = LEAVING_BYTES;
     for (let n = 0; waits.length && n < LEAVING_REQUESTS; n++) {
       const batch = this.#next(waits, left);
       left -= sizeOf(batch);
@@ -273,8 +266,8 @@ class Message {
   }
   close(actionId) { const done = this.#act("close", { actionId }); this.#tell("close", { messageId: this.id }); return done; }
 
-  open(url, { newTab, actionId } = {}) {
-    if (!this.#leads(url)) return Promise.resolve({ status: "refused", code: "link_not_allowed" });
+  async open(url, { newTab, actionId } = {}) {
+    if (!this.#leads(url)) return { status: "refused", code: "link_not_allowed" };
     const done = this.#act("link", { actionId });
     if (newTab) window.open(url, "_blank", "noopener"); else location.assign(url);
     return done;
