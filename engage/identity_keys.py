@@ -1,5 +1,6 @@
 """The keys that verify identity tokens: shared secrets, and public keys in PEM."""
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -7,6 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from jwt import PyJWK
 
 MAX_KEYS = 3
 LEAST_SECRET_BYTES = 32
@@ -23,7 +25,7 @@ def verifying_key(alg: str, text: str) -> Any:
     if alg == "HS256":
         if len(text.encode()) < LEAST_SECRET_BYTES:
             raise InvalidIdentityKey(f"must be a secret of at least {LEAST_SECRET_BYTES} bytes.")
-        return text.encode()
+        return PyJWK({"kty": "oct", "k": urlsafe_b64encode(text.encode()).rstrip(b"=").decode()}, alg)
     try:
         key = load_pem_public_key(text.encode())
     except (ValueError, UnsupportedAlgorithm):

@@ -1,7 +1,7 @@
 """An app's keys, ready to verify."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ class Key:
     kid: str
     alg: str
     secret: str
-    verifies: Any
+    verifies: Any = field(compare=False)
     expires_at: datetime | None
 
     def is_valid_at(self, now: datetime) -> bool:
