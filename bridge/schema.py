@@ -1,5 +1,7 @@
 """The two calls of the bridge in the OpenAPI document."""
 
+from functools import partial
+
 from bridge import answers
 from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import EventTrackedData, LinkOpenedData, MessageClosedData, ProfileUpdatedData
@@ -27,7 +29,7 @@ from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
 
-_TAG = "In-app messages"
+_call = partial(SdkCall, tag="In-app messages")
 _EVENT, _MESSAGE = "6a0b1c2de4b0a1d2c3e4f506", "spring-sale-banner"
 _CUSTOMER = """
 Send at least one identifier. The customer is looked up by `userId`, `external_id`, `email` and `phone`, in this order.
@@ -143,9 +145,8 @@ _OF_CHECKS = [
 ]
 TOO_MANY_NEW = CustomersCreatedLimitExceeded(limit=60, window_seconds=60, seconds_left=18)
 
-describe_action = SdkCall(
+describe_action = _call(
     operation_id="recordAction",
-    tag=_TAG,
     summary="Record a button click",
     description="Records a click on a button in a message, and carries out the button's action.\n" + _CUSTOMER,
     body=_ACTION_BODY,
@@ -192,9 +193,8 @@ describe_action = SdkCall(
     ],
 )
 
-describe_capture = SdkCall(
+describe_capture = _call(
     operation_id="captureForm",
-    tag=_TAG,
     summary="Record a submitted form",
     description="Records a form submitted in a message, and turns it into an event, profile attributes, or both.\n"
     "A field that is called like an identifier, such as `email`, becomes an attribute and nothing else.\n" + _CUSTOMER,
@@ -243,9 +243,8 @@ describe_capture = SdkCall(
     ],
 )
 
-describe_batch = SdkCall(
+describe_batch = _call(
     operation_id="recordCalls",
-    tag=_TAG,
     summary="Record many calls",
     description=f"""
 Does up to {MAX_CALLS} calls that waited, in their order. Each item has `call`, which is `action` or `capture`, and the

@@ -1,5 +1,7 @@
 """The calls about customers and segment members in the OpenAPI document."""
 
+from functools import partial
+
 from drf_spectacular.utils import OpenApiParameter
 
 from customers import answers, examples
@@ -15,14 +17,13 @@ from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_o
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 
-_TAG = "Customers"
+_call = partial(ServerCall, tag="Customers")
 _CUSTOMER_ID = path_id("customer_id", "The customer's id in this service.")
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NOT_FOUND = CustomerNotFound(named="customerId")
 
-describe_upsert = ServerCall(
+describe_upsert = _call(
     operation_id="putCustomer",
-    tag=_TAG,
     summary="Create or update a customer",
     description="""
 Send at least one identifier. The customer is looked up by all of them. If no customer has any of them, one is created.
@@ -61,9 +62,8 @@ who was matched only by less trusted ones. The order of trust is `customerId`, `
     ],
 )
 
-describe_find = ServerCall(
+describe_find = _call(
     operation_id="findCustomer",
-    tag=_TAG,
     summary="Find a customer by an identifier",
     description="Returns the customer with this identifier. Send exactly one of the query parameters.",
     parameters=[
@@ -88,9 +88,8 @@ describe_find = ServerCall(
     ],
 )
 
-describe_batch = ServerCall(
+describe_batch = _call(
     operation_id="putCustomers",
-    tag=_TAG,
     summary="Create or update many customers",
     description="Creates or updates up to 1,000 customers. If an item is refused, the others are still applied.",
     parameters=[WORKSPACE_ID],
@@ -120,9 +119,8 @@ describe_batch = ServerCall(
     ],
 )
 
-describe_read = ServerCall(
+describe_read = _call(
     operation_id="getCustomer",
-    tag=_TAG,
     summary="Get a customer",
     description="Returns a customer by their id in this service.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
@@ -136,9 +134,8 @@ describe_read = ServerCall(
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
-describe_erase = ServerCall(
+describe_erase = _call(
     operation_id="eraseCustomer",
-    tag=_TAG,
     summary="Erase a customer",
     description="Erases the customer and their segment memberships, events, message interactions and enrollments, and "
     "the payloads of the triggers that named nobody else who is left. The payload of a call for more than 1,000 "
@@ -154,9 +151,8 @@ describe_erase = ServerCall(
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
-describe_export = ServerCall(
+describe_export = _call(
     operation_id="exportCustomer",
-    tag=_TAG,
     summary="Export all that is stored of a customer",
     description="Returns every record about the customer, from all parts of the service, as of one moment. Credentials "
     "of webhooks' receivers are left out, and what is not about one customer alone: payloads of calls for many, and "
@@ -172,9 +168,8 @@ describe_export = ServerCall(
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
-describe_members = ServerCall(
+describe_members = _call(
     operation_id="changeSegmentMembers",
-    tag=_TAG,
     summary="Add or remove segment members",
     description="Adds customers to a segment and removes others: send `add`, `remove` or both. External ids that no "
     "customer has are skipped and listed in the answer. If an id is in both lists, the call is refused and nothing is "

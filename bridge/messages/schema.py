@@ -1,5 +1,7 @@
 """The calls about messages in the OpenAPI document."""
 
+from functools import partial
+
 from bridge.messages import answers, examples
 from bridge.messages.authoring import MessageNotFound
 from bridge.messages.definition import InvalidMessage
@@ -12,12 +14,11 @@ from engage.schema.bodies import Body
 from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer
 
-_TAG = "Messages"
+_call = partial(ServerCall, tag="Messages")
 _KEY = path_id("key", "The message's key: the `messageId` in the page's calls.")
 
-describe_list = ServerCall(
+describe_list = _call(
     operation_id="listMessages",
-    tag=_TAG,
     summary="List the messages",
     description=f"Lists the workspace's messages in the order of their keys, {MESSAGES} at a time, or up to "
     f"{MOST_MESSAGES} (`limit`).",
@@ -31,9 +32,8 @@ describe_list = ServerCall(
     ],
     refusals=[*bad_page(at_most=MOST_MESSAGES), WorkspaceNotFound()],
 )
-describe_put = ServerCall(
+describe_put = _call(
     operation_id="putMessage",
-    tag=_TAG,
     summary="Create or change a message",
     description="""
 Says what the buttons and forms of a message may write. Apps whose message policy is `report` count what else their
@@ -78,9 +78,8 @@ number, or of a string's length), `values` (one of these), `pattern` (of the who
         WorkspaceNotFound(),
     ],
 )
-describe_read = ServerCall(
+describe_read = _call(
     operation_id="getMessage",
-    tag=_TAG,
     summary="Read a message",
     description="Returns the message with its definition.",
     parameters=[WORKSPACE_ID, _KEY],
@@ -93,9 +92,8 @@ describe_read = ServerCall(
     ],
     refusals=[WorkspaceNotFound(), MessageNotFound()],
 )
-describe_delete = ServerCall(
+describe_delete = _call(
     operation_id="deleteMessage",
-    tag=_TAG,
     summary="Delete a message",
     description="Deletes the message's definition. What was recorded of it stays.",
     parameters=[WORKSPACE_ID, _KEY],

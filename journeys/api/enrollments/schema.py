@@ -1,5 +1,7 @@
 """The calls about enrollments in the OpenAPI document."""
 
+from functools import partial
+
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from engage.errors import MissingParameter
 from engage.http.views import WorkspaceNotFound
@@ -11,12 +13,11 @@ from journeys.api.enrollments.serializers import MOST_STEPS, MOST_TRIGGERS, STEP
 from journeys.enrollments.exiting import EnrollmentAlreadyEnded
 from journeys.enrollments.states import EnrollmentNotFound
 
-_TAG = "Journeys"
+_call = partial(ServerCall, tag="Journeys")
 _ENROLLMENT_ID = path_id("enrollment_id", "The `enrollmentId` of the job.")
 
-describe_history = ServerCall(
+describe_history = _call(
     operation_id="getEnrollment",
-    tag=_TAG,
     summary="Get an enrollment",
     description=f"""
 Returns where a customer is in a journey, when the enrollment continues, and the outcome of each step with its reason.
@@ -36,9 +37,8 @@ journey with a loop can be long: use `nextCursor` to get the next page.
     refusals=[*bad_page(at_most=MOST_STEPS), EnrollmentNotFound(examples.ENROLLMENT)],
 )
 
-describe_exit = ServerCall(
+describe_exit = _call(
     operation_id="exitEnrollment",
-    tag=_TAG,
     summary="End an enrollment early",
     description="""
 The customer leaves the journey at once: no further step is run, and a waiting webhook is no longer sent, unless it is

@@ -1,5 +1,7 @@
 """The calls about whole journeys in the OpenAPI document."""
 
+from functools import partial
+
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.errors import InvalidRequest
@@ -11,14 +13,13 @@ from journeys.api.triggers.examples import JOURNEY
 from journeys.enrollments.revisions import RevisionNotFound
 from journeys.entering.trigger import JourneyNotFound
 
-_TAG = "Journeys"
+_call = partial(ServerCall, tag="Journeys")
 _JOURNEY_ID = path_id("journey_id", "The journey's id. The journey may be inactive.")
 _REVISION = {"type": "integer", "minimum": 1}
 _INSTANT = {"type": "string", "format": "date-time"}
 
-describe_graph = ServerCall(
+describe_graph = _call(
     operation_id="getJourneyGraph",
-    tag=_TAG,
     summary="Get a journey's steps as a graph",
     description="""
 Returns the steps of a revision as nodes and edges with labels in words, to be drawn. The statistics count by the same
@@ -50,9 +51,8 @@ are counted but not drawn.
     ],
 )
 
-describe_stats = ServerCall(
+describe_stats = _call(
     operation_id="getJourneyStats",
-    tag=_TAG,
     summary="Get a journey's statistics",
     description=f"""
 Returns how many entered the journey, what became of them, and how many went which way. The counts are exact at the

@@ -1,6 +1,7 @@
 """The calls that steer in the OpenAPI document."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
@@ -19,7 +20,7 @@ from journeys.entering.trigger import JourneyNotFound
 from journeys.jobs.trigger_states import TriggerNotFound
 from journeys.steering.holding import JourneyAborted
 
-_TAG = "Journeys"
+_call = partial(ServerCall, tag="Journeys")
 _JOURNEY_ID = path_id("journey_id", "The journey's id. The journey may be inactive.")
 _DRY_RUN = OpenApiParameter(
     DRY_RUN, bool, default=False, description="`true` to be told what the call would do. Nothing is changed."
@@ -28,7 +29,7 @@ _BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
 _AGAIN = "Calling again changes nothing more, so the call may be repeated."
 
 
-def _call(
+def _act(
     operation_id: str,
     summary: str,
     description: str,
@@ -38,9 +39,8 @@ def _call(
     shown: Mapping[str, tuple[str, SteeringData]],
     refusals: Sequence[Refusal] = (),
 ) -> ServerCall:
-    return ServerCall(
+    return _call(
         operation_id=operation_id,
-        tag=_TAG,
         summary=summary,
         description=f"{description.strip()}\n\n{_AGAIN}",
         parameters=[WORKSPACE_ID, _JOURNEY_ID, _DRY_RUN],
@@ -51,7 +51,7 @@ def _call(
     )
 
 
-describe_hold = _call(
+describe_hold = _act(
     "holdJourney",
     "Hold a journey",
     """
@@ -68,7 +68,7 @@ keep their due times; who becomes due waits at that step until the journey is re
     refusals=[JourneyAborted()],
 )
 
-describe_resume = _call(
+describe_resume = _act(
     "resumeJourney",
     "Resume a held journey",
     """
@@ -82,7 +82,7 @@ slowed down. `dryRun=true` says how many they are.
     refusals=[JourneyAborted()],
 )
 
-describe_close = _call(
+describe_close = _act(
     "closeJourney",
     "Close a journey",
     """
@@ -94,7 +94,7 @@ Nobody enters any more: triggers are refused as if there was no such journey, an
     shown={"Closed": (answers.CLOSED_MESSAGE, examples.CLOSED)},
 )
 
-describe_activate = _call(
+describe_activate = _act(
     "activateJourney",
     "Activate a closed or aborted journey",
     "Customers enter again. A journey that is held stays held, and one whose definition is not valid is refused.",
@@ -104,7 +104,7 @@ describe_activate = _call(
     refusals=[InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")],
 )
 
-describe_abort = _call(
+describe_abort = _act(
     "abortJourney",
     "Abort a journey",
     """
@@ -121,9 +121,8 @@ seconds later, and `inside` says how many those are. Jobs that are queued are de
     refusals=[MissingParameter("reason is required.")],
 )
 
-describe_cancel_trigger = ServerCall(
+describe_cancel_trigger = _call(
     operation_id="cancelTrigger",
-    tag=_TAG,
     summary="Take a whole call back",
     description=f"""
 Cancels all jobs of the trigger that are not decided yet, at once: none of them enrolls anybody any more. `cancelled`

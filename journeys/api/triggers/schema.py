@@ -1,5 +1,7 @@
 """The trigger and its look-ups in the OpenAPI document."""
 
+from functools import partial
+
 from drf_spectacular.utils import OpenApiParameter
 
 from customers.segments import ErrorResolvingSegments
@@ -18,7 +20,7 @@ from journeys.jobs.states import JobNotFound
 from journeys.jobs.trigger_states import TriggerNotFound
 from journeys.models import EnrollmentJob
 
-_TAG = "Journeys"
+_call = partial(ServerCall, tag="Journeys")
 
 _TRIGGER_BODY = Body(
     TriggerBody,
@@ -34,9 +36,8 @@ _TRIGGER_BODY = Body(
     },
 )
 
-describe_trigger = ServerCall(
+describe_trigger = _call(
     operation_id="triggerJourney",
-    tag=_TAG,
     summary="Trigger a journey",
     description="""
 Queues one or many customers to enter a journey whose trigger type is API. A worker then checks the journey's entry
@@ -117,9 +118,8 @@ limit.
     ],
 )
 
-describe_job = ServerCall(
+describe_job = _call(
     operation_id="getJob",
-    tag=_TAG,
     summary="Get a job",
     description="Returns the status and the result of a job. A job is one customer queued by one trigger. A worker "
     "decides it by the journey's entry rules.",
@@ -137,9 +137,8 @@ describe_job = ServerCall(
     refusals=[JobNotFound(examples.ADAS_JOB)],
 )
 
-describe_cancel = ServerCall(
+describe_cancel = _call(
     operation_id="cancelJob",
-    tag=_TAG,
     summary="Cancel a queued job",
     description="""
 Takes one customer out of a trigger before a worker decides the job. It takes effect at once: a cancelled job never
@@ -161,9 +160,8 @@ enrolls its customer. Cancelling it again changes nothing and returns the same a
     ],
 )
 
-describe_trigger_state = ServerCall(
+describe_trigger_state = _call(
     operation_id="getTrigger",
-    tag=_TAG,
     summary="Get a trigger",
     description=f"""
 Returns the number of a trigger's jobs by status and by result. For a call for many customers, it also returns whom the
@@ -182,9 +180,8 @@ are no longer counted.
     refusals=[TriggerNotFound(examples.TRIGGER)],
 )
 
-describe_trigger_jobs = ServerCall(
+describe_trigger_jobs = _call(
     operation_id="listTriggerJobs",
-    tag=_TAG,
     summary="List a trigger's jobs",
     description=f"""
 Returns what became of each customer queued by a trigger, in the order of its `jobIds`. Filter the jobs by `result` or
