@@ -77,10 +77,7 @@ def _distinct(listed: list[tuple[Part, Any]]) -> tuple[Any, ...]:
 
 
 def _action(part: Part) -> ListedAction:
-    named = part.field("type").text()
-    if named not in _KINDS:
-        part.field("type").refuse(f"is {named[:40]!r}, which is none of {', '.join(_KINDS)}.")
-    kind = Interaction.Kind(named)
+    kind = Interaction.Kind(part.field("type").choice(_KINDS))
     event, profile = kind is Interaction.Kind.TRACK_EVENT, kind is Interaction.Kind.UPDATE_PROFILE
     fields = part.fields(
         required=["id", "type", *(["eventName"] if event else []), *(["attributes"] if profile else [])],
@@ -123,10 +120,7 @@ def _form(part: Part) -> ListedForm:
 def _submit(part: Part) -> SubmitAction | None:
     if part.is_null:
         return None
-    named = part.field("type").text()
-    if named not in tuple(SubmitType):
-        part.field("type").refuse(f"is {named[:40]!r}, which is none of {', '.join(SubmitType)}.")
-    kind = SubmitType(named)
+    kind = SubmitType(part.field("type").choice(tuple(SubmitType)))
     fields = part.fields(
         required=["type", *(["eventName"] if kind.makes_event else [])],
         optional=[

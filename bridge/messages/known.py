@@ -3,13 +3,14 @@
 import json
 from dataclasses import dataclass
 
-from django.db import connection
-
 from bridge.messages.definition import Definition, parse_definition
+from engage.database.sql import Statement
 from engage.http.credential_memory import CredentialMemory
 
 # Written as SQL because every call of an app that enforces needs it.
-_ACTIVE = "SELECT id, actions, forms FROM bridge_message WHERE workspace_id = %s AND key = %s AND status = 'active'"
+_ACTIVE = Statement("""
+SELECT id, actions, forms FROM bridge_message WHERE workspace_id = {workspace_id} AND key = {key} AND status = 'active'
+""")
 _messages: CredentialMemory["KnownMessage"] = CredentialMemory()
 
 
@@ -30,10 +31,7 @@ def active_message(*, workspace_id: str, message_id: str) -> KnownMessage | None
 
 
 def _look_up(workspace_id: str, message_id: str) -> KnownMessage | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_ACTIVE, [workspace_id, message_id])
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    definition = parse_definition(actions=json.loads(row[1]), forms=json.loads(row[2]))
-    return KnownMessage(id=row[0], definition=definition)
+    for id_, actions, forms in _ACTIVE.rows(workspace_id=workspace_id, key=message_id):
+        definition = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
+        return KnownMessage(id=id_, definition=definition)
+    return None

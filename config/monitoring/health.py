@@ -60,15 +60,9 @@ _seen_migrated = Event()  # all migrations of this version were applied; later o
 
 def _is_migrated() -> bool:
     if not _seen_migrated.is_set():
-        applied = (  # a migration that two processes ran at once may be recorded twice
-            "SELECT count(DISTINCT app) FROM django_migrations"
-            " WHERE (app, name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-        )
-        newest = _newest_migrations()
         try:
             with connection.cursor() as cursor:
-                cursor.execute(applied, [list(newest), list(newest.values())])
-                if cursor.fetchone()[0] == len(newest):
+                if not missing_migrations(cursor):
                     _seen_migrated.set()
         except DatabaseError:  # not even the migrations' table exists
             connection.close()

@@ -55,7 +55,6 @@ class SegmentAdmin(RecordAdmin):
     autocomplete_fields = ("workspace",)
     fields = ("workspace", ("name", "key"), "conditions", "size", "id", ("created_at", "updated_at"))
     written_once = ("workspace",)
-    stamps = ("updated_at",)
     change_form_before_template: Any = "customers/admin/segment_help.html"
     delete_confirmation_template = "customers/admin/delete_segment.html"
 

@@ -20,13 +20,15 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
+from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
 from engage.models import IdempotencyRecord
 
 KEPT_FOR = timedelta(hours=24)
+_LOCK = Statement("SELECT pg_try_advisory_xact_lock({lock})")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -109,10 +111,8 @@ def begin_once(call: KeyedCall, *, now: datetime) -> KeptAnswer | None:
 
     Must run in a transaction. Raises RequestInProgress, IdempotencyKeyReused.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [call.lock])
-        if cursor.fetchone() != (True,):
-            raise RequestInProgress
+    if _LOCK.column(lock=call.lock) != [True]:
+        raise RequestInProgress
     # A separate statement, because its snapshot must include everything committed before the lock was granted.
     record = _records(call).first()
     if record is None:

@@ -1,5 +1,7 @@
 """Query string parameters, none of which may be repeated."""
 
+from collections.abc import Sequence
+
 from django.http import QueryDict
 
 from engage.errors import InvalidRequest
@@ -11,3 +13,11 @@ def single_value(query: QueryDict, name: str) -> str | None:
     if len(values) > 1:
         raise InvalidRequest(f"{name} stands more than once in the query string.")
     return values[0] if values else None
+
+
+def one_of(query: QueryDict, name: str, choices: Sequence[str]) -> str | None:
+    """The parameter's value, which is one of the choices, or None. Raises InvalidRequest."""
+    text = single_value(query, name)
+    if text is not None and text not in choices:
+        raise InvalidRequest(f"{name} must be one of {', '.join(choices)}, not {text[:100]!r}.")
+    return text

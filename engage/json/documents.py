@@ -158,6 +158,13 @@ class Part:
             self.refuse(f"must be at most {at_most} characters long, not {len(self.value)}.")
         return self.value
 
+    def choice(self, choices: Collection[str]) -> str:
+        """A string that is one of these."""
+        text = self.text()
+        if text not in choices:
+            self.refuse(f"is {text[:40]!r}, which is none of {', '.join(choices)}.")
+        return text
+
     def flag(self) -> bool:
         """true or false."""
         if not isinstance(self.value, bool):

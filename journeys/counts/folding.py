@@ -1,14 +1,16 @@
 """Folding: deltas are deleted and added to the sums, in one statement. One process folds at a time."""
 
-from django.db import connection, transaction
+from django.db import transaction
+
+from engage.database.sql import Statement
 
 _MOST = 20_000
-_ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended('engage: fold counts', 0))"
+_ALONE = Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('engage: fold counts', 0))")
 # In one order of keys, like whatever else may lock several of them.
-_FOLD = """
+_FOLD = Statement("""
 WITH taken AS MATERIALIZED (
     DELETE FROM journeys_countdelta WHERE id = ANY(ARRAY(
-        SELECT id FROM journeys_countdelta ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+        SELECT id FROM journeys_countdelta ORDER BY id LIMIT {most} FOR UPDATE SKIP LOCKED
     ))
     RETURNING *
 ), folded AS (
@@ -24,7 +26,7 @@ WITH taken AS MATERIALIZED (
     DO UPDATE SET number = known.number + excluded.number
 )
 SELECT count(*) FROM taken
-"""
+""")
 
 
 def fold() -> int:
@@ -38,9 +40,5 @@ def fold() -> int:
 
 
 def _fold_some() -> int:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_ALONE)
-        if not cursor.fetchone()[0]:
-            return 0
-        cursor.execute(_FOLD, [_MOST])
-        return int(cursor.fetchone()[0])
+    with transaction.atomic():
+        return int(_FOLD.column(most=_MOST)[0]) if _ALONE.column()[0] else 0

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from django.db import connection
-
+from engage.database.sql import Statement
 from journeys.models import Journey
 from journeys.steps.graph import COMPLETED, EXITED
 
@@ -70,65 +69,69 @@ class JourneyStats:
 
 
 # Whole days, the hours before the first of them, and those after the last.
-_SUMS = """
+_SUMS = Statement("""
 SELECT kind, name, outcome, sum(number) FILTER (WHERE ever)::bigint, sum(number) FILTER (WHERE within)::bigint FROM (
-    SELECT revision_id, kind, name, outcome, number, true AS ever, %(whole)s AS within FROM journeys_count
-    WHERE journey_id = %(journey_id)s AND grain = 'all'
+    SELECT revision_id, kind, name, outcome, number, true AS ever, {whole} AS within FROM journeys_count
+    WHERE journey_id = {journey_id} AND grain = 'all'
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
-    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'day'
-      AND begin >= %(first_day)s AND begin < %(last_day)s
+    WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'day'
+      AND begin >= {first_day} AND begin < {last_day}
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
-    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'hour'
-      AND begin >= %(begin)s AND begin < %(first_day)s
+    WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'hour'
+      AND begin >= {begin} AND begin < {first_day}
     UNION ALL
     SELECT revision_id, kind, name, outcome, number, false, true FROM journeys_count
-    WHERE NOT %(whole)s AND journey_id = %(journey_id)s AND grain = 'hour'
-      AND begin >= %(last_day)s AND begin < %(end)s
+    WHERE NOT {whole} AND journey_id = {journey_id} AND grain = 'hour'
+      AND begin >= {last_day} AND begin < {end}
     UNION ALL
-    SELECT revision_id, kind, name, outcome, number, true, hour >= %(begin)s AND hour < %(end)s
-    FROM journeys_countdelta WHERE journey_id = %(journey_id)s
+    SELECT revision_id, kind, name, outcome, number, true, hour >= {begin} AND hour < {end}
+    FROM journeys_countdelta WHERE journey_id = {journey_id}
 ) AS counted
-WHERE revision_id = coalesce(%(revision)s, revision_id)
+WHERE revision_id = coalesce({revision}, revision_id)
 GROUP BY kind, name, outcome
-"""
+""")
 
-_SERIES = f"""
-SELECT width_bucket(begin, %(edges)s::timestamptz[]), kind, name, outcome, sum(number)::bigint FROM (
+_SERIES = Statement(
+    """
+SELECT width_bucket(begin, {edges}::timestamptz[]), kind, name, outcome, sum(number)::bigint FROM (
     SELECT begin, kind, name, outcome, number FROM journeys_count
-    WHERE journey_id = %(journey_id)s AND grain = 'hour' AND begin >= %(begin)s AND begin < %(end)s
-      AND revision_id = coalesce(%(revision)s, revision_id)
+    WHERE journey_id = {journey_id} AND grain = 'hour' AND begin >= {begin} AND begin < {end}
+      AND revision_id = coalesce({revision}, revision_id)
     UNION ALL
     SELECT hour, kind, name, outcome, number FROM journeys_countdelta
-    WHERE journey_id = %(journey_id)s AND hour >= %(begin)s AND hour < %(end)s
-      AND revision_id = coalesce(%(revision)s, revision_id)
+    WHERE journey_id = {journey_id} AND hour >= {begin} AND hour < {end}
+      AND revision_id = coalesce({revision}, revision_id)
 ) AS counted
-WHERE kind = 'entry' OR kind = 'edge' AND outcome IN ('{COMPLETED}', '{EXITED}')
+WHERE kind = 'entry' OR kind = 'edge' AND outcome IN ('{completed}', '{exited}')
 GROUP BY 1, kind, name, outcome
-"""  # noqa: S608
+""",
+    completed=COMPLETED,
+    exited=EXITED,
+)
 
 # Of a large trigger, the jobs that are decided are counted as they change (jobs/progress.py).
-_QUEUED = """
+_QUEUED = Statement("""
 SELECT coalesce(sum(CASE WHEN sent.keeps_progress THEN sent.customers - (
            SELECT coalesce(sum(jobs), 0) FROM journeys_triggerprogress noted WHERE noted.trigger_id = sent.id
        ) ELSE (
            SELECT count(*) FROM journeys_enrollmentjob job WHERE job.trigger_id = sent.id AND job.status = 'queued'
        ) END), 0)::bigint
-FROM (SELECT DISTINCT trigger_id FROM journeys_chunk WHERE workspace_id = %s) AS waiting
+FROM (SELECT DISTINCT trigger_id FROM journeys_chunk WHERE workspace_id = {workspace_id}) AS waiting
 CROSS JOIN LATERAL (
-    SELECT * FROM journeys_trigger known WHERE known.id = waiting.trigger_id AND known.journey_id = %s LIMIT 1
+    SELECT * FROM journeys_trigger known WHERE known.id = waiting.trigger_id AND known.journey_id = {journey_id} LIMIT 1
 ) AS sent
-"""
+""")
 
 
 def journey_stats(journey: Journey, span: Span) -> JourneyStats:
     """The journey's statistics. Those of a revision that it never had are all 0."""
     asked = _asked(journey, span)
-    rows = _rows(_SUMS, asked)
+    rows = _SUMS.rows(**asked)
     ever, within = _Sums((key, number) for *key, number, _ in rows), _Sums((key, number) for *key, _, number in rows)
     return JourneyStats(
-        queued=_rows(_QUEUED, [journey.workspace_id, journey.id])[0][0],
+        queued=_QUEUED.column(workspace_id=journey.workspace_id, journey_id=journey.id)[0],
         entries=within.entries,
         active=ever.entries["enrolled"] - ever.into[COMPLETED] - ever.into[EXITED],
         completed=within.into[COMPLETED],
@@ -184,7 +187,6 @@ def _asked(journey: Journey, span: Span) -> dict[str, Any]:
         "end": end,
         "first_day": first_day,
         "last_day": max(_midnight(end), first_day),
-        "edges": list(span.edges),
     }
 
 
@@ -194,7 +196,8 @@ def _midnight(moment: datetime) -> datetime:
 
 def _series(asked: Mapping[str, Any], span: Span) -> list[Bucket]:
     buckets = [Bucket(begin=begin, end=end) for begin, end in pairwise(span.edges)]
-    for place, kind, name, outcome, number in _rows(_SERIES, asked) if buckets else ():
+    begins_and_end = {name: asked[name] for name in ("journey_id", "revision", "begin", "end")}
+    for place, kind, name, outcome, number in _SERIES.rows(**begins_and_end, edges=list(span.edges)) if buckets else ():
         bucket = buckets[place - 1]
         if kind == "entry":
             bucket.entries[name] += number
@@ -203,9 +206,3 @@ def _series(asked: Mapping[str, Any], span: Span) -> list[Bucket]:
         else:
             bucket.exited += number
     return buckets
-
-
-def _rows(statement: str, parameters: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return list(cursor.fetchall())

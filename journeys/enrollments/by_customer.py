@@ -1,6 +1,6 @@
 """Every trigger that queued a customer, newest first: what was decided and why, and how the enrollment went."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -73,11 +73,12 @@ _PAGE = Statement("""
 SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journey_name, job.trigger_id,
        trigger.form, trigger.event_id, event.name AS event_name, job.status, job.result, job.reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
-       enrollment.id AS enrollment_id, enrollment.state, enrollment.step_id,
+       enrollment.id AS "enrollment.id", enrollment.state AS "enrollment.state",
+       enrollment.step_id AS "enrollment.step_id", enrollment.exit_reason AS "enrollment.exit_reason",
+       enrollment.entered_at AS "enrollment.entered_at", enrollment.ended_at AS "enrollment.ended_at",
        CASE WHEN enrollment.state = 'active' THEN
            coalesce(enrollment.due_at, enrollment.was_due_at, delivery.due_at)
-       END AS goes_on_at,
-       enrollment.exit_reason, enrollment.entered_at, enrollment.ended_at
+       END AS "enrollment.goes_on_at"
 FROM (
     SELECT newest.*, journey.name AS journey_name
     FROM journeys_journey journey
@@ -121,35 +122,12 @@ def customer_triggers_page(
     return CustomerTriggersPage(triggers=shown, last=shown[-1].place if len(found) > limit else None)
 
 
-def _customer_trigger(row: Mapping[str, Any]) -> CustomerTrigger:
-    place = Place(queued_ms=row["queued_ms"], journey_id=row["journey_id"])
+def _customer_trigger(row: dict[str, Any]) -> CustomerTrigger:
+    whose, ms, queued_as = row.pop("customer_id"), row.pop("queued_ms"), row.pop("queued_as")
+    entered = {name: row.pop(f"enrollment.{name}") for name in TriggeredEnrollment.__annotations__}
     return CustomerTrigger(
-        job_id=row["queued_as"]
-        or job_id(journey_id=place.journey_id, customer_id=row["customer_id"], queued_ms=place.queued_ms),
-        place=place,
-        journey_id=place.journey_id,
-        journey_name=row["journey_name"],
-        trigger_id=row["trigger_id"],
-        form=row["form"],
-        event_id=row["event_id"],
-        event_name=row["event_name"],
-        status=row["status"],
-        result=row["result"],
-        reason=row["reason"],
-        details=row["details"],
-        queued_at=row["queued_at"],
-        decided_at=row["decided_at"],
-        enrollment=None if row["enrollment_id"] is None else _enrollment(row),
-    )
-
-
-def _enrollment(row: Mapping[str, Any]) -> TriggeredEnrollment:
-    return TriggeredEnrollment(
-        id=row["enrollment_id"],
-        state=row["state"],
-        step_id=row["step_id"],
-        goes_on_at=row["goes_on_at"],
-        exit_reason=row["exit_reason"],
-        entered_at=row["entered_at"],
-        ended_at=row["ended_at"],
+        job_id=queued_as or job_id(journey_id=row["journey_id"], customer_id=whose, queued_ms=ms),
+        place=Place(queued_ms=ms, journey_id=row["journey_id"]),
+        enrollment=TriggeredEnrollment(**entered) if entered["id"] else None,
+        **row,
     )

@@ -81,7 +81,7 @@ def _api_key(fields: Mapping[str, Part]) -> SeedApiKey:
     settings |= {_RIGHTS[name]: None for name, part in rights.items() if part.is_null}
     given = {name: part for name, part in rights.items() if not part.is_null}
     if "scopes" in given:
-        settings["scopes"] = [_choice(item, Scope.values) for item in _some(given["scopes"])]
+        settings["scopes"] = [item.choice(Scope.values) for item in _some(given["scopes"])]
     if "networks" in given:
         settings["networks"] = [_network(item) for item in _some(given["networks"])]
     if "expiresAt" in given:
@@ -131,21 +131,12 @@ def read_apps(part: Part) -> list[SeedApp]:
             name=text_for(fields["name"], App, "name"),
             allowed_origins=_origins(fields["allowedOrigins"]) if "allowedOrigins" in fields else None,
             checks={
-                _CHECKS[name]: _choice(part, _CHOICES[_CHECKS[name]])
-                for name, part in fields.items()
-                if name in _CHECKS
+                _CHECKS[name]: part.choice(_CHOICES[_CHECKS[name]]) for name, part in fields.items() if name in _CHECKS
             },
             keys=_identity_keys(fields["identityKeys"]) if "identityKeys" in fields else None,
         )
         for fields in apps
     ]
-
-
-def _choice(part: Part, choices: Sequence[str]) -> str:
-    text = part.text()
-    if text not in choices:
-        part.refuse(f"is {text[:40]!r}, which is none of {', '.join(choices)}.")
-    return text
 
 
 def _identity_keys(part: Part) -> list[SeedIdentityKey]:
@@ -157,7 +148,7 @@ def _identity_keys(part: Part) -> list[SeedIdentityKey]:
 
 
 def _identity_key(fields: Mapping[str, Part]) -> SeedIdentityKey:
-    alg, secret, end = _choice(fields["alg"], IdentityKey.Algorithm.values), fields["secret"], fields.get("expiresAt")
+    alg, secret, end = fields["alg"].choice(IdentityKey.Algorithm.values), fields["secret"], fields.get("expiresAt")
     try:
         verifying_key(alg, secret.text())
     except InvalidIdentityKey as invalid:

@@ -270,21 +270,8 @@ def give_back(unsent: Sequence[ClaimedDelivery]) -> None:
         _GIVE_BACK.execute(unsent=[(one.id, one.number, one.leased_until) for one in unsent])
 
 
-def _claimed(row: Mapping[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
-    return ClaimedDelivery(
-        id=row["id"],
-        workspace_id=row["workspace_id"],
-        webhook_id=WebhookDelivery(enrollment_id=row["enrollment_id"], ordinal=row["ordinal"]).webhook_id,
-        host=row["host"],
-        method=row["method"],
-        url=row["url"],
-        headers=decrypted_json(json.loads(row["headers"])),
-        body=row["body"],
-        number=row["number"],
-        again=row["again"],
-        probe=row["probe"],
-        secrets=secrets,
-        at=row["at"],
-        leased_until=row["leased_until"],
-        asked=asked,
-    )
+def _claimed(row: dict[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
+    sent = WebhookDelivery(enrollment_id=row.pop("enrollment_id"), ordinal=row.pop("ordinal"))
+    del row["put_aside"], row["paced"]
+    known = row | {"headers": decrypted_json(json.loads(row["headers"])), "secrets": secrets}
+    return ClaimedDelivery(webhook_id=sent.webhook_id, asked=asked, **known)

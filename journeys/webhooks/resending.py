@@ -59,11 +59,6 @@ def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resen
     )
 
 
-def is_resending() -> bool:
-    """Whether something is left to do."""
-    return _open().exists()
-
-
 @transaction.atomic
 def go_on_resending() -> Due | None:
     """Sends some of the oldest request again, and returns what became due; None if nothing is left for this worker."""

@@ -6,7 +6,6 @@ import pytest
 
 from customers.models import Customer, Event
 from engage.models import Workspace
-from journeys.counts.history import counted_by_history
 from journeys.merging import EXITED_BY_MERGE
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
 from tests.journeys.counts.test_counts import counted
@@ -21,6 +20,7 @@ from tests.support.calls import (
     trigger,
 )
 from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.counted_by_history import counted_by_history
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, take_milliseconds
 
 WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from customers.conditions.instants import parse_instant
 from engage.errors import InvalidRequest
-from engage.http.query_strings import single_value
+from engage.http.query_strings import one_of, single_value
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
 
 INTERVALS = ("none", "hour", "day", "week")
@@ -32,12 +32,12 @@ class StatsQuery:
 
 def read_graph_query(query: QueryDict) -> tuple[int | None, bool]:
     """The revision (None: the current one), and whether Mermaid is wanted. Raises InvalidRequest."""
-    return _revision(query), _choice(query, "format", FORMATS) == "mermaid"
+    return _revision(query), one_of(query, "format", FORMATS) == "mermaid"
 
 
 def read_stats_query(query: QueryDict, *, now: datetime) -> StatsQuery:
     """What is asked for. Raises InvalidRequest."""
-    interval, (zone, timezone) = _choice(query, "interval", INTERVALS), _timezone(query)
+    interval, (zone, timezone) = one_of(query, "interval", INTERVALS) or INTERVALS[0], _timezone(query)
     begin, end = _instant(query, "from"), _instant(query, "to")
     begin = begin and _full_hour(begin)
     end = end and _next_full_hour(end)
@@ -117,11 +117,3 @@ def _revision(query: QueryDict) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(_GREATEST_REVISION)) and int(text)):
         raise InvalidRequest("revision must be the number of a revision, from 1.")
     return min(int(text), _GREATEST_REVISION)
-
-
-def _choice(query: QueryDict, name: str, choices: Sequence[str]) -> str:
-    """One of the choices; the first one if the parameter is absent."""
-    text = single_value(query, name)
-    if text is not None and text not in choices:
-        raise InvalidRequest(f"{name} must be one of {', '.join(choices)}, not {text[:100]!r}.")
-    return text or choices[0]

@@ -11,7 +11,7 @@ from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, ObjectField, TextArrayField, TextField
 from engage.http.paging import read_cursor, read_limit
-from engage.http.query_strings import single_value
+from engage.http.query_strings import one_of, single_value
 from journeys.entering.trigger import Recipient
 from journeys.jobs.of_trigger import WantedJobs
 from journeys.models import EnrollmentJob
@@ -108,18 +108,11 @@ def read_dry_run(query: QueryDict) -> bool:
 def read_jobs_query(query: QueryDict) -> tuple[WantedJobs, int, int]:
     """Which jobs, the ordinal to read after (-1: from the start), and the maximum number. Raises InvalidRequest."""
     wanted = WantedJobs(
-        status=_choice(query, "status", EnrollmentJob.Status.values),
-        result=_choice(query, "result", EnrollmentJob.Result.values),
+        status=one_of(query, "status", EnrollmentJob.Status.values),
+        result=one_of(query, "result", EnrollmentJob.Result.values),
     )
     cursor = read_cursor(query, int)
     return wanted, cursor[0] if cursor else -1, read_limit(query, default=JOBS, at_most=MOST_JOBS)
-
-
-def _choice(query: QueryDict, name: str, choices: list[str]) -> str | None:
-    text = single_value(query, name)
-    if text is not None and text not in choices:
-        raise InvalidRequest(f"{name} must be one of {', '.join(choices)}, not {text[:100]!r}.")
-    return text
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:

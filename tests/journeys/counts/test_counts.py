@@ -9,13 +9,13 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.counts.counting import Key
 from journeys.counts.folding import fold
-from journeys.counts.history import counted_by_history
 from journeys.counts.stats import Span, StepStats, journey_stats
 from journeys.models import Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
+from tests.support.counted_by_history import counted_by_history
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
