@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import display
@@ -66,7 +65,7 @@ class IdentityKeyAdmin(RecordAdmin):
 
     form = IdentityKeyForm
     list_display = ("kid", "app", "alg", "validity", "workspace", "expires_at", "created_at")
-    list_filter = (("workspace", AutocompleteSelectFilter), ("app", AutocompleteSelectFilter))
+    list_filter = (("app", AutocompleteSelectFilter),)
     search_fields = ("kid", "=id")
     search_help_text = "Key id (kid) or id"
     autocomplete_fields = ("app",)
@@ -99,16 +98,15 @@ class IdentityKeyAdmin(RecordAdmin):
         """Shows a secret that was made here, once. A message would leave it in a cookie or in the database."""
         if not vars(obj)["made"]:
             return super().response_add(request, obj, post_url_continue)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": "The new identity key",
-            "key": obj,
-            "of": obj.app,
-            "secret": vars(obj)["made"],
-            "done": page_url(obj.app),
-        }
-        return TemplateResponse(request, "engage/admin/new_key.html", context)
+        return self.page(
+            request,
+            "engage/admin/new_key.html",
+            title="The new identity key",
+            key=obj,
+            of=obj.app,
+            secret=vars(obj)["made"],
+            done=page_url(obj.app),
+        )
 
 
 show_on(

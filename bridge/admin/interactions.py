@@ -18,7 +18,6 @@ class InteractionAdmin(ReadOnlyAdmin):
     list_display_links = ("created_at", "id")
     titled_by = ("customer",)
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("app", AutocompleteSelectFilter),
         ("customer", ExactFilter),
         ("kind", ChoicesDropdownFilter),

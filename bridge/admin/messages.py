@@ -17,7 +17,7 @@ from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
 from bridge.models import Interaction, Message
 from engage.admin.columns import badge, may_view
 from engage.admin.edits import TakenMeanwhile
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
+from engage.admin.filters import ChoicesDropdownFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import Workspace
@@ -44,7 +44,7 @@ class MessageAdmin(RecordAdmin):
     form = MessageForm
     list_display = ("key", "status", "workspace", "revision", "clicks", "refusals", "updated_at")
     colours: ClassVar = {"status": _STATUS}
-    list_filter = (("workspace", AutocompleteSelectFilter), ("status", ChoicesDropdownFilter))
+    list_filter = (("status", ChoicesDropdownFilter),)
     search_fields = ("key", "=id")
     search_help_text = "Key or id"
     autocomplete_fields = ("workspace",)

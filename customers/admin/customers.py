@@ -12,7 +12,7 @@ from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
 from customers.lookup import CustomerNotFound
 from customers.models import Customer
-from engage.admin.filters import AutocompleteSelectFilter, TimesFilter
+from engage.admin.filters import TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 
 _MOST_ALIASES = 50
@@ -22,7 +22,7 @@ _MOST_ALIASES = 50
 class CustomerAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "email", "external_id", "phone", "user_id", "workspace", "created_at", "id")
     list_display_links = ("__str__",)
-    list_filter = (("workspace", AutocompleteSelectFilter), ("created_at", TimesFilter))
+    list_filter = (("created_at", TimesFilter),)
     search_help_text = "Name, e-mail, external id, phone, user id or id"
     fieldsets = (
         (None, {"fields": ("name", ("id", "workspace"))}),

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
+from engage.admin.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin
 
@@ -20,7 +20,6 @@ class EventAdmin(ReadOnlyAdmin):
     list_display = ("name", "customer", "source", "occurred_at", "workspace", "id")
     list_display_links = ("name", "id")
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("customer", ExactFilter),
         ("name", ExactFilter),
         ("source", ChoicesDropdownFilter),

@@ -16,7 +16,7 @@ from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
 from customers.segments import ErrorResolvingSegments, check_segment_conditions, try_conditions
 from engage.admin.columns import count_up_to
-from engage.admin.filters import AutocompleteSelectFilter, ExactFilter, SelectFilter
+from engage.admin.filters import ExactFilter, SelectFilter
 from engage.admin.json_field import JsonField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
@@ -49,7 +49,6 @@ class SegmentForm(forms.ModelForm[Segment]):
 class SegmentAdmin(RecordAdmin):
     form = SegmentForm
     list_display = ("name", "key", "workspace", "id", "updated_at")
-    list_filter = (("workspace", AutocompleteSelectFilter),)
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
     autocomplete_fields = ("workspace",)
@@ -90,6 +89,7 @@ class SegmentMembershipAdmin(ReadOnlyAdmin):
     list_display = ("customer", "segment", "added_at", "id")
     list_display_links = ("added_at", "id")
     list_filter = (("segment", SelectFilter), ("customer", ExactFilter))
+    filters_by_workspace = False
     fields = ("workspace", "segment", "customer", "added_at")
     search_help_text = BY_CUSTOMER.capitalize()
 

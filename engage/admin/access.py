@@ -5,13 +5,11 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.decorators import action, display
 
 from engage.admin.columns import badge, list_url
-from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.key_form import ApiKeyForm
 from engage.admin.key_rights import may_give_some, why_no_key
 from engage.admin.panels import Panel, show_on
@@ -29,7 +27,6 @@ class ApiKeyAdmin(RecordAdmin):
     """
 
     list_display = ("name", "workspace", "prefix", "validity", "rate_limit", "last_used_at", "expires_at")
-    list_filter = (("workspace", AutocompleteSelectFilter),)
     search_fields = ("name", "prefix", "=id")
     search_help_text = "Name, first characters or id"
     autocomplete_fields = ("workspace",)
@@ -80,16 +77,15 @@ class ApiKeyAdmin(RecordAdmin):
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         """Shows the secret in this response. A message would leave it in a cookie or in the database."""
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": "The new API key",
-            "key": obj,
-            "of": obj.workspace,
-            "done": list_url(ApiKey),
-            "secret": vars(obj)["secret"],
-        }
-        return TemplateResponse(request, "engage/admin/new_key.html", context)
+        return self.page(
+            request,
+            "engage/admin/new_key.html",
+            title="The new API key",
+            key=obj,
+            of=obj.workspace,
+            secret=vars(obj)["secret"],
+            done=list_url(ApiKey),
+        )
 
     @action(  # type: ignore[operator]
         description="Revoke",

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import RangeDateFilter
@@ -16,7 +16,7 @@ from unfold.decorators import display
 
 from engage.admin.audited import in_words
 from engage.admin.columns import Json, json_line
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter
+from engage.admin.filters import ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.database.object_ids import is_object_id
 from engage.models import AuditEntry
@@ -42,7 +42,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     ordering = ("-at", "-id")
     list_display = ("at", "who", "action", "what", "told", "workspace", "address")
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("action", ChoicesDropdownFilter),
         ("actor_kind", ChoicesDropdownFilter),
         ("actor_id", ExactFilter),
@@ -78,8 +77,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return Q(object_id=text) if is_object_id(text) else Q(request_id=text)
 
     def get_urls(self) -> list[URLPattern]:
-        download = path("csv/", self.admin_site.admin_view(self.as_csv), name="engage_auditentry_csv")
-        return [download, *super().get_urls()]
+        return [self.address("csv/", self.as_csv, "csv"), *super().get_urls()]
 
     def as_csv(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
         """The list as it is filtered, in a file; the first hundred thousand rows."""

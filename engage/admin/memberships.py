@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter
+from engage.admin.filters import ChoicesDropdownFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.admin.staff import SuperusersChange
@@ -13,7 +13,7 @@ from engage.models import Membership, Workspace
 class MembershipAdmin(SuperusersChange, RecordAdmin):  # type: ignore[misc] # as in staff.py
     list_display = ("user", "workspace", "role", "created_at")
     list_display_links = ("role",)
-    list_filter = (("workspace", AutocompleteSelectFilter), ("role", ChoicesDropdownFilter))
+    list_filter = (("role", ChoicesDropdownFilter),)
     search_fields = ("user__username",)
     search_help_text = "User name"
     autocomplete_fields = ("user", "workspace")

@@ -26,16 +26,19 @@ from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
+from engage.admin.acts import ActingAdmin
 from engage.admin.columns import Colours, Id, column_of, count_up_to, linked_fields, may_view
 from engage.admin.edits import CheckedEdits
+from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import tables_for
 from engage.admin.reach import reachable
 from engage.database.object_ids import ObjectIdField, is_object_id
 
 _COUNTED_AT_MOST = 1_000
+_BY_WORKSPACE = ("workspace", AutocompleteSelectFilter)
 
 
-class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
+class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfold's members are not typed as Django's
     """The admin of a model whose records staff may create and edit.
 
     `written_once` names the fields that cannot change after creation, and `colours` those that are shown as labels.
@@ -57,6 +60,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
     written_once: ClassVar[tuple[str, ...]] = ()
     titled_by: ClassVar[tuple[str, ...]] = ()
     rank: ClassVar[int] = 1
+    filters_by_workspace: ClassVar[bool] = True
     colours: ClassVar[Colours] = {}
     never_added: ClassVar[str] = ""
     never_deleted: ClassVar[str] = ""
@@ -82,7 +86,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         return [column for column in columns if column is not None]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        filters: Any = super().get_list_filter(request)
+        filters: Any = [*([_BY_WORKSPACE] if self.filters_by_workspace else []), *super().get_list_filter(request)]
         return [one for one in filters if not isinstance(one, tuple) or self._may_view_field(one[0], request)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -217,6 +221,10 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
         """The column or the read-only field for this name; None if this member of staff may not see it."""
         return column_of(self.model, name, request=request, colours=self.colours)
 
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        """What the page of a record tells beside its fields and panels, for its templates."""
+        return {}
+
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         record = context["original"]
         context["refused_fields"] = [field for field in context["adminform"].form if field.errors]
@@ -224,6 +232,7 @@ class RecordAdmin(ModelAdmin, CheckedEdits):  # type: ignore[misc] # two of Unfo
             if self.titled_by:
                 context["subtitle"] = vars(record)["called"] = self.title_of(record, request)
             context["panels"] = tables_for(record, request=request)
+            context |= self.beside(record, request)
         return super().render_change_form(request, context, *args, **kwargs)
 
 

@@ -20,6 +20,7 @@ class WorkspaceAdmin(RecordAdmin):
 
     list_display = ("name", "key", "id", "created_at")
     ordering = ("key",)
+    filters_by_workspace = False
     search_fields = ("name", "key", "=id")
     search_help_text = "Name, key or id"
     fields = ("name", "key", "id", "created_at")

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from unfold.decorators import display
 
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, SelectFilter
+from engage.admin.filters import ChoicesDropdownFilter, SelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin
 from journeys.models import Journey, SteeringAct, Trigger
@@ -17,7 +17,6 @@ from journeys.models import Journey, SteeringAct, Trigger
 class SteeringActAdmin(ReadOnlyAdmin):
     list_display = ("at", "kind", "journey", "host", "actor", "reason", "did", "workspace")
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("journey", SelectFilter),
         ("kind", ChoicesDropdownFilter),
     )

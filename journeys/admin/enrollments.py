@@ -1,22 +1,19 @@
 """Enrollments: where each customer is in a journey, what has happened there, and what staff may do about it."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.forms import Media
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern
 from unfold.contrib.filters.admin import RadioFilter
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.columns import page_url
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
+from engage.admin.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
-from engage.errors import InvalidRequest, Refusal
+from engage.errors import InvalidRequest
 from engage.models import AuditEntry
 from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
@@ -27,9 +24,6 @@ from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender
 from journeys.webhooks.resending import send_again
-
-_Done = tuple[AuditEntry.Action, str]
-_Change = Callable[[HttpRequest, Enrollment], _Done]
 
 
 class StandsAtFilter(ExactFilter):
@@ -61,7 +55,6 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     titled_by = ("customer", "journey")
     colours: ClassVar = {"state": ENROLLMENT_STATE}
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("journey", SelectFilter),
         ("customer", ExactFilter),
         ("state", ChoicesDropdownFilter),
@@ -101,64 +94,45 @@ class EnrollmentAdmin(ReadOnlyAdmin):
             return Q(job__in=EnrollmentJob.objects.filter(named))
         return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["timeline"] = timeline_of(context["original"], request=request)
-        context["longest_reason"] = LONGEST_REASON
-        return super().render_change_form(request, context, *args, **kwargs)
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        return {"timeline": timeline_of(record, request=request), "longest_reason": LONGEST_REASON}
 
     def get_urls(self) -> list[URLPattern]:
-        def end(request: HttpRequest, object_id: str) -> HttpResponse:
-            return self._change(request, object_id, "journeys.change_enrollment", _end)
-
-        def again(request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
-            def send(request: HttpRequest, enrollment: Enrollment) -> _Done:
-                return _send_again(enrollment, delivery_id)
-
-            return self._change(request, object_id, "journeys.change_webhookdelivery", send)
-
-        wrap = self.admin_site.admin_view
+        again = "<str:object_id>/webhooks/<int:delivery_id>/send-again/"
         return [
-            path("<str:object_id>/end/", wrap(end), name="journeys_enrollment_end"),
-            path(
-                "<str:object_id>/webhooks/<int:delivery_id>/send-again/",
-                wrap(again),
-                name="journeys_enrollment_send_again",
-            ),
+            self.address("<str:object_id>/end/", self.end, "end", posted=True),
+            self.address(again, self.send_again, "send_again", posted=True),
             *super().get_urls(),
         ]
 
-    def _change(self, request: HttpRequest, object_id: str, permission: str, change: _Change) -> HttpResponse:
-        """Makes the change, logs who made it, and redirects to the page, whose top shows the result."""
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not (request.user.has_perm(permission) and self.has_view_permission(request)):
-            raise PermissionDenied
-        enrollment = self.get_object(request, object_id)
-        if enrollment is None:
+    def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_enrollment"))
+
+        def end() -> tuple[Enrollment, str]:
+            _end(enrollment, reason=request.POST.get("reason", "").strip()[:LONGEST_REASON])
+            # Without the reason: it goes into the audit, which outlives the person.
+            return self._noted(enrollment, AuditEntry.Action.ENDED, "The enrollment was ended.")
+
+        return self.acted(request, enrollment, end)
+
+    def send_again(self, request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
+        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_webhookdelivery"))
+        if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
             raise Http404
-        try:
-            done = change(request, enrollment)
-        except Refusal as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-        else:
-            action, said = done
-            self.note(enrollment, action, said)
-            self.message_user(request, said)
-        return HttpResponseRedirect(page_url(enrollment))
+
+        def again() -> tuple[Enrollment, str]:
+            send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
+            transaction.on_commit(wake_sender, robust=True)
+            return self._noted(enrollment, AuditEntry.Action.SENT_AGAIN, "The webhook is sent again.")
+
+        return self.acted(request, enrollment, again)
+
+    def _noted(self, enrollment: Enrollment, action: AuditEntry.Action, said: str) -> tuple[Enrollment, str]:
+        self.note(enrollment, action, said)
+        return enrollment, said
 
 
-def _end(request: HttpRequest, enrollment: Enrollment) -> _Done:
-    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+def _end(enrollment: Enrollment, *, reason: str) -> None:
     if not reason:
         raise InvalidRequest("Say why the enrollment is ended.")
     exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)
-    # Without the reason: it goes into the audit, which outlives the person.
-    return AuditEntry.Action.ENDED, "The enrollment was ended."
-
-
-def _send_again(enrollment: Enrollment, delivery_id: int) -> _Done:
-    if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
-        raise Http404
-    send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
-    transaction.on_commit(wake_sender, robust=True)
-    return AuditEntry.Action.SENT_AGAIN, "The webhook is sent again."

@@ -53,7 +53,6 @@ class EnrollmentJobAdmin(ReadOnlyAdmin):
     titled_by = ("customer", "journey")
     colours: ClassVar = {"status": JOB_STATUS, "result": JOB_RESULT}
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("trigger", ExactFilter),
         ("customer", ExactFilter),
         ("status", ChoicesDropdownFilter),

@@ -3,18 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter
 
-from engage.admin.columns import page_url
-from engage.admin.reach import reachable
 from engage.admin.records import RecordAdmin
-from engage.errors import Refusal
 from journeys.admin.content_rights import may_write_content, sees_credentials
 from journeys.admin.how_to_trigger import ways_to_trigger
 from journeys.design.keeping import archive_journey, duplicate_journey, restore_journey, roll_back
@@ -44,29 +39,33 @@ class KeepsJourneys(RecordAdmin):
 
     change_form_outer_after_template: Any = "journeys/admin/keeping.html"
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        journey = context["original"]
-        if journey is not None:
-            context |= {
-                "ways_to_trigger": ways_to_trigger(journey, base=request.build_absolute_uri("/").rstrip("/")),
-                "may_keep": self.has_change_permission(request, journey),
-                "may_duplicate": self.may_duplicate(request),
-            }
-        return super().render_change_form(request, context, *args, **kwargs)
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        return {
+            "ways_to_trigger": ways_to_trigger(record, base=request.build_absolute_uri("/").rstrip("/")),
+            "may_keep": self.has_change_permission(request, record),
+            "may_duplicate": self.may_duplicate(request),
+        }
 
     def get_urls(self) -> list[URLPattern]:
-        def view(act: _Act, allowed: Callable[[HttpRequest], bool]) -> Any:
-            def acting(request: HttpRequest, object_id: str, **_: Any) -> HttpResponse:
-                return self._act(request, object_id, act, allowed)
+        def address(route: str, name: str, act: _Act, allowed: Callable[[HttpRequest], bool]) -> URLPattern:
+            def view(request: HttpRequest, object_id: str, **_: Any) -> HttpResponse:
+                journey = self.found(request, object_id, may=allowed(request))
 
-            return self.admin_site.admin_view(acting)
+                def done() -> tuple[Journey, str]:
+                    about, said = act(request, journey)
+                    self.log_change(request, about, said)
+                    return about, said
+
+                return self.acted(request, journey, done)
+
+            return self.address(f"<str:object_id>/{route}/", view, name, posted=True)
 
         may_change, may_copy = self.has_change_permission, self.may_duplicate
         return [
-            path("<str:object_id>/archive/", view(_archive, may_change), name="journeys_journey_archive"),
-            path("<str:object_id>/restore/", view(_restore, may_change), name="journeys_journey_restore"),
-            path("<str:object_id>/duplicate/", view(_duplicate, may_copy), name="journeys_journey_duplicate"),
-            path("<str:object_id>/roll-back/", view(_roll_back, self.may_roll_back), name="journeys_journey_roll_back"),
+            address("archive", "archive", _archive, may_change),
+            address("restore", "restore", _restore, may_change),
+            address("duplicate", "duplicate", _duplicate, may_copy),
+            address("roll-back", "roll_back", _roll_back, self.may_roll_back),
             *super().get_urls(),
         ]
 
@@ -77,27 +76,6 @@ class KeepsJourneys(RecordAdmin):
     def may_duplicate(self, request: HttpRequest) -> bool:
         """A copy has the credentials of the receivers, and whoever may change it may send them elsewhere."""
         return self.has_add_permission(request) and sees_credentials(request)
-
-    def _act(
-        self, request: HttpRequest, object_id: str, act: _Act, allowed: Callable[[HttpRequest], bool]
-    ) -> HttpResponse:
-        """Does it, logs who did, and goes to the page of the journey that it is about then."""
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not (self.has_view_permission(request) and allowed(request)):
-            raise PermissionDenied
-        own = reachable(Journey.objects.filter(pk=object_id), request=request)
-        journey = own.select_related("workspace").first()
-        if journey is None:
-            raise Http404
-        try:
-            journey, done = act(request, journey)
-        except Refusal as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-        else:
-            self.log_change(request, journey, done)
-            self.message_user(request, done)
-        return HttpResponseRedirect(page_url(journey))
 
 
 def _archive(request: HttpRequest, journey: Journey) -> tuple[Journey, str]:

@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from engage.admin.columns import badge
-from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import Workspace
@@ -46,7 +45,6 @@ class SteeredHostForm(forms.ModelForm[SteeredHost]):
 class SteeredHostAdmin(RecordAdmin):
     form = SteeredHostForm
     list_display = ("host", "workspace", "status", "per_second", "held_at", "held_by", "held_because")
-    list_filter = (("workspace", AutocompleteSelectFilter),)
     search_fields = ("host",)
     search_help_text = "Host"
     autocomplete_fields = ("workspace",)

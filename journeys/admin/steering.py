@@ -6,15 +6,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from engage.admin.columns import page_url
-from engage.admin.reach import reachable
-from engage.admin.records import ReadOnlyAdmin
+from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.errors import Refusal
 from journeys import wakeups
 from journeys.admin.keeping import KeepsJourneys
@@ -170,10 +167,7 @@ class SteersJourneys(KeepsJourneys):
                 raise Http404
             return _asked_and_done(self, request, object_id, ACTS[act])
 
-        address = path(
-            "<str:object_id>/steer/<str:act>/", self.admin_site.admin_view(steer), name="journeys_journey_steer"
-        )
-        return [address, *super().get_urls()]
+        return [self.address("<str:object_id>/steer/<str:act>/", steer, "steer"), *super().get_urls()]
 
 
 class CancelsTriggers(ReadOnlyAdmin):
@@ -183,8 +177,7 @@ class CancelsTriggers(ReadOnlyAdmin):
         def cancel(request: HttpRequest, object_id: str) -> HttpResponse:
             return _asked_and_done(self, request, object_id, CANCEL)
 
-        address = path("<str:object_id>/cancel/", self.admin_site.admin_view(cancel), name="journeys_trigger_cancel")
-        return [address, *super().get_urls()]
+        return [self.address("<str:object_id>/cancel/", cancel, "cancel"), *super().get_urls()]
 
 
 def may_steer(request: HttpRequest) -> bool:
@@ -192,42 +185,34 @@ def may_steer(request: HttpRequest) -> bool:
     return request.user.has_perm("journeys.change_journey")
 
 
-def _asked_and_done(model_admin: Any, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
+def _asked_and_done(model_admin: RecordAdmin, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
     """The page that asks; once it is answered, the act, and back to the record."""
-    if not (may_steer(request) and model_admin.has_view_permission(request)):
-        raise PermissionDenied
-    record = reachable(model_admin.model.objects.filter(pk=object_id), request=request).first()
-    if record is None:
-        raise Http404
+    record = model_admin.found(request, object_id, may=may_steer(request))
     actor = by_staff(request.user.get_username())
     form = act.form(request.POST if request.method == "POST" else None)
+
+    def done() -> tuple[Any, str]:
+        did = act.do(record, actor=actor, **form.cleaned_data)
+        wakeups.wake(Due(walk=True, webhooks=True))
+        return record, f"{act.done} {', '.join(f'{number:,} {label}' for number, label in _numbers(act, did))}."
+
+    if form.is_valid():
+        return model_admin.acted(request, record, done)
     try:
-        if form.is_valid():
-            did = act.do(record, actor=actor, **form.cleaned_data)
-            _tell(model_admin, request, record, act, did)
-            return HttpResponseRedirect(page_url(record))
         would = act.do(record, actor=actor, reason="", dry_run=True)
     except Refusal as refusal:
         model_admin.message_user(request, refusal.message, messages.ERROR)
         return HttpResponseRedirect(page_url(record))
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
-        "title": act.name,
-        "asked": act.question.format(record),
-        "act": act,
-        "form": form,
-        "numbers": _numbers(act, would),
-        "back": page_url(record),
-    }
-    return TemplateResponse(request, "journeys/admin/steer.html", context)
-
-
-def _tell(model_admin: Any, request: HttpRequest, record: Any, act: Act, did: Any) -> None:
-    """Wakes the workers, and says at the top of the page what was done."""
-    wakeups.wake(Due(walk=True, webhooks=True))
-    told = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
-    model_admin.message_user(request, f"{act.done} {told}.")
+    return model_admin.page(
+        request,
+        "journeys/admin/steer.html",
+        title=act.name,
+        asked=act.question.format(record),
+        act=act,
+        form=form,
+        numbers=_numbers(act, would),
+        back=page_url(record),
+    )
 
 
 def _numbers(act: Act, outcome: Any) -> list[tuple[int, str]]:

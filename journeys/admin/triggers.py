@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from customers.admin.search import BY_CUSTOMER, customers_known_as
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
+from engage.admin.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 from journeys.admin.call import table_of_call
 from journeys.admin.results import counted_results
@@ -26,7 +26,6 @@ class TriggerAdmin(CancelsTriggers):
     list_display_links = ("queued_at", "id")
     titled_by = ("journey",)
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("journey", SelectFilter),
         ("form", ChoicesDropdownFilter),
         ("queued_at", TimesFilter),
@@ -40,10 +39,9 @@ class TriggerAdmin(CancelsTriggers):
     change_form_outer_before_template: Any = "journeys/admin/steering.html"
     change_form_outer_after_template: Any = "journeys/admin/call.html"
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["call"] = table_of_call(context["original"], request=request)
-        context["buttons"] = [button_of(context["original"])] if may_steer(request) else []
-        return super().render_change_form(request, context, *args, **kwargs)
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        buttons = [button_of(record)] if may_steer(request) else []
+        return {"call": table_of_call(record, request=request), "buttons": buttons}
 
     def matching(self, text: str, request: HttpRequest) -> Q:
         if (named := EnrollmentJob.named(text)) is not None:
@@ -66,7 +64,6 @@ class ChunkAdmin(ReadOnlyAdmin):
     list_display = ("trigger", "lane", "start", "stop", "due_at", "attempts", "error", "workspace", "id")
     list_display_links = ("due_at", "id")
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         ("trigger", ExactFilter),
         ("lane", ChoicesDropdownFilter),
     )

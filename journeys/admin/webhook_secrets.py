@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from engage.admin.columns import badge, may_view
-from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import AuditEntry, Workspace
@@ -25,7 +24,6 @@ class WebhookSecretAdmin(RecordAdmin):
     """Adding a secret for a workspace that has one rotates it. A secret's history tells who opened its page."""
 
     list_display = ("id", "workspace", "validity", "created_at", "retires_at")
-    list_filter = (("workspace", AutocompleteSelectFilter),)
     search_fields = ("=workspace__key",)
     search_help_text = "A workspace's key"
     autocomplete_fields = ("workspace",)
@@ -69,12 +67,9 @@ class WebhookSecretAdmin(RecordAdmin):
             current_secrets([obj.workspace_id])
         obj.pk = own.get(retires_at=None).pk
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        secret = context["original"]
-        context["may_rotate"] = secret is not None and self.has_add_permission(request)
-        if secret is not None:
-            self.note(secret, AuditEntry.Action.LOOKED_AT)
-        return super().render_change_form(request, context, *args, **kwargs)
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        self.note(record, AuditEntry.Action.LOOKED_AT)
+        return {"may_rotate": self.has_add_permission(request)}
 
 
 show_on(

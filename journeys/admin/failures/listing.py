@@ -16,7 +16,7 @@ from unfold.decorators import display
 from customers.admin.search import BY_CUSTOMER, customers_known_as
 from customers.models import Customer
 from engage.admin.columns import badge, count_up_to, link, may_view, moment, page_url
-from engage.admin.filters import AutocompleteSelectFilter, ExactFilter, TimesFilter
+from engage.admin.filters import ExactFilter, TimesFilter
 from journeys.admin.failures.conditions import (
     JourneyFilter,
     StatusFilter,
@@ -51,7 +51,6 @@ class FailureAdmin(SendsAgain):
     )
     list_display_links: Any = ("failed_at",)
     list_filter = (
-        ("workspace", AutocompleteSelectFilter),
         WhatFilter,
         ("enrollment__journey", JourneyFilter),
         ("host", ExactFilter),

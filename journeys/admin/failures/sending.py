@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from engage.admin.reach import reachable
@@ -29,10 +29,9 @@ class SendsAgain(ReadOnlyAdmin):
     """The action of the list, and the pages behind its buttons."""
 
     def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
         return [
-            path("send-again/", wrap(self.send_again_view), name="journeys_webhookdelivery_send_again"),
-            path("sending-again/", wrap(self.progress_view), name="journeys_webhookdelivery_sending_again"),
+            self.address("send-again/", self.send_again_view, "send_again"),
+            self.address("sending-again/", self.progress_view, "sending_again"),
             *super().get_urls(),
         ]
 
@@ -80,20 +79,16 @@ class SendsAgain(ReadOnlyAdmin):
         transaction.on_commit(wake_resender, robust=True)
 
     def _ask(self, request: HttpRequest, *, number: int, chosen: list[int] | None = None) -> HttpResponse:
-        return TemplateResponse(
+        return self.page(
             request,
             "journeys/admin/failures/confirm.html",
-            {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
-                "title": "Send again",
-                "asked": f"Send {_webhooks(number, is_are=False)} again?" if number else "Nothing matches.",
-                "number": number,
-                "chosen": chosen or [],
-                "conditions": in_words(request) if chosen is None else [],
-                "action": f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
-                "back": f"{_list()}?{conditions_in(request)}",
-            },
+            title="Send again",
+            asked=f"Send {_webhooks(number, is_are=False)} again?" if number else "Nothing matches.",
+            number=number,
+            chosen=chosen or [],
+            conditions=in_words(request) if chosen is None else [],
+            action=f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
+            back=f"{_list()}?{conditions_in(request)}",
         )
 
     def progress_view(self, request: HttpRequest) -> HttpResponse:
