@@ -145,17 +145,17 @@ MIDDLEWARE = [
 ]
 # What calls of the API do without: that makes them 6 % cheaper.
 ADMIN_MIDDLEWARE = [
-    "engage.admin.long_statements.LongStatementsMiddleware",
+    "engage.admin.layers.LongStatementsMiddleware",
     "engage.admin.idle_sessions.IdleSessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "engage.admin.reach.ChosenWorkspaceMiddleware",
-    "engage.admin.acting.ActingMiddleware",
+    "engage.admin.layers.ActingMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "engage.admin.second_factor.requirement.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "engage.admin.content_security.ContentSecurityMiddleware",
+    "engage.admin.layers.ContentSecurityMiddleware",
     "engage.admin.error_pages.UnusableValueMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

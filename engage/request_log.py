@@ -11,12 +11,14 @@ import sys
 import time
 import traceback
 import uuid
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+
+from engage.middleware import Middleware
 
 _ACCEPTED_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _QUIET_PATHS = frozenset({"/livez", "/readyz"})
@@ -34,11 +36,8 @@ def beginning_request_id() -> str:
     return current_request_id() or str(structlog.contextvars.get_contextvars().get("woken_by", ""))
 
 
-class RequestLogMiddleware:
+class RequestLogMiddleware(Middleware):
     """Takes the request id from the caller or creates one, echoes it, and logs one line per request."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get("X-Request-Id", "")

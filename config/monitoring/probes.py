@@ -1,22 +1,18 @@
 """`/livez`, `/readyz` and `/metrics`, which are called by a machine's address, not by the service's host name."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from engage.errors import MethodNotAllowed
 from engage.http.envelope import plain_failure
+from engage.middleware import Middleware
 
 _PATHS = frozenset({"/livez", "/readyz", "/metrics"})
 _METHODS = ("GET", "HEAD")
 
 
-class ProbesMiddleware:
+class ProbesMiddleware(Middleware):
     """Answers them before the Host header, cookies or a CSRF token are checked."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info not in _PATHS:

@@ -1,6 +1,5 @@
 """Answers to requests that are bad, not found, not allowed or failed: a page in the admin, JSON elsewhere."""
 
-from collections.abc import Callable
 from http import HTTPStatus
 
 import structlog
@@ -17,6 +16,7 @@ from engage.audit.recording import Deed
 from engage.audit.refusals import record_refusal
 from engage.errors import Unavailable
 from engage.http import envelope
+from engage.middleware import Middleware
 from engage.models import AuditEntry
 from engage.request_log import current_request_id
 
@@ -78,17 +78,11 @@ def answer_server_error(request: HttpRequest) -> HttpResponse:
     return HttpResponse(page, status=refusal.status, headers=refusal.headers)
 
 
-class UnusableValueMiddleware:
+class UnusableValueMiddleware(Middleware):
     """Answers 400 if staff sent a value that no column can hold: a NUL character, or a number out of range.
 
     Forms check for that themselves, but values in a URL reach the database unchecked.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, DataError) or not _is_staff_in_the_admin(request):

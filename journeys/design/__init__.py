@@ -1,1 +1,1 @@
-"""What staff may save: authoring.py, the one way to save a journey; entry_conditions.py, whom it may be for."""
+"""What staff may save: authoring.py, the one way to save a journey; keeping.py and opening.py, what else is done."""

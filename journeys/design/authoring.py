@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from customers.conditions import InvalidCondition, Root, parse_condition
+from customers.conditions import Root, parse_condition
 from engage.audit.facts import Facts, facts_of
 from engage.audit.recording import record, saved
 from engage.errors import Refusal
@@ -16,14 +16,12 @@ from engage.json.compact import same_json
 from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
-from journeys.design.entry_conditions import check_entry_conditions
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
-from journeys.steering.guards import InvalidGuards, parse_guards
+from journeys.steering.guards import parse_guards
 from journeys.steps.definition import parse_steps
-from journeys.steps.exit_rules import InvalidExitRules, parse_exit_rules
+from journeys.steps.exit_rules import parse_exit_rules
 from journeys.steps.webhook_targets import Target
-from journeys.steps.written import InvalidSteps
 from journeys.webhooks.addresses import refuse_address
 
 # How seed files and messages spell the fields of a journey.
@@ -138,21 +136,27 @@ def refusals_of(
     keep anybody from switching it off.
     """
     kept = _kept(changed)
-    checks: tuple[Callable[[], object], ...] = (
-        lambda: _check_fields(journey),
-        lambda: _check_trigger(journey),
-        lambda: _check_event_where(journey),
-        lambda: _check_entry_conditions(journey),
-        lambda: _check_steps(steps, stored="steps" in kept),
-        lambda: _check_exit_rules(exit_on),
-        lambda: _check_guards(journey),
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("", lambda: _check_fields(journey)),
+        ("", lambda: _check_trigger(journey)),
+        ("event_where", lambda: _check_event_where(journey)),
+        (
+            "entry_conditions",
+            lambda: check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type),
+        ),
+        ("steps", lambda: parse_steps(steps, stored="steps" in kept, require_callable=_require_callable)),
+        ("exit_on", lambda: parse_exit_rules(exit_on)),
+        ("guards", lambda: parse_guards(journey.guards)),
     )
-    for check in checks:
+    for field, check in checks:
         try:
             check()
         except InvalidJourney as found:
             if journey.active or found.field not in kept:
                 yield from cast("list[InvalidJourney]", found.all_found())
+        except Refusal as refusal:
+            if journey.active or field not in kept:
+                yield from (InvalidJourney(field, found.message) for found in refusal.all_found())
 
 
 def _kept(changed: Collection[str] | None) -> frozenset[str]:
@@ -248,46 +252,22 @@ def _check_event_where(journey: Journey) -> None:
         return
     if journey.trigger_type == Journey.TriggerType.API:
         raise InvalidJourney("event_where", "where must be null where the trigger is api.")
-    try:
-        parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
-    except InvalidCondition as refusal:
-        raise _all_of("event_where", refusal) from None
+    parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
 
 
-def _check_entry_conditions(journey: Journey) -> None:
-    try:
-        check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type)
-    except InvalidCondition as refusal:
-        raise _all_of("entry_conditions", refusal) from None
+_ENTRY_ROOTS = {
+    Journey.TriggerType.API: {Root.CUSTOMER, Root.API},
+    Journey.TriggerType.EVENT: {Root.CUSTOMER, Root.API, Root.EVENT},
+}
 
 
-def _check_steps(steps: object, *, stored: bool) -> None:
-    try:
-        parse_steps(steps, stored=stored, require_callable=_require_callable)
-    except InvalidSteps as refusal:
-        raise _all_of("steps", refusal) from None
+def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
+    """Raises InvalidCondition, which names the place, unless a journey of this type may have these (None: none)."""
+    if conditions is not None:
+        parse_condition(conditions, roots=_ENTRY_ROOTS[Journey.TriggerType(trigger_type)], place="entryConditions")
 
 
 def _require_callable(target: Target) -> None:
     """Raises RefusedRequest for a target that webhooks never go to: the rules are settings, which steps do not know."""
     settings.WEBHOOK_TARGETS.check(target)
     refuse_address(host=target.host, port=target.port, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
-
-
-def _check_guards(journey: Journey) -> None:
-    try:
-        parse_guards(journey.guards)
-    except InvalidGuards as refusal:
-        raise InvalidJourney("guards", refusal.message) from None
-
-
-def _check_exit_rules(exit_on: object) -> None:
-    try:
-        parse_exit_rules(exit_on)
-    except InvalidExitRules as refusal:
-        raise _all_of("exit_on", refusal) from None
-
-
-def _all_of(field: str, refusal: Refusal) -> Refusal:
-    """The mistakes that were found in this field of the journey."""
-    return one_of(InvalidJourney(field, found.message) for found in refusal.all_found())
