@@ -7,10 +7,10 @@ e-mail beside a phone of their own before that person signs up. A server's call 
 2. takes an identifier that it names away from a customer who only claims it, if another one is meant.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identity import Identifiers
@@ -67,16 +67,17 @@ class Roster:
             for name, own in names_of(customer).items():
                 (self._by_identifier if own else self._by_alias)[name] = customer
 
-    def apply(self, data: CustomerData) -> Upserted:
+    def apply(self, data: CustomerData, *, by: str = "", emptied: Collection[str] = ()) -> Upserted:
         """Creates or updates the customer that the item names. Raises a Refusal, having changed nothing.
 
+        `by` is the one identifier that says who is meant, if not all of them do; `emptied` are to be taken away.
         Refusals: MissingParameter (no identifier), CustomerNotFound (unknown customerId), IdentifierConflict,
         InvalidRequest (attributes).
         """
         check_attribute_names(data.attributes)
-        sent = self._sent(data)
+        sent = data.sent() if by else self._sent(data)
         found = self._found(sent)
-        customer = self._meant_by(sent, found)
+        customer = _meant_by_one(by, found) if by else self._meant_by(sent, found)
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
@@ -84,8 +85,17 @@ class Roster:
         for field, other in found.items():
             if other.id != customer.id:
                 self._take_away(other, field)
-        self._write(customer, sent, profile, created=created)
+        self._write(customer, dict.fromkeys(emptied) | sent, profile, created=created)
         return Upserted(customer, created)
+
+    def give_up(self, data: CustomerData, *, by: str, emptied: Collection[str]) -> Customer | None:
+        """Takes away what the item will replace or empty, so that an item before it can have that. Returns whose."""
+        sent = data.sent()
+        customer = self._by_identifier.get((by, sent[by]))
+        for field, value in (dict.fromkeys(emptied) | sent).items() if customer else ():
+            if getattr(customer, field) not in {None, value}:
+                self._take_away(cast("Customer", customer), field)
+        return customer
 
     def _sent(self, data: CustomerData) -> dict[str, str]:
         """What the item names, where an id of somebody who was merged is that of whom they were merged into.
@@ -121,7 +131,7 @@ class Roster:
         _require_trust(customer, sent, trusted)
         return customer
 
-    def _write(self, customer: Customer, sent: Mapping[str, str], profile: "_Profile", *, created: bool) -> None:
+    def _write(self, customer: Customer, sent: Mapping[str, str | None], profile: "_Profile", *, created: bool) -> None:
         values = dict.fromkeys(customer.claimed_identifiers) | dict(sent)
         differing = {field: value for field, value in values.items() if getattr(customer, field) != value}
         if not (created or differing or customer.claimed_identifiers or profile.differs_from(customer)):
@@ -173,6 +183,15 @@ def _profile_with(customer: Customer, sent: Mapping[str, Any]) -> _Profile:
     attributes = merged(stored, changes)
     check_attributes_size(attributes, claimed=claimed)
     return _Profile(attributes, claimed)
+
+
+def _meant_by_one(by: str, found: Mapping[str, Customer]) -> Customer | None:
+    """Whoever has this identifier. Raises IdentifierConflict if somebody else has another one, and not as a claim."""
+    customer = found.get(by)
+    known = {field: other for field, other in found.items() if field not in other.claimed_identifiers}
+    if others := {field: other for field, other in known.items() if other is not customer}:
+        raise _belong_to_several(others)
+    return customer
 
 
 def _belong_to_several(found: Mapping[str, Customer]) -> IdentifierConflict:

@@ -38,6 +38,7 @@ _ATTEMPTS = 20
 _LARGE_BYTES = 2048 * KIB
 _ITEMS_AT_A_TIME = 20
 _PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
+_ROWS_AT_ONCE = 5_000  # of eleven values each
 _IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field. Rows are found by id only, as in profile.py.
 _UPDATE = Statement("""
@@ -117,7 +118,7 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:
     """All items, with their customers locked; a few at a time if the profiles together are too large for memory."""
-    locked = _locked(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE)
+    locked = locked_customers(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE)
     profile_bytes = sum(list(locked.values_list("size", flat=True)))  # reading them takes the locks
     at_once = max(1, len(items)) if profile_bytes <= _LARGE_BYTES else _ITEMS_AT_A_TIME
     return (items[start : start + at_once] for start in range(0, len(items), at_once))
@@ -127,9 +128,11 @@ def _apply(
     workspace_id: str, items: Sequence[CustomerData | Refusal], now: datetime, *, wait: bool = True
 ) -> list[Upserted | Refusal]:
     """`wait`: waits for customers whom others have locked, instead of leaving them out."""
-    roster = Roster(workspace_id=workspace_id, stored=_locked(workspace_id, _accepted(items), wait=wait), now=now)
+    roster = Roster(
+        workspace_id=workspace_id, stored=locked_customers(workspace_id, _accepted(items), wait=wait), now=now
+    )
     outcomes = [_outcome(roster, item) for item in items]
-    _write(workspace_id, roster, now)
+    write_roster(workspace_id, roster, now)
     return outcomes
 
 
@@ -137,7 +140,7 @@ def _accepted(items: Sequence[CustomerData | Refusal]) -> list[CustomerData]:
     return [item for item in items if isinstance(item, CustomerData)]
 
 
-def _locked(workspace_id: str, items: Sequence[CustomerData], *, wait: bool = True) -> QuerySet[Customer]:
+def locked_customers(workspace_id: str, items: Sequence[CustomerData], *, wait: bool = True) -> QuerySet[Customer]:
     """Every customer who has one of the identifiers sent, with the row locked."""
     values: dict[str, set[str]] = {}
     for item in items:
@@ -156,7 +159,8 @@ def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal
         return refusal.as_value()
 
 
-def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
+def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
+    """Stores what the roster's items came to."""
     if roster.renamed:
         # Cleared first: another customer of this call may take an identifier that this one had.
         nothing = dict.fromkeys(_IDENTIFIERS)
@@ -166,7 +170,7 @@ def _write(workspace_id: str, roster: Roster, now: datetime) -> None:
         _UPDATE.execute(rows=rows, workspace_id=workspace_id, now=now)
     if roster.created:
         # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
-        Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers))
+        Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers), batch_size=_ROWS_AT_ONCE)
 
 
 def _row(customer: Customer) -> dict[str, Any]:
