@@ -167,22 +167,20 @@ describe_action = _call(
         "Link": {"messageId": _MESSAGE, "userId": "u-1", "actionType": "link"},
         "As the message's definition says": {"messageId": _MESSAGE, "userId": "u-1", "actionId": "cta"},
     },
-    answers=[
-        Answer(
-            name="ActionAnswer",
-            data=answers.ActionData,
-            description="The action was carried out and recorded.",
-            examples={
-                "Close": (answers.CLOSED_MESSAGE, MessageClosedData(closed=True)),
-                "Track an event": (answers.EVENT_MESSAGE, EventTrackedData(eventId=_EVENT)),
-                "Update the profile": (
-                    answers.PROFILE_MESSAGE,
-                    ProfileUpdatedData(updated=True, attributes=["newsletter"]),
-                ),
-                "Link": (answers.LINK_MESSAGE, LinkOpenedData(opened=True)),
-            },
-        )
-    ],
+    answers=Answer(
+        name="ActionAnswer",
+        data=answers.ActionData,
+        description="The action was carried out and recorded.",
+        examples={
+            "Close": (answers.CLOSED_MESSAGE, MessageClosedData(closed=True)),
+            "Track an event": (answers.EVENT_MESSAGE, EventTrackedData(eventId=_EVENT)),
+            "Update the profile": (
+                answers.PROFILE_MESSAGE,
+                ProfileUpdatedData(updated=True, attributes=["newsletter"]),
+            ),
+            "Link": (answers.LINK_MESSAGE, LinkOpenedData(opened=True)),
+        },
+    ),
     refusals=[
         MissingParameter("actionData.eventName is required."),
         InvalidActionType("actionType must be one of close, track_event, update_profile, link."),
@@ -217,22 +215,20 @@ describe_capture = _call(
             },
         },
     },
-    answers=[
-        Answer(
-            data=answers.FormCapturedData,
-            description="The form was processed and recorded.",
-            examples={
-                "Every field becomes an attribute": (
-                    answers.CAPTURED_MESSAGE,
-                    answers.FormCapturedData(attributesUpdated=["city", "size"]),
-                ),
-                "An event and an attribute": (
-                    answers.CAPTURED_MESSAGE,
-                    answers.FormCapturedData(eventId=_EVENT, attributesUpdated=["home_town"]),
-                ),
-            },
-        )
-    ],
+    answers=Answer(
+        data=answers.FormCapturedData,
+        description="The form was processed and recorded.",
+        examples={
+            "Every field becomes an attribute": (
+                answers.CAPTURED_MESSAGE,
+                answers.FormCapturedData(attributesUpdated=["city", "size"]),
+            ),
+            "An event and an attribute": (
+                answers.CAPTURED_MESSAGE,
+                answers.FormCapturedData(eventId=_EVENT, attributesUpdated=["home_town"]),
+            ),
+        },
+    ),
     refusals=[
         MissingParameter(NO_IDENTIFIER),
         InvalidSubmitAction("submitAction.type must be one of track_event, update_profile, both."),
@@ -273,36 +269,34 @@ when they are sent again.
             ]
         }
     },
-    answers=[
-        Answer(
-            name="CallsAnswer",
-            data=answers.BatchDone,
-            description="Returns one result per call, even if all of them failed.",
-            examples={
-                "One done, one refused": (
-                    "1 of 2 calls done.",
-                    answers.BatchDone(
-                        results=[
-                            answers.CallDone(
-                                status=200,
-                                success=True,
-                                message=answers.LINK_MESSAGE,
-                                data=LinkOpenedData(opened=True),
-                            ),
-                            answers.CallRefused(
-                                status=400,
-                                success=False,
-                                error=InvalidRequest.error,
-                                message="formData has a name with no characters.",
-                                code=InvalidRequest.code,
-                                requestId="5c1f0d7e9b2a4c3d",
-                            ),
-                        ]
-                    ),
-                )
-            },
-        )
-    ],
+    answers=Answer(
+        name="CallsAnswer",
+        data=answers.BatchDone,
+        description="Returns one result per call, even if all of them failed.",
+        examples={
+            "One done, one refused": (
+                "1 of 2 calls done.",
+                answers.BatchDone(
+                    results=[
+                        answers.CallDone(
+                            status=200,
+                            success=True,
+                            message=answers.LINK_MESSAGE,
+                            data=LinkOpenedData(opened=True),
+                        ),
+                        answers.CallRefused(
+                            status=400,
+                            success=False,
+                            error=InvalidRequest.error,
+                            message="formData has a name with no characters.",
+                            code=InvalidRequest.code,
+                            requestId="5c1f0d7e9b2a4c3d",
+                        ),
+                    ]
+                ),
+            )
+        },
+    ),
     refusals=[
         MissingParameter("calls is required."),
         ArraySizeExceeded(f"calls holds 51 items; its maximum is {MAX_CALLS}."),

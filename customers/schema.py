@@ -73,13 +73,11 @@ describe_find = _call(
             for name, field in IdentifiersBody().fields.items()
         ),
     ],
-    answers=[
-        Answer(
-            data=answers.CustomerRecord,
-            description="The customer with this identifier.",
-            examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
-        )
-    ],
+    answers=Answer(
+        data=answers.CustomerRecord,
+        description="The customer with this identifier.",
+        examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
+    ),
     refusals=[
         MissingParameter(NO_IDENTIFIER),
         InvalidRequest("Send exactly one identifier; external_id, email came."),
@@ -104,13 +102,11 @@ describe_batch = _call(
         },
     ),
     requests=examples.BATCHES,
-    answers=[
-        Answer(
-            data=answers.BatchResult,
-            description="Returns one result per item, even if all of them failed.",
-            examples={"One created, one refused": ("1 created, 0 updated, 1 failed.", examples.BATCH)},
-        )
-    ],
+    answers=Answer(
+        data=answers.BatchResult,
+        description="Returns one result per item, even if all of them failed.",
+        examples={"One created, one refused": ("1 created, 0 updated, 1 failed.", examples.BATCH)},
+    ),
     refusals=[
         MissingParameter("customers is required."),
         ArraySizeExceeded("customers holds 1001 items; its maximum is 1000."),
@@ -124,13 +120,11 @@ describe_read = _call(
     summary="Get a customer",
     description="Returns a customer by their id in this service.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
-    answers=[
-        Answer(
-            data=answers.CustomerRecord,
-            description="The customer.",
-            examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
-        )
-    ],
+    answers=Answer(
+        data=answers.CustomerRecord,
+        description="The customer.",
+        examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
+    ),
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
@@ -141,13 +135,11 @@ describe_erase = _call(
     "the payloads of the triggers that named nobody else who is left. The payload of a call for more than 1,000 "
     "customers is kept until it is pruned. The answer has a receipt, which is an entry of the audit.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
-    answers=[
-        Answer(
-            data=answers.CustomerErased,
-            description="The customer was erased.",
-            examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
-        )
-    ],
+    answers=Answer(
+        data=answers.CustomerErased,
+        description="The customer was erased.",
+        examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
+    ),
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
@@ -158,13 +150,11 @@ describe_export = _call(
     "of webhooks' receivers are left out, and what is not about one customer alone: payloads of calls for many, and "
     "segments whose conditions the customer meets. That somebody exported it is noted in the audit.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
-    answers=[
-        Answer(
-            data=answers.CustomerExport,
-            description="All that is stored of the customer.",
-            examples={"Exported": (answers.EXPORTED_MESSAGE, examples.EXPORT)},
-        )
-    ],
+    answers=Answer(
+        data=answers.CustomerExport,
+        description="All that is stored of the customer.",
+        examples={"Exported": (answers.EXPORTED_MESSAGE, examples.EXPORT)},
+    ),
     refusals=[WorkspaceNotFound(), _NOT_FOUND],
 )
 
@@ -177,13 +167,11 @@ describe_members = _call(
     parameters=[WORKSPACE_ID, path_id("segment_id", "The segment's id.")],
     body=Body(MembersBody, rules=at_least_one_of("add", "remove", serializer=MembersBody, value={"type": "array"})),
     requests=examples.MEMBERS,
-    answers=[
-        Answer(
-            data=answers.MembersChanged,
-            description="The members were added and removed.",
-            examples={"One in, one out": ("1 added, 1 removed.", examples.CHANGED_MEMBERS)},
-        )
-    ],
+    answers=Answer(
+        data=answers.MembersChanged,
+        description="The members were added and removed.",
+        examples={"One in, one out": ("1 added, 1 removed.", examples.CHANGED_MEMBERS)},
+    ),
     refusals=[
         MissingParameter(NO_MEMBERS),
         InvalidRequest("'ada' stands in both add and remove."),

@@ -23,13 +23,11 @@ describe_list = _call(
     description=f"Lists the workspace's messages in the order of their keys, {MESSAGES} at a time, or up to "
     f"{MOST_MESSAGES} (`limit`).",
     parameters=[WORKSPACE_ID, *page_parameters(default=MESSAGES, at_most=MOST_MESSAGES)],
-    answers=[
-        Answer(
-            data=answers.MessagesPage,
-            description="A page of messages.",
-            examples={"One": (answers.LISTED_MESSAGE, examples.PAGE)},
-        )
-    ],
+    answers=Answer(
+        data=answers.MessagesPage,
+        description="A page of messages.",
+        examples={"One": (answers.LISTED_MESSAGE, examples.PAGE)},
+    ),
     refusals=[*bad_page(at_most=MOST_MESSAGES), WorkspaceNotFound()],
 )
 describe_put = _call(
@@ -83,13 +81,11 @@ describe_read = _call(
     summary="Read a message",
     description="Returns the message with its definition.",
     parameters=[WORKSPACE_ID, _KEY],
-    answers=[
-        Answer(
-            data=answers.MessageRecord,
-            description="The message.",
-            examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
-        )
-    ],
+    answers=Answer(
+        data=answers.MessageRecord,
+        description="The message.",
+        examples={"Found": (answers.FOUND_MESSAGE, examples.RECORD)},
+    ),
     refusals=[WorkspaceNotFound(), MessageNotFound()],
 )
 describe_delete = _call(
@@ -97,12 +93,10 @@ describe_delete = _call(
     summary="Delete a message",
     description="Deletes the message's definition. What was recorded of it stays.",
     parameters=[WORKSPACE_ID, _KEY],
-    answers=[
-        Answer(
-            data=answers.MessageDeleted,
-            description="The message was deleted.",
-            examples={"Deleted": (answers.DELETED_MESSAGE, examples.DELETED)},
-        )
-    ],
+    answers=Answer(
+        data=answers.MessageDeleted,
+        description="The message was deleted.",
+        examples={"Deleted": (answers.DELETED_MESSAGE, examples.DELETED)},
+    ),
     refusals=[WorkspaceNotFound(), MessageNotFound()],
 )

@@ -34,13 +34,11 @@ has to cover the identifiers, but not the anonymous `userId`.
         rules=at_least_one_of(*IdentifyBody.one_of, serializer=IdentifyBody, value=NOT_BLANK),
     ),
     requests={"Logged in": {"userId": "anon-7f3a", "external_id": "ada", "email": "ada@example.com"}},
-    answers=[
-        Answer(
-            data=Identified,
-            description="The person is the customer with these identifiers.",
-            examples={"Identified": (answers.IDENTIFIED_MESSAGE, Identified(identified=True))},
-        )
-    ],
+    answers=Answer(
+        data=Identified,
+        description="The person is the customer with these identifiers.",
+        examples={"Identified": (answers.IDENTIFIED_MESSAGE, Identified(identified=True))},
+    ),
     refusals=[
         MissingParameter(NOBODY),
         InvalidRequest("email must be an e-mail address."),
@@ -85,19 +83,17 @@ A call that is repeated changes nothing.
         ),
     ),
     requests={"By user id and external id": {"anonymous": {"userId": "anon-7f3a"}, "into": {"external_id": "ada"}}},
-    answers=[
-        Answer(
-            data=CustomersMerged,
-            description="The two are one customer.",
-            examples={
-                "Merged": (answers.MERGED_MESSAGE, CustomersMerged(customerId=ADA, merged=True, moved=_MOVED)),
-                "One already": (
-                    answers.ONE_ALREADY_MESSAGE,
-                    CustomersMerged(customerId=ADA, merged=False, moved=_NOTHING),
-                ),
-            },
-        )
-    ],
+    answers=Answer(
+        data=CustomersMerged,
+        description="The two are one customer.",
+        examples={
+            "Merged": (answers.MERGED_MESSAGE, CustomersMerged(customerId=ADA, merged=True, moved=_MOVED)),
+            "One already": (
+                answers.ONE_ALREADY_MESSAGE,
+                CustomersMerged(customerId=ADA, merged=False, moved=_NOTHING),
+            ),
+        },
+    ),
     refusals=[
         MissingParameter(NO_ANONYMOUS),
         InvalidRequest("into.email must be an e-mail address."),

@@ -71,7 +71,7 @@ class _Call:
     parameters: Sequence[OpenApiParameter] = ()
     body: Body | None = None
     requests: Mapping[str, Any] = field(default_factory=dict)
-    answers: Sequence[Answer]
+    answers: Answer | Sequence[Answer]
     refusals: Sequence[Refusal] = ()
     of_every_such_call: ClassVar[Sequence[Refusal]] = ()
 
@@ -88,9 +88,13 @@ class _Call:
             parameters=[*self.parameters, *(self._about_key() if is_once else ()), _REQUEST_ID],
             request=self.body,
             examples=[OpenApiExample(title, value, request_only=True) for title, value in self.requests.items()],
-            responses=successes(self.answers) | failures(self.refusals, in_common=in_common),
+            responses=successes(self._answers) | failures(self.refusals, in_common=in_common),
         )
         return describe(view)
+
+    @property
+    def _answers(self) -> Sequence[Answer]:
+        return [self.answers] if isinstance(self.answers, Answer) else self.answers
 
     def _about_key(self) -> list[OpenApiParameter]:
         replayed = OpenApiParameter(
@@ -98,7 +102,7 @@ class _Call:
             {"type": "string", "enum": ["true"]},
             location=OpenApiParameter.HEADER,
             description="`true` if this is a replay of the first answer to this Idempotency-Key.",
-            response=[answer.status for answer in self.answers],
+            response=[answer.status for answer in self._answers],
         )
         retry_after = OpenApiParameter(
             "Retry-After",

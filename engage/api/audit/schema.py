@@ -21,12 +21,10 @@ describe_audit = ServerCall(
     "and apps with what they were before, erasures and exports of customers, secrets that were looked at, and calls "
     "that lacked a right. Triggers, events and changes of customers are not in it: they have a history of their own.",
     parameters=[WORKSPACE_ID, _AFTER, page_parameters(default=ENTRIES, at_most=MOST_ENTRIES)[0]],
-    answers=[
-        Answer(
-            data=answers.AuditPage,
-            description="A page of entries, which is empty if there is nothing new.",
-            examples={"A journey was switched on": (answers.AUDIT_MESSAGE, examples.PAGE)},
-        )
-    ],
+    answers=Answer(
+        data=answers.AuditPage,
+        description="A page of entries, which is empty if there is nothing new.",
+        examples={"A journey was switched on": (answers.AUDIT_MESSAGE, examples.PAGE)},
+    ),
     refusals=[bad_page(at_most=MOST_ENTRIES)[0], InvalidRequest(AFTER_INVALID), WorkspaceNotFound()],
 )

@@ -9,11 +9,9 @@ describe_me = ServerCall(
     tag="Access",
     summary="Ask what the API key may do",
     description="Returns the key's workspace, scopes, journeys, networks and limits.",
-    answers=[
-        Answer(
-            data=answers.Me,
-            description="The key.",
-            examples={"A key for one journey": (answers.ME_MESSAGE, examples.ME)},
-        )
-    ],
+    answers=Answer(
+        data=answers.Me,
+        description="The key.",
+        examples={"A key for one journey": (answers.ME_MESSAGE, examples.ME)},
+    ),
 )

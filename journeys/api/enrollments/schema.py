@@ -27,13 +27,11 @@ Steps are returned in order, in pages of {STEPS} by default and of at most {MOST
 journey with a loop can be long: use `nextCursor` to get the next page.
 """,
     parameters=[WORKSPACE_ID, _ENROLLMENT_ID, *page_parameters(default=STEPS, at_most=MOST_STEPS)],
-    answers=[
-        Answer(
-            data=answers.EnrollmentHistoryData,
-            description="The current state of the enrollment, with a page of its steps.",
-            examples={"A webhook waits for its next attempt": (answers.ENROLLMENT_MESSAGE, examples.HISTORY)},
-        )
-    ],
+    answers=Answer(
+        data=answers.EnrollmentHistoryData,
+        description="The current state of the enrollment, with a page of its steps.",
+        examples={"A webhook waits for its next attempt": (answers.ENROLLMENT_MESSAGE, examples.HISTORY)},
+    ),
     refusals=[*bad_page(at_most=MOST_STEPS), EnrollmentNotFound(examples.ENROLLMENT)],
 )
 
@@ -47,13 +45,11 @@ being sent at this moment. If the enrollment has already ended, it is left uncha
     parameters=[WORKSPACE_ID, _ENROLLMENT_ID],
     body=Body(ExitBody),
     requests=examples.EXITS,
-    answers=[
-        Answer(
-            data=answers.EnrollmentData,
-            description="The enrollment was exited.",
-            examples={"Exited": (answers.EXITED_MESSAGE, examples.EXITED)},
-        )
-    ],
+    answers=Answer(
+        data=answers.EnrollmentData,
+        description="The enrollment was exited.",
+        examples={"Exited": (answers.EXITED_MESSAGE, examples.EXITED)},
+    ),
     refusals=[
         MissingParameter("reason is required."),
         EnrollmentNotFound(examples.ENROLLMENT),
@@ -76,12 +72,10 @@ not included: look up its trigger. Pages have {TRIGGERS} triggers by default and
         path_id("customer_id", "The customer's id in this service."),
         *page_parameters(default=TRIGGERS, at_most=MOST_TRIGGERS),
     ],
-    answers=[
-        Answer(
-            data=answers.CustomerJourneysData,
-            description="A page of triggers. The list is empty if no trigger ever queued the customer.",
-            examples={"One refused, one exited": (answers.TRIGGERS_MESSAGE, examples.CUSTOMER_JOURNEYS)},
-        )
-    ],
+    answers=Answer(
+        data=answers.CustomerJourneysData,
+        description="A page of triggers. The list is empty if no trigger ever queued the customer.",
+        examples={"One refused, one exited": (answers.TRIGGERS_MESSAGE, examples.CUSTOMER_JOURNEYS)},
+    ),
     refusals=[*bad_page(at_most=MOST_TRIGGERS), WorkspaceNotFound(), CustomerNotFound(named=IDENTIFIER_NAMES["id"])],
 )

@@ -79,19 +79,17 @@ The two forms cannot be mixed.
     parameters=[WORKSPACE_ID],
     body=_BODY,
     requests=examples.REPORTS,
-    answers=[
-        Answer(
-            name="EventsAnswer",
-            status=202,
-            data=answers.ReportedEventData | answers.ReportedEventsData,
-            description="The event and its effects are committed; workers do the rest. A call with many events returns "
-            "one result per event, even if all of them failed.",
-            examples={
-                "One event": (answers.EVENT_MESSAGE, examples.RECORDED),
-                "One recorded, one refused": ("1 recorded, 1 failed.", examples.MANY_RECORDED),
-            },
-        )
-    ],
+    answers=Answer(
+        name="EventsAnswer",
+        status=202,
+        data=answers.ReportedEventData | answers.ReportedEventsData,
+        description="The event and its effects are committed; workers do the rest. A call with many events returns "
+        "one result per event, even if all of them failed.",
+        examples={
+            "One event": (answers.EVENT_MESSAGE, examples.RECORDED),
+            "One recorded, one refused": ("1 recorded, 1 failed.", examples.MANY_RECORDED),
+        },
+    ),
     refusals=[
         MissingParameter("eventName is required."),
         InvalidRequest(IN_THE_FUTURE),

@@ -34,16 +34,14 @@ are counted but not drawn.
             "format", str, enum=FORMATS, default="json", description="`mermaid` to get a Mermaid flowchart, too."
         ),
     ],
-    answers=[
-        Answer(
-            data=answers.JourneyGraphData,
-            description="The graph.",
-            examples={
-                "A wait and a webhook": (answers.GRAPH_MESSAGE, examples.GRAPH),
-                "As a Mermaid flowchart": (answers.GRAPH_MESSAGE, examples.MERMAID),
-            },
-        )
-    ],
+    answers=Answer(
+        data=answers.JourneyGraphData,
+        description="The graph.",
+        examples={
+            "A wait and a webhook": (answers.GRAPH_MESSAGE, examples.GRAPH),
+            "As a Mermaid flowchart": (answers.GRAPH_MESSAGE, examples.MERMAID),
+        },
+    ),
     refusals=[
         InvalidRequest("format must be one of json, mermaid, not 'svg'."),
         JourneyNotFound(JOURNEY),
@@ -72,13 +70,11 @@ begin at midnight in the `timezone`, and weeks on Monday.
         OpenApiParameter("revision", _REVISION, description="Count this revision only; all by default."),
         OpenApiParameter("timezone", str, default="UTC", description="The IANA name of the buckets' time zone."),
     ],
-    answers=[
-        Answer(
-            data=answers.JourneyStatsData,
-            description="The statistics.",
-            examples={"Two days": (answers.STATS_MESSAGE, examples.STATS)},
-        )
-    ],
+    answers=Answer(
+        data=answers.JourneyStatsData,
+        description="The statistics.",
+        examples={"Two days": (answers.STATS_MESSAGE, examples.STATS)},
+    ),
     refusals=[
         InvalidRequest("from is required with an interval."),
         JourneyNotFound(JOURNEY),

@@ -132,12 +132,10 @@ and `alreadyDecided` are always all of its jobs. Those who have entered by the c
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the call."), _DRY_RUN],
     body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS]}}, optional=True),
     requests=examples.CANCELS,
-    answers=[
-        Answer(
-            data=CancelledTriggerData,
-            description="What became of the trigger's jobs.",
-            examples={"A part was decided": (answers.CANCELLED_TRIGGER_MESSAGE, examples.CANCELLED)},
-        )
-    ],
+    answers=Answer(
+        data=CancelledTriggerData,
+        description="What became of the trigger's jobs.",
+        examples={"A part was decided": (answers.CANCELLED_TRIGGER_MESSAGE, examples.CANCELLED)},
+    ),
     refusals=[InvalidRequest("enrollments must be one of keep, exit."), TriggerNotFound(TRIGGER)],
 )

@@ -124,16 +124,14 @@ describe_job = _call(
     description="Returns the status and the result of a job. A job is one customer queued by one trigger. A worker "
     "decides it by the journey's entry rules.",
     parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` returned by the trigger call.")],
-    answers=[
-        Answer(
-            data=answers.JobData,
-            description="The current state of the job.",
-            examples={
-                "Enrolled": (answers.JOB_MESSAGE, examples.ENROLLED_JOB),
-                "Still queued": (answers.JOB_MESSAGE, examples.QUEUED_JOB),
-            },
-        )
-    ],
+    answers=Answer(
+        data=answers.JobData,
+        description="The current state of the job.",
+        examples={
+            "Enrolled": (answers.JOB_MESSAGE, examples.ENROLLED_JOB),
+            "Still queued": (answers.JOB_MESSAGE, examples.QUEUED_JOB),
+        },
+    ),
     refusals=[JobNotFound(examples.ADAS_JOB)],
 )
 
@@ -145,13 +143,11 @@ Takes one customer out of a trigger before a worker decides the job. It takes ef
 enrolls its customer. Cancelling it again changes nothing and returns the same answer.
 """,
     parameters=[WORKSPACE_ID, path_id("job_id", "The `jobId` returned by the trigger call.")],
-    answers=[
-        Answer(
-            data=answers.JobData,
-            description="The job is cancelled.",
-            examples={"Cancelled": (answers.CANCELLED_MESSAGE, examples.CANCELLED_JOB)},
-        )
-    ],
+    answers=Answer(
+        data=answers.JobData,
+        description="The job is cancelled.",
+        examples={"Cancelled": (answers.CANCELLED_MESSAGE, examples.CANCELLED_JOB)},
+    ),
     refusals=[
         JobNotFound(examples.ADAS_JOB),
         JobAlreadyDecided(
@@ -169,14 +165,12 @@ call left out, and why. If the trigger queued fewer than {LARGE_TRIGGER:,} custo
 are no longer counted.
 """,
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` returned by the trigger call.")],
-    answers=[
-        Answer(
-            name="TriggerStateAnswer",
-            data=answers.TriggerData,
-            description="The current state of the trigger.",
-            examples={"All decided, two left out": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
-        )
-    ],
+    answers=Answer(
+        name="TriggerStateAnswer",
+        data=answers.TriggerData,
+        description="The current state of the trigger.",
+        examples={"All decided, two left out": (answers.TRIGGER_MESSAGE, examples.DECIDED_TRIGGER)},
+    ),
     refusals=[TriggerNotFound(examples.TRIGGER)],
 )
 
@@ -199,13 +193,11 @@ Returns what became of each customer queued by a trigger, in the order of its `j
         ),
         *page_parameters(default=JOBS, at_most=MOST_JOBS),
     ],
-    answers=[
-        Answer(
-            data=answers.TriggerJobsData,
-            description="A page of jobs. The list is empty if the trigger has no such job.",
-            examples={"One enrolled, one refused": (answers.TRIGGER_JOBS_MESSAGE, examples.TRIGGER_JOBS)},
-        )
-    ],
+    answers=Answer(
+        data=answers.TriggerJobsData,
+        description="A page of jobs. The list is empty if the trigger has no such job.",
+        examples={"One enrolled, one refused": (answers.TRIGGER_JOBS_MESSAGE, examples.TRIGGER_JOBS)},
+    ),
     refusals=[
         InvalidRequest(f"status must be one of {', '.join(EnrollmentJob.Status.values)}, not 'done'."),
         *bad_page(at_most=MOST_JOBS),
