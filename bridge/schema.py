@@ -1,5 +1,6 @@
 """The two calls of the bridge in the OpenAPI document."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from bridge import answers
@@ -55,6 +56,13 @@ def _identified(serializer: type[ActionBody | CaptureBody]) -> Schema:
     return at_least_one_of(*IDENTIFIERS, serializer=serializer, value=NOT_BLANK)
 
 
+def _one_of(names: Iterable[str]) -> Schema:
+    """Blank and null count as absent, as in every field, which a choice of names cannot say."""
+    known = [*map(str, names)]
+    strict = {"type": ["string", "null"], "enum": None, "anyOf": [{"enum": [*known, None]}, BLANK]}
+    return {"type": "string", "enum": known, STRICT: strict}
+
+
 def _needs(field: str, value: Schema) -> Schema:
     return {"type": "object", "required": [field], "properties": {field: value}}
 
@@ -71,15 +79,7 @@ _ACTION_BODY = Body(
     properties={
         **IDENTIFIERS,
         **_FIELDS,
-        "actionType": {
-            "type": "string",
-            "enum": [*map(str, ACTION_TYPES)],
-            STRICT: {
-                "type": ["string", "null"],
-                "enum": None,
-                "anyOf": [{"enum": [*map(str, ACTION_TYPES), None]}, BLANK],
-            },
-        },
+        "actionType": _one_of(ACTION_TYPES),
     },
     rules={
         **_identified(ActionBody),
@@ -98,16 +98,7 @@ _CAPTURE_BODY = Body(
         Body(
             SubmitActionPart,
             properties={
-                "type": {
-                    "type": "string",
-                    "enum": [*map(str, SubmitType)],
-                    # Blank and null count as absent, as in every field, which a choice of names cannot say.
-                    STRICT: {
-                        "type": ["string", "null"],
-                        "enum": None,
-                        "anyOf": [{"enum": [*map(str, SubmitType), None]}, BLANK],
-                    },
-                }
+                "type": _one_of(SubmitType),
             },
             rules={
                 "allOf": [

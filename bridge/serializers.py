@@ -17,7 +17,7 @@ from customers.event_times import event_time
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextField
+from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextField, optional_text
 from engage.json.storable import describe
 from engage.models import App
 
@@ -41,11 +41,6 @@ class Sender:
     origin: str = ""
 
 
-def identifier_field(help_text: str) -> TextField:
-    """An identifier field without a length limit, which `identifiers_of` checks."""
-    return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
-
-
 def key_field() -> TextField:
     return TextField(
         required=False,
@@ -55,40 +50,31 @@ def key_field() -> TextField:
 
 
 def identity_token_field() -> TextField:
-    return TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=None,
-        help_text="The same as the header `X-Identity-Token`: a token from your server that says who the person is.",
+    return optional_text(
+        "The same as the header `X-Identity-Token`: a token from your server that says who the person is."
     )
 
 
 def _event_name() -> TextField:
-    return TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=MAX_EVENT_NAME_LENGTH,
-        help_text="The event's name. Required if an event is to be created.",
-    )
+    said = "The event's name. Required if an event is to be created."
+    return optional_text(said, max_length=MAX_EVENT_NAME_LENGTH)
 
 
 class _CallBody(BodySerializer):
-    """The fields that both calls share."""
+    """The fields that both calls share. How long identifiers may be, `identifiers_of` checks."""
 
     aliases: ClassVar = {"externalId": "external_id"}
     one_of: ClassVar = ("userId", "external_id", "email", "phone")
     none_of: ClassVar = NO_IDENTIFIER
 
     messageId = TextField(blank_is_absent=True, max_length=255, help_text="The id of the message.")
-    userId = identifier_field("The SDK's user id, or its anonymous id.")
-    external_id = identifier_field(DESCRIPTIONS["external_id"])
-    email = identifier_field(DESCRIPTIONS["email"])
-    phone = identifier_field(DESCRIPTIONS["phone"])
-    actionId = TextField(
-        required=False,
-        blank_is_absent=True,
+    userId = optional_text("The SDK's user id, or its anonymous id.")
+    external_id = optional_text(DESCRIPTIONS["external_id"])
+    email = optional_text(DESCRIPTIONS["email"])
+    phone = optional_text(DESCRIPTIONS["phone"])
+    actionId = optional_text(
+        "The id of the button, or of the form, in the message's definition, which then says what is done.",
         max_length=MAX_ID_LENGTH,
-        help_text="The id of the button, or of the form, in the message's definition, which then says what is done.",
     )
     idempotencyKey = key_field()
     identityToken = identity_token_field()
@@ -120,12 +106,7 @@ class ActionBody(_CallBody):
 
     required_unless: ClassVar = {"actionType": "actionId"}
 
-    actionType = TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=None,
-        help_text="What the button does. Required without `actionId`.",
-    )
+    actionType = optional_text("What the button does. Required without `actionId`.")
     actionData = ActionDataPart(required=False, help_text="The data for `track_event` or `update_profile`.")
     formData = ObjectField(
         required=False,
@@ -150,11 +131,8 @@ class ActionBody(_CallBody):
 class SubmitActionPart(BodySerializer):
     """What to do with a form's data. If it is empty, every field becomes a profile attribute."""
 
-    type = TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=None,
-        help_text="Whether to create an event, update the profile, or both. Required if any other field is sent.",
+    type = optional_text(
+        "Whether to create an event, update the profile, or both. Required if any other field is sent."
     )
     eventName = _event_name()
     eventProperties = ObjectField(
@@ -197,9 +175,7 @@ class CallsBody(BodySerializer):
     """Calls that waited, each read and done on its own."""
 
     calls = ArrayField(max_items=MAX_CALLS, help_text="The calls, in the order in which they are to be done.")
-    identityToken = TextField(
-        required=False, blank_is_absent=True, max_length=None, help_text="For those calls that have none of their own."
-    )
+    identityToken = optional_text("For those calls that have none of their own.")
 
 
 def read_batch(body: Any, *, sender: Sender) -> tuple[list[Any], Sender]:

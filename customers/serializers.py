@@ -10,7 +10,7 @@ from customers.identity import identifiers_of
 from customers.lookup import NOBODY_NAMED, Reference
 from customers.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, TextField
+from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, optional_text
 from engage.http.query_strings import single_value
 from engage.json.storable import describe
 
@@ -19,25 +19,21 @@ NO_IDENTIFIER = "Send exactly one of external_id, email, phone, userId in the qu
 NO_MEMBERS = "Send at least one of add, remove: arrays of external ids."
 
 
-def _identifier(max_length: int, help_text: str) -> TextField:
-    return TextField(required=False, blank_is_absent=True, max_length=max_length, help_text=help_text)
-
-
 class IdentifiersBody(BodySerializer):
     """A customer's identifiers outside this service."""
 
     aliases = {"externalId": "external_id"}
 
-    external_id = _identifier(LONGEST["external_id"], DESCRIPTIONS["external_id"])
-    email = _identifier(LONGEST["email"], DESCRIPTIONS["email"])
-    phone = _identifier(LONGEST["phone"], DESCRIPTIONS["phone"])
-    userId = _identifier(LONGEST["user_id"], "The user id used by an app's SDK.")
+    external_id = optional_text(DESCRIPTIONS["external_id"], max_length=LONGEST["external_id"])
+    email = optional_text(DESCRIPTIONS["email"], max_length=LONGEST["email"])
+    phone = optional_text(DESCRIPTIONS["phone"], max_length=LONGEST["phone"])
+    userId = optional_text("The user id used by an app's SDK.", max_length=LONGEST["user_id"])
 
 
 class CustomerBody(IdentifiersBody):
     """One customer to create or update."""
 
-    customerId = _identifier(1024, "The customer's id in this service. Omit it to create a customer.")
+    customerId = optional_text("The customer's id in this service. Omit it to create a customer.", max_length=1024)
     attributes = ObjectField(
         required=False,
         help_text="Merged into the profile key by key; null deletes a key. A name must have 1 to 255 characters and "
@@ -48,7 +44,7 @@ class CustomerBody(IdentifiersBody):
 class ReferenceBody(IdentifiersBody):
     """A customer who must exist."""
 
-    customerId = _identifier(1024, "The customer's id in this service.")
+    customerId = optional_text("The customer's id in this service.", max_length=1024)
 
 
 class BatchBody(BodySerializer):

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 from bridge.requests import BridgeCall
-from bridge.serializers import Sender, identifier_field, identity_token_field, key_field
+from bridge.serializers import Sender, identity_token_field, key_field
 from customers.identifier_rules import DESCRIPTIONS
 from customers.identity import identifiers_of
 from customers.lookup import Reference
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import BodySerializer, TextField
+from engage.http.fields import BodySerializer, TextField, optional_text
 
 NOBODY = "At least one of external_id, email, phone must be present."
 NO_ANONYMOUS = "anonymous needs a customerId or a userId."
@@ -23,9 +23,9 @@ class IdentifyBody(BodySerializer):
     none_of: ClassVar = NOBODY
 
     userId = TextField(blank_is_absent=True, max_length=None, help_text="The SDK's anonymous id.")
-    external_id = identifier_field(DESCRIPTIONS["external_id"])
-    email = identifier_field(DESCRIPTIONS["email"])
-    phone = identifier_field(DESCRIPTIONS["phone"])
+    external_id = optional_text(DESCRIPTIONS["external_id"])
+    email = optional_text(DESCRIPTIONS["email"])
+    phone = optional_text(DESCRIPTIONS["phone"])
     idempotencyKey = key_field()
     identityToken = identity_token_field()
 
@@ -33,8 +33,8 @@ class IdentifyBody(BodySerializer):
 class MergeAnonymousPart(BodySerializer):
     """The customer who has a userId and no other identifier. One identifier is needed; `customerId` comes first."""
 
-    customerId = TextField(required=False, blank_is_absent=True, help_text="The customer's id in this service.")
-    userId = identifier_field("The anonymous id. One that nobody has yet leads to the other customer from now on.")
+    customerId = optional_text("The customer's id in this service.", max_length=1024)
+    userId = optional_text("The anonymous id. One that nobody has yet leads to the other customer from now on.")
 
 
 class MergeIntoPart(ReferenceBody):

@@ -165,6 +165,11 @@ class TextField(StrictField):
         return self.max_length is not None and len(text) > self.max_length
 
 
+def optional_text(help_text: str, *, max_length: int | None = None) -> TextField:
+    """A text that may be left out, and is when it is blank."""
+    return TextField(required=False, blank_is_absent=True, max_length=max_length, help_text=help_text)
+
+
 class WholeNumberField(StrictField):
     """A whole number from 1 to `most`."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from engage.http.fields import BodySerializer, TextField, WholeNumberField
+from engage.http.fields import BodySerializer, TextField, WholeNumberField, optional_text
 from journeys.steering.holding import MOST_PER_MINUTE
 from journeys.steps.exit import LONGEST_REASON
 
@@ -14,12 +14,7 @@ ENROLLMENTS = ("keep", "exit")
 class SteerBody(BodySerializer):
     """Why it is done."""
 
-    reason = TextField(
-        required=False,
-        blank_is_absent=True,
-        max_length=LONGEST_REASON,
-        help_text="Why, as text. It is kept with who did it.",
-    )
+    reason = optional_text("Why, as text. It is kept with who did it.", max_length=LONGEST_REASON)
 
 
 class ResumeBody(SteerBody):

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from customers.audience import Audience
 from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import BodySerializer, ObjectField, TextArrayField, TextField
+from engage.http.fields import BodySerializer, ObjectField, TextArrayField, optional_text
 from engage.http.paging import read_cursor, read_limit
 from engage.http.query_strings import one_of, single_value
 from journeys.entering.trigger import Recipient
@@ -26,11 +26,6 @@ _NO_LETTERS = re.compile(r"[^A-Za-z]")
 NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
 
 
-def _identifier(help_text: str) -> TextField:
-    """Of any length: a value that is too long matches no customer."""
-    return TextField(required=False, blank_is_absent=True, max_length=None, help_text=help_text)
-
-
 class TriggerBody(BodySerializer):
     """Either one customer, by one identifier, or many, by ids and segments."""
 
@@ -42,9 +37,10 @@ class TriggerBody(BodySerializer):
         "properties": "payload",
     }
 
-    customerId = _identifier("The customer's id in this service.")
-    external_id = _identifier("The customer's id in your own system.")
-    email = _identifier("The customer's e-mail address. Not case-sensitive.")
+    # Of any length: a value that is too long matches no customer.
+    customerId = optional_text("The customer's id in this service.")
+    external_id = optional_text("The customer's id in your own system.")
+    email = optional_text("The customer's e-mail address. Not case-sensitive.")
     external_ids = TextArrayField(
         required=False,
         max_items=MAX_EXTERNAL_IDS,
