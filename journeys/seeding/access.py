@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from customers.conditions.instants import parse_instant
-from engage.audit.facts import Facts, changes_between, facts_of
+from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import deed, record, saved
 from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.json.documents import Part
@@ -15,7 +15,7 @@ from engage.networks import tidy_network
 from engage.origins import HOST_IN_ASCII, is_origin, tidy_origin
 from engage.scopes import Scope
 from journeys.models import Journey
-from journeys.seeding.reading import refuse_duplicates, text_for
+from journeys.seeding.reading import refuse_duplicates, store, text_for
 
 _LONGEST_ORIGIN = 255
 _CHECKS = {"messagePolicy": "message_policy", "identity": "identity", "anonymous": "anonymous"}
@@ -190,13 +190,8 @@ def seed_api_keys(*, workspace: Workspace, keys: Sequence[SeedApiKey], renew: bo
         if key.journeys is not None:
             row.journeys = [journeys[part.text()] for part in key.journeys]
         stored[key.name] = row
-    ApiKey.objects.bulk_create(
-        [stored[key.name] for key in keys],
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["prefix", "digest", *_LIMITS.values(), *_RIGHTS.values(), "revoked_at", *_OF_USE],
-    )
-    _record(stored, before)
+    fields = ["prefix", "digest", *_LIMITS.values(), *_RIGHTS.values(), "revoked_at", *_OF_USE]
+    store([*stored.values()], fields=fields, before=before, named="name")
     return secrets
 
 
@@ -228,22 +223,11 @@ def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str
         row.allowed_origins = row.allowed_origins if app.allowed_origins is None else app.allowed_origins
         for column, value in app.checks.items():
             setattr(row, column, value)
-    App.objects.bulk_create(
-        [stored[app.name] for app in apps],
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["allowed_origins", *_CHECKS.values()],
-    )
-    _record(stored, before)
+    store([*stored.values()], fields=["allowed_origins", *_CHECKS.values()], before=before, named="name")
     for app in apps:
         if app.keys is not None:
             _seed_identity_keys(stored[app.name], app.keys)
     return {app.name: stored[app.name].id for app in apps}
-
-
-def _record(rows: Mapping[str, ApiKey] | Mapping[str, App], before: Mapping[str, Facts]) -> None:
-    """Has the audit know which of them were made, and what of the others was changed."""
-    record(*(one for name, row in rows.items() for one in saved(row, before=before.get(name), after=facts_of(row))))
 
 
 def _seed_identity_keys(app: App, keys: Sequence[SeedIdentityKey]) -> None:

@@ -1,14 +1,13 @@
 """The `journeys` of a seed file."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
-from journeys.seeding.reading import InvalidSeed, refuse_duplicates
+from journeys.seeding.reading import Described, InvalidSeed, read_described
 
 # Types only: the values are checked when journeys are saved.
 _READERS: Mapping[str, Callable[[Part], object]] = {
@@ -27,32 +26,12 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeedJourney:
-    """A journey as described at `place`."""
-
-    place: str
-    key: str
-    changes: JourneyChanges
-
-
-def read_journeys(part: Part) -> list[SeedJourney]:
+def read_journeys(part: Part) -> list[Described]:
     """`[{"key": "welcome", "name": "Welcome", "trigger": "api", …, "steps": […]}]`. Raises InvalidSeed."""
-    items = part.items()
-    journeys = [item.fields(required=["key"], optional=[SPELLINGS[name] for name in _READERS]) for item in items]
-    refuse_duplicates(fields["key"] for fields in journeys)
-    return [
-        SeedJourney(place=item.place, key=fields["key"].text(), changes=_changes(fields))
-        for item, fields in zip(items, journeys, strict=True)
-    ]
+    return read_described(part, _READERS, spellings=SPELLINGS)
 
 
-def _changes(fields: Mapping[str, Part]) -> JourneyChanges:
-    read = {name: reader(fields[SPELLINGS[name]]) for name, reader in _READERS.items() if SPELLINGS[name] in fields}
-    return cast("JourneyChanges", read)
-
-
-def seed_journeys(*, workspace: Workspace, journeys: Sequence[SeedJourney], now: datetime) -> dict[str, str]:
+def seed_journeys(*, workspace: Workspace, journeys: Sequence[Described], now: datetime) -> dict[str, str]:
     """Creates or updates the journeys one by one, as staff would; returns each one's id by its key.
 
     Raises InvalidSeed.
@@ -60,9 +39,10 @@ def seed_journeys(*, workspace: Workspace, journeys: Sequence[SeedJourney], now:
     return {one.key: _seed_journey(workspace, one, now) for one in journeys}
 
 
-def _seed_journey(workspace: Workspace, described: SeedJourney, now: datetime) -> str:
+def _seed_journey(workspace: Workspace, described: Described, now: datetime) -> str:
+    changes = cast("JourneyChanges", described.changes)
     try:
-        saved = save_journey(workspace=workspace, key=described.key, now=now, **described.changes)
+        saved = save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:
         raise InvalidSeed("\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())) from None
     return saved.journey.id

@@ -1,10 +1,14 @@
-"""What the parsers of all parts of a seed file share: how they refuse, and texts that fit their column."""
+"""What all parts of a seed file share: how they refuse, texts that fit their column, and how rows are stored."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 
+from engage.audit.facts import Facts, facts_of
+from engage.audit.recording import record, saved
 from engage.errors import Refusal
 from engage.json.documents import Part
 
@@ -33,3 +37,42 @@ def refuse_duplicates(parts: Iterable[Part]) -> None:
         if text in places:
             part.refuse(f"is the same as {places[text]}.")
         places[text] = part.place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What stands under a key at `place`, and the values of the fields that are given, by the domain's names."""
+
+    place: str
+    key: str
+    changes: Mapping[str, Any]
+
+
+def read_described(
+    part: Part, readers: Mapping[str, Callable[[Part], Any]], *, spellings: Mapping[str, str] | None = None
+) -> list[Described]:
+    """Each item: its key, and what the readers make of its fields. `spellings` are the file's, if they are others."""
+    spelt = {(spellings or {}).get(name, name): name for name in readers}
+    items = part.items()
+    each = [item.fields(required=["key"], optional=spelt) for item in items]
+    refuse_duplicates(fields["key"] for fields in each)
+    return [
+        Described(
+            place=item.place,
+            key=fields["key"].text(),
+            changes={name: readers[name](fields[field]) for field, name in spelt.items() if field in fields},
+        )
+        for item, fields in zip(items, each, strict=True)
+    ]
+
+
+def store(rows: Sequence[Model], *, fields: Sequence[str], before: Mapping[str, Facts], named: str) -> None:
+    """Writes new and changed rows, which hold all their values, and has the audit know of what differs.
+
+    `before` are the facts of those that were there, by the column that names them.
+    """
+    if rows:
+        model: Any = type(rows[0])
+        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=fields)
+        each = (saved(row, before=before.get(getattr(row, named)), after=facts_of(row)) for row in rows)
+        record(*(one for deeds in each for one in deeds))

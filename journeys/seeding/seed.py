@@ -24,8 +24,8 @@ from engage.models import Workspace
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
-from journeys.seeding.journeys import SeedJourney, read_journeys, seed_journeys
-from journeys.seeding.reading import InvalidSeed, text_for
+from journeys.seeding.journeys import read_journeys, seed_journeys
+from journeys.seeding.reading import Described, InvalidSeed, text_for
 from journeys.seeding.sections import SECTIONS
 from journeys.seeding.segments import SeedSegment, lock_segments, read_segments, seed_segments
 
@@ -47,7 +47,7 @@ class Seed:
     apps: Sequence[SeedApp]
     customers: Sequence[SeedCustomer]
     segments: Sequence[SeedSegment]
-    journeys: Sequence[SeedJourney]
+    journeys: Sequence[Described]
     others: Mapping[str, Any]
 
 

@@ -10,12 +10,11 @@ from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
 from customers.segments import check_segment_conditions
 from engage.audit.facts import facts_of
-from engage.audit.recording import record, saved
 from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.seeding.reading import InvalidSeed, refuse_duplicates, text_for
+from journeys.seeding.reading import InvalidSeed, refuse_duplicates, store, text_for
 
 # Whoever is put in or taken out is kept from being erased until the seeding ends, and before it changes a membership:
 # an erasure holds its customer and then deletes the memberships. FOR KEY SHARE, so that other work goes on.
@@ -113,13 +112,7 @@ def seed_segments(
             row.updated_at = now
         for column, value in segment.changes.items():
             setattr(row, column, value)
-    Segment.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["name", "conditions", "updated_at"],
-    )
-    record(*(one for row in rows for one in saved(row, before=before.get(row.key), after=facts_of(row))))
+    store(rows, fields=["name", "conditions", "updated_at"], before=before, named="key")
     ids = {row.key: row.id for row in rows}
     _seed_members(workspace, {ids[one.key]: one.members for one in segments if one.members is not None}, customers)
     return ids
