@@ -1,9 +1,21 @@
+"""The addresses of the bridge's calls, by what they stand below in /api/v1/."""
+
 from django.urls import path
 
+from bridge.messages.views import MessagesView, MessageView
+from bridge.people.views import IdentifyView, MergeView
 from bridge.views import ActionView, BatchView, CaptureView
 
-urlpatterns = [
-    path("action", ActionView.as_view()),
-    path("capture", CaptureView.as_view()),
-    path("batch", BatchView.as_view()),
+sdk = [
+    path("bridge/action", ActionView.as_view()),
+    path("bridge/capture", CaptureView.as_view()),
+    path("bridge/batch", BatchView.as_view()),
+    path("identify", IdentifyView.as_view()),
+]
+# Before the customers' own: `merge` is not an id.
+customers = [path("<str:workspace_id>/merge", MergeView.as_view())]
+# A key with a slash cannot be named here: seed files and staff can.
+messages = [
+    path("<str:workspace_id>", MessagesView.as_view()),
+    path("<str:workspace_id>/<str:key>", MessageView.as_view()),
 ]

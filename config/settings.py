@@ -163,7 +163,7 @@ CSRF_FAILURE_VIEW = "engage.admin.error_pages.answer_out_of_date"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FORM_BYTES
-FILE_UPLOAD_HANDLERS = ["engage.http.uploads.NoUploads"]
+FILE_UPLOAD_HANDLERS = ["engage.http.parsing.NoUploads"]
 AUTHENTICATION_BACKENDS = ["engage.admin.reach.StaffBackend"]
 LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [
@@ -238,7 +238,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["engage.http.parsing.StrictJsonParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.http.negotiation.LenientNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "engage.http.parsing.LenientNegotiation",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS outside of CORS is a method like any other: 405
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "engage.http.envelope.answer_exception",

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
+from bridge import urls as bridge
 from bridge.browser.views import sdk_file
 from config.docs.documentation import DocumentationView, SchemaView
 from config.docs.landing import ElsewhereView, LandingView
@@ -11,19 +12,19 @@ from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
 from engage.admin.second_factor import pages as second_factor
+from journeys.api import urls as journeys
 
 admin.autodiscover()
 
 urlpatterns = [
     # The most frequently called are matched first.
-    path("api/v1/sdk/bridge/", include("bridge.urls")),
-    path("api/v1/sdk/", include("bridge.people.urls")),
+    path("api/v1/sdk/", include(bridge.sdk)),
     path("sdk/v1/<str:name>", sdk_file),
-    path("api/v1/journeys/", include("journeys.api.urls")),
-    path("api/v1/customers/", include("journeys.api.customer_urls")),
-    path("api/v1/customers/", include("bridge.people.customer_urls")),
+    path("api/v1/journeys/", include(journeys.journeys)),
+    path("api/v1/customers/", include(journeys.customers)),
+    path("api/v1/customers/", include(bridge.customers)),
     path("api/v1/customers/", include("customers.urls")),
-    path("api/v1/messages/", include("bridge.messages.urls")),
+    path("api/v1/messages/", include(bridge.messages)),
     path("api/v1/", include("engage.api.urls")),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),

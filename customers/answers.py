@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from customers.erasure import ErasureReceipt
-from customers.export import Records
 from customers.membership import MembershipChange
 from customers.models import Customer
+from customers.personal import Records
 from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal

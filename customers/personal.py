@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+from customers.lookup import customer_by_id
+from engage.audit.recording import Deed, record
 from engage.database.sql import Statement, Template
+from engage.models import AuditEntry
 
 _ROWS_AT_ONCE = 100
 _Row = dict[str, Any]
+Records = Iterator[tuple[str, Iterator[_Row]]]
 
 
 class Kept(NamedTuple):
@@ -67,3 +71,13 @@ def counts_of(*, workspace_id: str, customer_id: str) -> Mapping[str, int]:
     counts = Statement("SELECT " + ", ".join(f"(SELECT count(*) {kept.rows})" for kept in erased.values()))
     (numbers,) = counts.rows(workspace_id=workspace_id, customer_id=customer_id)
     return dict(zip(erased, numbers, strict=True))
+
+
+def export_customer(*, workspace_id: str, customer_id: str) -> Records:
+    """Each kind of record with its rows, to be read in this order inside the transaction. Raises CustomerNotFound."""
+    customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
+    told = Deed(action=AuditEntry.Action.EXPORTED, workspace_id=workspace_id, kind="customer", id=customer.id)
+    record(told)
+    return (
+        (name, rows_of(kept, workspace_id=workspace_id, customer_id=customer.id)) for name, kept in PERSONAL.items()
+    )

@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from customers import answers, schema
 from customers.erasure import erase_customer
-from customers.export import export_customer
 from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
+from customers.personal import export_customer
 from customers.serializers import read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
 from engage.database.snapshot import snapshot

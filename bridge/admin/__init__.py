@@ -2,7 +2,7 @@
 
 1. Apps, and the keys of those that ask for proof of who somebody is (apps.py, identity_keys.py).
 2. Messages: the list with the figures of a week (messages.py), the form (message_form.py), what stands below it
-   (message_page.py), and a definition that is learned (learned.py).
+   (message_page.py), with a definition that is learned.
 3. Interactions (interactions.py).
 """
 

@@ -1,5 +1,6 @@
 """Apps: whose pages may call the bridge, and what is checked about their calls."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -8,9 +9,10 @@ from django.urls import URLPattern
 from django.utils import timezone
 from unfold.decorators import display
 
-from bridge.admin.identity_section import identity_section
 from bridge.identity.enforcing import enforce_identity, valid_keys
-from engage.admin.columns import page_url
+from bridge.identity.figures import COUNTED_AT_MOST, PAGES_OF_AT_MOST, IdentityFigures, identity_figures
+from bridge.models import Interaction
+from engage.admin.columns import may_view, page_url
 from engage.admin.filters import BooleanRadioFilter
 from engage.admin.origins import OriginsField
 from engage.admin.panels import Panel, show_on
@@ -51,7 +53,7 @@ class AppAdmin(RecordAdmin):
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
         record.refresh_from_db()  # the form has written what was typed into it
         return {
-            **identity_section(record, request=request, now=timezone.now()),
+            **_identity(record, request=request, now=timezone.now()),
             "may_add_key": admin.site.get_model_admin(IdentityKey).has_add_permission(request),
             "may_enforce": self.has_change_permission(request, record) and record.identity != App.Identity.ENFORCE,
         }
@@ -66,7 +68,7 @@ class AppAdmin(RecordAdmin):
         """Asks, with the figures; posted, it is done and noted in the app's history."""
         app: App = self.found(request, object_id, may=self.has_change_permission(request))
         now = timezone.now()
-        section = identity_section(app, request=request, now=now)
+        section = _identity(app, request=request, now=now)
         if request.method != "POST":
             return self.page(
                 request,
@@ -92,6 +94,47 @@ class AppAdmin(RecordAdmin):
         if counts is None:
             return "not known while Redis is away"
         return ", ".join(f"{count:,} of {quota.limit:,} {quota}" for quota, count in counts.items())
+
+
+WHY = {
+    "missing": "no token, and the person needs one",
+    "expired": "the token had expired",
+    "invalid": "the token is not valid",
+    "mismatch": "the token is of somebody else, or does not allow what was written",
+}
+
+
+def _identity(app: App, *, request: HttpRequest, now: datetime) -> dict[str, Any]:
+    """Nothing for staff who may not view interactions, nor while people are who the page says."""
+    if app.identity == App.Identity.OFF or not may_view(Interaction, request=request):
+        return {}
+    figures = identity_figures(app, now=now)
+    refused = figures.refused or {}
+    reasons = [reason for reason in WHY if reason in figures.unproven or reason in refused]
+    return {
+        "identity": figures,
+        "in_words": _in_words(figures),
+        "reasons": {
+            "headers": ["Why", "Would have been refused", "Was refused"],
+            "rows": [
+                [WHY[reason], f"{figures.unproven.get(reason, 0):,}", f"{refused.get(reason, 0):,}"]
+                for reason in reasons
+            ],
+        },
+        "origins": {
+            "headers": ["Page", "Why", "Calls"],
+            "rows": [
+                [one.origin or "no page", WHY.get(one.reason, one.reason), f"{one.calls:,}"] for one in figures.origins
+            ],
+        },
+        "pages_of_at_most": f"{PAGES_OF_AT_MOST:,}",
+    }
+
+
+def _in_words(figures: IdentityFigures) -> str:
+    of = f"the newest {COUNTED_AT_MOST:,}" if figures.is_partial else f"{figures.calls:,}"
+    calls = "call" if figures.calls == 1 else "calls"
+    return f"In the last seven days, {figures.would_be_refused:,} of {of} {calls} would have been refused."
 
 
 show_on(Workspace, Panel(model=App, by="workspace", columns=("__str__", "id", "enabled")))

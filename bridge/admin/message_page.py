@@ -1,7 +1,10 @@
-"""What stands below a message's form: how it was used, what was refused, who listens, and how a page calls it."""
+"""What stands below a message's form: how it was used, what was refused, who listens, and how a page calls it.
+
+Also a definition that is learned from what was recorded, shown as what it changes, for a person to save.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,10 +14,14 @@ from django.utils.html import format_html
 
 from bridge.messages.definition import Definition, InvalidMessage, parse_definition
 from bridge.messages.figures import refused_by_reason, reported_by_reason
+from bridge.messages.learning import learned
 from bridge.messages.markup import html_of, preview_of
+from bridge.messages.recorded import recorded_lately
 from bridge.messages.usage import READ_AT_MOST, Usage, usage_of
 from bridge.models import Interaction, Message
+from customers.models import Customer, Event
 from engage.admin.columns import link, may_view, page_url
+from engage.admin.differences import DiffLine, diff_of
 from journeys.design.listening import listeners_to
 from journeys.models import Journey
 
@@ -130,3 +137,15 @@ def _listeners(message: Message, definition: Definition) -> dict[str, Any]:
             for one in found
         ],
     }
+
+
+def may_learn(request: HttpRequest) -> bool:
+    """Whether this member of staff may see what was recorded: a definition tells of it."""
+    return all(may_view(model, request=request) for model in (Interaction, Event, Customer))
+
+
+def learned_of(message: Message, *, now: datetime) -> tuple[dict[str, Any], Sequence[DiffLine]]:
+    """The definition with what was recorded in the last seven days, and how it differs from the stored one."""
+    actions, forms = learned(actions=message.actions, forms=message.forms, recorded=recorded_lately(message, now=now))
+    stored, proposed = {"actions": message.actions, "forms": message.forms}, {"actions": actions, "forms": forms}
+    return proposed, diff_of(stored, proposed)

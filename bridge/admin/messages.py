@@ -9,9 +9,8 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.views import ChangeList
 
-from bridge.admin.learned import learned_of, may_learn
 from bridge.admin.message_form import MessageForm
-from bridge.admin.message_page import page_of
+from bridge.admin.message_page import learned_of, may_learn, page_of
 from bridge.messages.authoring import save_message
 from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
 from bridge.models import Interaction, Message

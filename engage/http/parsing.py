@@ -1,11 +1,14 @@
-"""The parser of request bodies: plain or gzip-compressed JSON, up to a size limit."""
+"""What callers send: JSON, plain or compressed, up to a size limit, and no file; and what they accept."""
 
 import re
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from rest_framework import exceptions
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from engage.errors import BodyTooLarge, UnsupportedMediaType
 from engage.http.inflation import inflate
@@ -66,3 +69,23 @@ def _is_packed(context: Mapping[str, Any]) -> bool:
     if encoding not in {"", "identity", "gzip"}:
         raise UnsupportedMediaType(f"The body must be plain or gzip; its Content-Encoding is {encoding[:40]!r}.")
     return bool(encoding == "gzip")
+
+
+class NoUploads(FileUploadHandler):
+    """Stops reading a form at its first file, which Django would otherwise save to disk for any sender at any size."""
+
+    def new_file(self, *args: object, **kwargs: object) -> None:
+        raise StopUpload(connection_reset=True)
+
+
+_ANYTHING = "*/*"
+
+
+class LenientNegotiation(DefaultContentNegotiation):
+    """Takes an empty `Accept` as none, and a lone `*`, which Java's own client sends, as `*/*`."""
+
+    def get_accept_list(self, request: Request) -> list[str]:
+        if not request.headers.get("Accept", _ANYTHING).strip(" \t,"):
+            return [_ANYTHING]
+        accepted = super().get_accept_list(request)
+        return [_ANYTHING if one.partition(";")[0].strip() == "*" else one for one in accepted]

@@ -1,8 +1,9 @@
-"""Paths below /api/v1/journeys/."""
+"""The addresses of the calls about journeys, by what they stand below in /api/v1/."""
 
 from django.urls import path
 
-from journeys.api.enrollments.views import EnrollmentExitView, EnrollmentView
+from journeys.api.enrollments.views import CustomerJourneysView, EnrollmentExitView, EnrollmentView
+from journeys.api.events.views import EventsView
 from journeys.api.statistics.views import JourneyGraphView, JourneyStatsView
 from journeys.api.steering.views import (
     AbortView,
@@ -14,7 +15,7 @@ from journeys.api.steering.views import (
 )
 from journeys.api.triggers.views import JobView, TriggerJobsView, TriggerStateView, TriggerView
 
-urlpatterns = [
+journeys = [
     # First, so that no look-up takes a wrong journey id such as "jobs" for its own.
     path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
     path("<str:workspace_id>/<str:journey_id>/hold", HoldView.as_view()),
@@ -30,4 +31,9 @@ urlpatterns = [
     path("<str:workspace_id>/triggers/<str:trigger_id>", TriggerStateView.as_view()),
     path("<str:workspace_id>/triggers/<str:trigger_id>/cancel", CancelTriggerView.as_view()),
     path("<str:workspace_id>/triggers/<str:trigger_id>/jobs", TriggerJobsView.as_view()),
+]
+# Before the customers' own: `events` is not an id.
+customers = [
+    path("<str:workspace_id>/events", EventsView.as_view()),
+    path("<str:workspace_id>/<str:customer_id>/journeys", CustomerJourneysView.as_view()),
 ]
