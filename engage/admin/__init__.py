@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from engage.admin import access, audit, memberships, staff, workspaces
-from engage.admin.autocomplete import ChoicesView
+from engage.admin.filters import ChoicesView
 from engage.admin.known_devices import remembering
 from engage.admin.login import LoginForm
 from engage.admin.second_factor import pages as second_factor

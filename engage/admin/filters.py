@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib.admin import FieldListFilter
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -23,6 +24,7 @@ __all__ = [
     "AutocompleteSelectFilter",
     "BooleanRadioFilter",
     "ChoicesDropdownFilter",
+    "ChoicesView",
     "ExactFilter",
     "SelectFilter",
     "TimesFilter",
@@ -156,3 +158,12 @@ def narrowed_by_id(
 
 def _first_id(time: datetime) -> str:
     return f"{max(int(time.timestamp()), 0):08x}"
+
+
+class ChoicesView(AutocompleteJsonView):
+    """The choices that an input loads while staff type in it, as the filters' do."""
+
+    def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, str]:
+        """Asks for no workspace by itself: the admins of records that have one fetch it for the whole page."""
+        found = super().serialize_result(obj, to_field_name)
+        return {**found, "text": choice_label(obj, request=self.request)}

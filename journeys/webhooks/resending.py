@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -22,6 +22,7 @@ from journeys.models import Resending, WebhookDelivery
 from journeys.webhooks.failures import Wanted, count_by_workspace, failed, unread
 
 _PART = 500
+_CONDITIONS = ("journey_id", "host", "status", "since", "before")  # of Wanted, and as they are noted
 
 
 class DeliveryNotFailed(Refusal):
@@ -52,7 +53,7 @@ def resend(deliveries: QuerySet[WebhookDelivery]) -> int:
 def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resending]:
     """Notes that all that have failed so far are to be sent again: a row for each workspace. The caller wakes."""
     until = replace(wanted, before=min(wanted.before or now, now))
-    conditions = {name: value for name, value in asdict(until).items() if not name.startswith("workspace")}
+    conditions = {name: getattr(until, name) for name in _CONDITIONS}
     return Resending.objects.bulk_create(
         Resending(workspace_id=workspace_id, asked_by=asked_by, asked_at=now, total=total, **conditions)
         for workspace_id, total in sorted(count_by_workspace(until).items())
@@ -78,15 +79,7 @@ def go_on_resending() -> Due | None:
 
 def _next_part(asked: Resending) -> Sequence[tuple[datetime, int]]:
     """When the next deliveries ended, and their ids; locked, without those that somebody else holds."""
-    wanted = Wanted(
-        workspace_id=asked.workspace_id,
-        journey_id=asked.journey_id,
-        host=asked.host,
-        status=asked.status,
-        since=asked.since,
-        before=asked.before,
-    )
-    rest = failed(wanted)
+    rest = failed(Wanted(**{name: getattr(asked, name) for name in ("workspace_id", *_CONDITIONS)}))
     if asked.place_at is not None:
         rest = rest.filter(due_at__gte=asked.place_at).exclude(due_at=asked.place_at, pk__lte=asked.place_id)
     ordered = rest.select_for_update(of=("self",), skip_locked=True, no_key=True).order_by("due_at", "pk")

@@ -1,7 +1,9 @@
 """The report of events in the OpenAPI document."""
 
+from customers.answers import item_failed
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.event_times import IN_THE_FUTURE
+from customers.examples import ADA
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded, BodySerializer
@@ -11,8 +13,25 @@ from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of,
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
-from journeys.api.events import answers, examples
+from journeys.api.events import answers
+from journeys.api.events.answers import EventItemRecorded, ReportedEventData, ReportedEventsData
 from journeys.api.events.serializers import EventPart, EventsBody
+from journeys.walking.recording import unknown_customer
+
+_EVENT = "6a0b1c2de4b0a1d2c3e4f5e1"
+_ORDERED = {"external_id": "ada", "eventName": "ordered", "eventProperties": {"orderId": "A-1042", "total": 59.9}}
+
+_REPORTS = {
+    "One event": {**_ORDERED, "occurredAt": "2026-11-20T19:07:58Z"},
+    "Many events": {"events": [_ORDERED, {"email": "nobody@example.com", "eventName": "ordered"}]},
+}
+_UNKNOWN = unknown_customer("email")
+_RECORDED = ReportedEventData(eventId=_EVENT, customerId=ADA)
+_MANY_RECORDED = ReportedEventsData(
+    recorded=1,
+    failed=1,
+    results=[EventItemRecorded(status="recorded", eventId=_EVENT, customerId=ADA), item_failed(_UNKNOWN)],
+)
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}
@@ -78,7 +97,7 @@ The two forms cannot be mixed.
 """,
     parameters=[WORKSPACE_ID],
     body=_BODY,
-    requests=examples.REPORTS,
+    requests=_REPORTS,
     answers=Answer(
         name="EventsAnswer",
         status=202,
@@ -86,8 +105,8 @@ The two forms cannot be mixed.
         description="The event and its effects are committed; workers do the rest. A call with many events returns "
         "one result per event, even if all of them failed.",
         examples={
-            "One event": (answers.EVENT_MESSAGE, examples.RECORDED),
-            "One recorded, one refused": ("1 recorded, 1 failed.", examples.MANY_RECORDED),
+            "One event": (answers.EVENT_MESSAGE, _RECORDED),
+            "One recorded, one refused": ("1 recorded, 1 failed.", _MANY_RECORDED),
         },
     ),
     refusals=[
@@ -96,6 +115,6 @@ The two forms cannot be mixed.
         InvalidRequest("events holds many events, and external_id is of one; send the one or the other."),
         ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
-        examples.UNKNOWN,
+        _UNKNOWN,
     ],
 )

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
-from engage.http.times import Instant, iso_utc_or_none
+from engage.http.times import Instant
 from engage.json.keywords import Keywords
 from journeys.api.statistics.serializers import INTERVALS, MOST_BUCKETS, StatsQuery
 from journeys.counts.stats import JourneyStats
@@ -122,13 +122,10 @@ def graph_data(revision: JourneyRevision, graph: Graph, *, mermaid: bool) -> Jou
 def stats_data(journey_id: str, query: StatsQuery, stats: JourneyStats) -> JourneyStatsData:
     return spelled(
         JourneyStatsData,
-        stats,
+        query,
         journeyId=journey_id,
-        revision=query.revision,
-        begin=iso_utc_or_none(query.begin),
-        end=iso_utc_or_none(query.end),
-        interval=query.interval,
-        timezone=query.timezone,
+        queued=stats.queued,
+        entries=stats.entries,
         outcomes=spelled(JourneyOutcomesData, stats),
         steps={step_id: spelled(StepStatsData, step) for step_id, step in sorted(stats.steps.items())},
         edges=[

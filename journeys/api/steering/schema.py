@@ -10,7 +10,7 @@ from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.schema.bodies import Body
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
-from journeys.api.steering import answers, examples
+from journeys.api.steering import answers
 from journeys.api.steering.answers import CancelledTriggerData, SteeringData
 from journeys.api.steering.serializers import ENROLLMENTS, AbortBody, CancelTriggerBody, ResumeBody, SteerBody
 from journeys.api.triggers.examples import JOURNEY, TRIGGER
@@ -18,7 +18,47 @@ from journeys.api.triggers.serializers import DRY_RUN
 from journeys.design.authoring import InvalidJourney
 from journeys.entering.trigger import JourneyNotFound
 from journeys.jobs.trigger_states import TriggerNotFound
+from journeys.models import Journey
 from journeys.steering.holding import JourneyAborted
+
+_REASONS = {"With a reason": {"reason": "The mail provider is down."}, "Without one": {}}
+_RESUMES = {
+    "All at once": {"reason": "The mail provider is back."},
+    "At a pace": {"reason": "The mail provider is back.", "perMinute": 600},
+}
+_ABORTS = {"With its reason": {"reason": "The offer has ended."}}
+_CANCELS = {
+    "Those who entered stay": {"reason": "The wrong segment was named."},
+    "Those who entered leave": {"reason": "The wrong segment was named.", "enrollments": "exit"},
+}
+
+_HELD = SteeringData(
+    journeyId=JOURNEY,
+    state=Journey.State.HELD.value,
+    dryRun=False,
+    changed=True,
+    queued=12,
+    inside=310,
+    released=0,
+    releasedUntil=None,
+    exited=0,
+)
+_HELD_BEFORE: SteeringData = {**_HELD, "changed": False}
+_CLOSED: SteeringData = {**_HELD, "state": Journey.State.CLOSED.value}
+_ACTIVATED: SteeringData = {**_HELD, "state": Journey.State.ACTIVE.value}
+_RESUMED: SteeringData = {**_ACTIVATED, "released": 180, "releasedUntil": "2026-11-20T19:26:18.000Z"}
+_ABORTED: SteeringData = {**_HELD, "state": Journey.State.ABORTED.value, "inside": 0, "exited": 310}
+_WOULD_ABORT: SteeringData = {**_ABORTED, "dryRun": True}
+_CANCELLED = CancelledTriggerData(
+    triggerId=TRIGGER,
+    journeyId=JOURNEY,
+    dryRun=False,
+    customers=1000,
+    cancelled=640,
+    alreadyDecided=360,
+    exited=0,
+    inside=355,
+)
 
 _call = partial(ServerCall, tag="Journeys")
 _JOURNEY_ID = path_id("journey_id", "The journey's id. The journey may be inactive.")
@@ -60,10 +100,10 @@ at the latest a second after it. Customers may still enter if the journey is act
 keep their due times; who becomes due waits at that step until the journey is resumed.
 """,
     body=Body(SteerBody, optional=True),
-    requests=examples.REASONS,
+    requests=_REASONS,
     shown={
-        "Held": (answers.HELD_MESSAGE, examples.HELD),
-        "Held before": (answers.HELD_MESSAGE, examples.HELD_BEFORE),
+        "Held": (answers.HELD_MESSAGE, _HELD),
+        "Held before": (answers.HELD_MESSAGE, _HELD_BEFORE),
     },
     refusals=[JourneyAborted()],
 )
@@ -77,8 +117,8 @@ have waited the longest first; with `perMinute`, so many of them go on in a minu
 slowed down. `dryRun=true` says how many they are.
 """,
     body=Body(ResumeBody, optional=True),
-    requests=examples.RESUMES,
-    shown={"At a pace": (answers.RESUMED_MESSAGE, examples.RESUMED)},
+    requests=_RESUMES,
+    shown={"At a pace": (answers.RESUMED_MESSAGE, _RESUMED)},
     refusals=[JourneyAborted()],
 )
 
@@ -90,8 +130,8 @@ Nobody enters any more: triggers are refused as if there was no such journey, an
 `journey_inactive`. Those inside go on. A journey that is held stays held.
 """,
     body=Body(SteerBody, optional=True),
-    requests=examples.REASONS,
-    shown={"Closed": (answers.CLOSED_MESSAGE, examples.CLOSED)},
+    requests=_REASONS,
+    shown={"Closed": (answers.CLOSED_MESSAGE, _CLOSED)},
 )
 
 describe_activate = _act(
@@ -99,8 +139,8 @@ describe_activate = _act(
     "Activate a closed or aborted journey",
     "Customers enter again. A journey that is held stays held, and one whose definition is not valid is refused.",
     body=Body(SteerBody, optional=True),
-    requests=examples.REASONS,
-    shown={"Activated": (answers.ACTIVATED_MESSAGE, examples.ACTIVATED)},
+    requests=_REASONS,
+    shown={"Activated": (answers.ACTIVATED_MESSAGE, _ACTIVATED)},
     refusals=[InvalidJourney("active", "active cannot be true yet: some have yet to leave the aborted journey.")],
 )
 
@@ -113,10 +153,10 @@ no attempt at a webhook begins, at the latest a second after it. If they are ver
 seconds later, and `inside` says how many those are. Jobs that are queued are decided as `journey_inactive`.
 """,
     body=Body(AbortBody),
-    requests=examples.ABORTS,
+    requests=_ABORTS,
     shown={
-        "Aborted": (answers.ABORTED_MESSAGE, examples.ABORTED),
-        "A dry run": (answers.REHEARSED_MESSAGE, examples.WOULD_ABORT),
+        "Aborted": (answers.ABORTED_MESSAGE, _ABORTED),
+        "A dry run": (answers.REHEARSED_MESSAGE, _WOULD_ABORT),
     },
     refusals=[MissingParameter("reason is required.")],
 )
@@ -131,11 +171,11 @@ and `alreadyDecided` are always all of its jobs. Those who have entered by the c
 """,
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the call."), _DRY_RUN],
     body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS]}}, optional=True),
-    requests=examples.CANCELS,
+    requests=_CANCELS,
     answers=Answer(
         data=CancelledTriggerData,
         description="What became of the trigger's jobs.",
-        examples={"A part was decided": (answers.CANCELLED_TRIGGER_MESSAGE, examples.CANCELLED)},
+        examples={"A part was decided": (answers.CANCELLED_TRIGGER_MESSAGE, _CANCELLED)},
     ),
     refusals=[InvalidRequest("enrollments must be one of keep, exit."), TriggerNotFound(TRIGGER)],
 )

@@ -1,20 +1,22 @@
-"""Hosts that are held, or have a rate."""
+"""Hosts that are held, or have a rate; and what was done about journeys, calls and hosts, by whom and why."""
 
 import re
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from engage.admin.columns import badge
+from engage.admin.filters import ChoicesDropdownFilter, SelectFilter
 from engage.admin.panels import Panel, show_on
-from engage.admin.records import RecordAdmin
+from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.models import SteeredHost
+from journeys.models import Journey, SteeredHost, SteeringAct, Trigger
 from journeys.steering.acts import by_staff
 from journeys.steering.hosts import hold_host, rate_host, release_host
 from journeys.steps.exit import LONGEST_REASON
@@ -71,3 +73,27 @@ class SteeredHostAdmin(RecordAdmin):
 
 
 show_on(Workspace, Panel(model=SteeredHost, by="workspace", columns=("__str__", "status", "per_second", "held_at")))
+
+
+@admin.register(SteeringAct)
+class SteeringActAdmin(ReadOnlyAdmin):
+    list_display = ("at", "kind", "journey", "host", "actor", "reason", "did", "workspace")
+    list_filter = (
+        ("journey", SelectFilter),
+        ("kind", ChoicesDropdownFilter),
+    )
+    fields = (("kind", "at"), ("journey", "workspace"), ("trigger", "host"), ("actor", "reason"), "did")
+    search_help_text = "Journey or trigger id"
+
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        return Q(journey=text) | Q(trigger=text)
+
+    @display(description="numbers")
+    def did(self, act: SteeringAct) -> str:
+        numbers: dict[str, Any] = act.numbers
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items() if value is not None)
+
+
+_COLUMNS = ("at", "kind", "actor", "reason", "did")
+show_on(Journey, Panel(model=SteeringAct, by="journey", columns=_COLUMNS, title="steering"))
+show_on(Trigger, Panel(model=SteeringAct, by="trigger", columns=_COLUMNS, title="steering"))
