@@ -111,6 +111,7 @@ class Forbidden(Refusal):
 
     status = 403
     error = "Forbidden"
+    says = "This is not allowed."
 
 
 class InternalError(Refusal):
@@ -118,3 +119,4 @@ class InternalError(Refusal):
 
     status = 500
     error = "Internal error"
+    says = "Something went wrong on our side. Nothing is known to have been done."

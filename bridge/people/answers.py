@@ -29,6 +29,9 @@ class MovedNumbers(TypedDict):
     enrollmentsExited: Annotated[int, "The number of enrollments that ended because the other one is in that journey."]
 
 
+NOTHING_MOVED: MovedNumbers = dict.fromkeys(MovedNumbers.__annotations__, 0)  # type: ignore[assignment]
+
+
 class CustomersMerged(TypedDict):
     """The result of a merge."""
 
@@ -45,7 +48,7 @@ def merged_answer(customer_id: str, moved: Moved | None) -> tuple[str, Customers
 
 def _numbers(moved: Moved | None) -> MovedNumbers:
     if moved is None:
-        return dict.fromkeys(MovedNumbers.__annotations__, 0)  # type: ignore[return-value]
+        return NOTHING_MOVED
     return MovedNumbers(
         events=moved.profile.events,
         interactions=moved.interactions,

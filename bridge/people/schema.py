@@ -53,9 +53,6 @@ has to cover the identifiers, but not the anonymous `userId`.
 _MOVED = MovedNumbers(
     events=3, interactions=4, attributes=1, segments=0, jobs=1, jobsCancelled=0, enrollments=1, enrollmentsExited=0
 )
-_NOTHING = MovedNumbers(
-    events=0, interactions=0, attributes=0, segments=0, jobs=0, jobsCancelled=0, enrollments=0, enrollmentsExited=0
-)
 
 describe_merge = ServerCall(
     operation_id="mergeCustomers",
@@ -90,7 +87,7 @@ A call that is repeated changes nothing.
             "Merged": (answers.MERGED_MESSAGE, CustomersMerged(customerId=ADA, merged=True, moved=_MOVED)),
             "One already": (
                 answers.ONE_ALREADY_MESSAGE,
-                CustomersMerged(customerId=ADA, merged=False, moved=_NOTHING),
+                CustomersMerged(customerId=ADA, merged=False, moved=answers.NOTHING_MOVED),
             ),
         },
     ),

@@ -118,13 +118,13 @@ def as_refusal(exception: Exception) -> Refusal:
         case Http404():
             return NotFound("There is nothing at this address.")
         case PermissionDenied():
-            return Forbidden("This is not allowed.")
+            return Forbidden()
         case SuspiciousOperation() | UnreadablePostError():
             return InvalidRequest(_BROKE_OFF if isinstance(exception, OSError) else _NOT_UNDERSTOOD)
         case DatabaseError() | InterfaceError():
             return _refusal_of_database(exception)
         case _:
-            return _internal_error()
+            return InternalError()
 
 
 def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
@@ -145,12 +145,8 @@ def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
         case _ if isinstance(error, OperationalError):
             why = "The database could not finish the call. Nothing was done; try again."
         case _:
-            return _internal_error()
+            return InternalError()
     return Unavailable(why)
-
-
-def _internal_error() -> InternalError:
-    return InternalError("Something went wrong on our side. Nothing is known to have been done.")
 
 
 # Django's own handlers, for requests that fail outside DRF's views -------------------------------------------------
@@ -168,7 +164,7 @@ def answer_bad_request(request: HttpRequest, exception: Exception) -> JsonRespon
 
 
 def answer_forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return plain_failure(Forbidden("This is not allowed."))
+    return plain_failure(Forbidden())
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
@@ -185,6 +181,6 @@ def note_failure_at_hand() -> Unavailable | InternalError:
     """The refusal for the exception that Django is handling. Logs the exception, because nothing else does."""
     exception = sys.exc_info()[1]
     found = as_refusal(exception) if isinstance(exception, DatabaseError | InterfaceError) else None
-    refusal = found if isinstance(found, Unavailable) else _internal_error()
+    refusal = found if isinstance(found, Unavailable) else InternalError()
     _note_failure(refusal, exception)
     return refusal

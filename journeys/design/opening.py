@@ -6,9 +6,8 @@ from django.db import transaction
 
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, SteeringAct
-from journeys.steering.acts import record_act
+from journeys.steering.acts import Steered, queued_and_inside, record_act
 from journeys.steering.holding import locked
-from journeys.steering.numbers import Steered, queued_and_inside
 
 
 def close(journey: Journey, *, reason: str, actor: str, now: datetime, dry_run: bool = False) -> Steered:

@@ -84,10 +84,7 @@ def trigger_state(*, workspace_id: str, trigger_id: str) -> TriggerState:
         key=key_that_sent(trigger),
         call=call_of(trigger),
         customers=trigger.customers,
-        queued=by_status["queued"],
-        decided=by_status["decided"],
-        failed=by_status["failed"],
-        cancelled=by_status["cancelled"],
+        **by_status,
         results={jobs.result: jobs.number for jobs in counted if jobs.result},
         queued_at=trigger.queued_at,
     )

@@ -46,24 +46,16 @@ class SeedApiKey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedIdentityKey:
-    kid: str
-    alg: str
-    secret: str
-    expires_at: datetime | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class SeedApp:
     """`allowed_origins` None keeps the stored ones; a new app allows every origin. `checks` are by the model's field.
 
-    `keys` are all that the app is to have, None keeps the stored ones.
+    `keys` are all that the app is to have, unsaved and without their app; None keeps the stored ones.
     """
 
     name: str
     allowed_origins: list[str] | None
     checks: Mapping[str, str] = field(default_factory=dict)
-    keys: Sequence[SeedIdentityKey] | None = None
+    keys: Sequence[IdentityKey] | None = None
 
 
 def read_api_keys(part: Part) -> list[SeedApiKey]:
@@ -139,7 +131,7 @@ def read_apps(part: Part) -> list[SeedApp]:
     ]
 
 
-def _identity_keys(part: Part) -> list[SeedIdentityKey]:
+def _identity_keys(part: Part) -> list[IdentityKey]:
     """`[{"kid": "k1", "alg": "HS256", "secret": "…", "expiresAt": null}]`; `secret` may also be a public key in PEM."""
     items = part.items(at_most=MAX_KEYS)
     keys = [item.fields(required=["kid", "alg", "secret"], optional=["expiresAt"]) for item in items]
@@ -147,14 +139,14 @@ def _identity_keys(part: Part) -> list[SeedIdentityKey]:
     return [_identity_key(fields) for fields in keys]
 
 
-def _identity_key(fields: Mapping[str, Part]) -> SeedIdentityKey:
+def _identity_key(fields: Mapping[str, Part]) -> IdentityKey:
     alg, secret, end = fields["alg"].choice(IdentityKey.Algorithm.values), fields["secret"], fields.get("expiresAt")
     try:
         verifying_key(alg, secret.text())
     except InvalidIdentityKey as invalid:
         secret.refuse(str(invalid))
     expires_at = None if end is None or end.is_null else _instant(end)
-    return SeedIdentityKey(
+    return IdentityKey(
         kid=text_for(fields["kid"], IdentityKey, "kid"), alg=alg, secret=secret.text(), expires_at=expires_at
     )
 
@@ -230,22 +222,16 @@ def seed_apps(*, workspace: Workspace, apps: Sequence[SeedApp]) -> dict[str, str
     return {app.name: stored[app.name].id for app in apps}
 
 
-def _seed_identity_keys(app: App, keys: Sequence[SeedIdentityKey]) -> None:
+def _seed_identity_keys(app: App, keys: Sequence[IdentityKey]) -> None:
     stored = {row.kid: row for row in IdentityKey.objects.filter(app=app)}
     before = {kid: facts_of(row) for kid, row in stored.items()}
     gone = [row for kid, row in stored.items() if kid not in {key.kid for key in keys}]
     deeds = [deed(AuditEntry.Action.DELETED, row, changes=changes_between(before[row.kid], {})) for row in gone]
     IdentityKey.objects.filter(pk__in=[row.pk for row in gone]).delete()
     for key in keys:
+        said = {name: getattr(key, name) for name in ("alg", "secret", "expires_at")}
         row, _ = IdentityKey.objects.update_or_create(
-            app=app,
-            kid=key.kid,
-            defaults={
-                "workspace_id": app.workspace_id,
-                "alg": key.alg,
-                "secret": key.secret,
-                "expires_at": key.expires_at,
-            },
+            app=app, kid=key.kid, defaults={"workspace_id": app.workspace_id, **said}
         )
         deeds += saved(row, before=before.get(key.kid), after=facts_of(row))
     record(*deeds)

@@ -15,8 +15,8 @@ from engage.database.sql import Statement
 from journeys.enrollments.locks import lock_customers_of, wait_for_lockers
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment, Journey, SteeringAct
+from journeys.steering.acts import Steered, queued_and_inside
 from journeys.steering.holding import LONGEST_WALK_SECONDS, forget_results, locked, put_on_hold
-from journeys.steering.numbers import Steered, queued_and_inside
 from journeys.steering.releasing import release
 
 _EXIT_SECONDS = 10.0

@@ -16,8 +16,7 @@ from django.utils import timezone
 from engage.errors import Refusal
 from journeys.enrollments.locks import wait_for_lockers
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct, WebhookDelivery
-from journeys.steering.acts import record_act
-from journeys.steering.numbers import Steered, queued_and_inside
+from journeys.steering.acts import Steered, queued_and_inside, record_act
 from journeys.steering.releasing import release
 
 log = structlog.get_logger(__name__)

@@ -7,8 +7,8 @@ from engage.http.spelling import spelled
 from engage.http.times import Instant
 from engage.json.keywords import Keywords
 from journeys.models import Journey
+from journeys.steering.acts import Steered
 from journeys.steering.cancelling import CancelledTrigger
-from journeys.steering.numbers import Steered
 
 HELD_MESSAGE = "The journey is held; nobody steps."
 RESUMED_MESSAGE = "The journey is resumed."

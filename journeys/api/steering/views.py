@@ -20,10 +20,9 @@ from journeys.due import Due
 from journeys.entering.trigger import JourneyNotFound, own_journey
 from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
 from journeys.steering.aborting import abort
-from journeys.steering.acts import by_key
+from journeys.steering.acts import Steered, by_key
 from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.holding import hold, resume
-from journeys.steering.numbers import Steered
 
 
 class _SteeringView(ServerView):
