@@ -69,7 +69,12 @@ def moment(time: datetime | None) -> SafeString | None:
     """The time as an element, of which the browser makes "3 minutes ago"; None for none."""
     if time is None:
         return None
-    return format_html('<time datetime="{}">{}</time>', time.astimezone(UTC).isoformat(), display_for_value(time, "-"))
+    return format_html('<time datetime="{}">{}</time>', time.astimezone(UTC).isoformat(), shown(time))
+
+
+def shown(value: Any) -> str:
+    """The value as text, a time to the minute and in UTC; "-" for none."""
+    return str(display_for_value(value, "-"))
 
 
 def badge(text: str, colour: str) -> SafeString:

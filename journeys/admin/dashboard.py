@@ -17,7 +17,7 @@ from engage.admin.reach import reach_of, reachable
 from journeys.admin.held import held_now
 from journeys.admin.lately import lately
 from journeys.admin.results import counted_results
-from journeys.enrollments.given_up import GAVE_UP
+from journeys.enrollments.states import GAVE_UP
 from journeys.jobs.progress import count_by_result
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Trigger, WebhookDelivery
 from journeys.operations.backlog import COUNTED_AT_MOST as MOST_WAITING

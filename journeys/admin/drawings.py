@@ -1,14 +1,17 @@
 """Drawings of journeys: graphs with words and numbers, as static/journeys/map/drawing.js draws them."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
 from django.forms.widgets import Script
 
+from engage.errors import Refusal
 from journeys.counts.stats import JourneyStats
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Edge, Graph, Node
+from journeys.models import JourneyRevision
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Edge, Graph, Node, graph_of
 
 # What is told of a step, and under which name the styles know it.
 _ENDS = {"completed", "exited"}  # drawn only if a way leads there, or somebody came there all the same
@@ -16,6 +19,13 @@ _TOLD = (("waiting", "waiting"), ("done", "went on"), ("failed", "failed"), ("in
 Drawing = dict[str, Any]
 _MODULE: Any = Script("journeys/map/page.js", type="module")  # which the stubs do not know
 MAP_MEDIA = forms.Media(css={"all": ["journeys/map/map.css"]}, js=[_MODULE])
+
+
+def graph_of_revision(revision: JourneyRevision) -> Graph | None:
+    """None if its steps are none that this version can read."""
+    with suppress(Refusal):
+        return graph_of(revision.steps, revision.exit_on)
+    return None
 
 
 def plain(graph: Graph) -> Drawing:

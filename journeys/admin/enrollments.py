@@ -19,7 +19,7 @@ from journeys.admin.drawings import MAP_MEDIA
 from journeys.admin.results import ENROLLMENT_STATE
 from journeys.admin.timeline import timeline_of
 from journeys.enrollments.exiting import exit_enrollment
-from journeys.enrollments.given_up import GAVE_UP
+from journeys.enrollments.states import GAVE_UP
 from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from journeys.wakeups import wake_sender

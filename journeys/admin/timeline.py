@@ -10,10 +10,9 @@ from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from unfold.utils import display_for_value
 
 from customers.models import Customer
-from engage.admin.columns import badge, column_of, linked_fields, may_view, moment
+from engage.admin.columns import badge, column_of, linked_fields, may_view, moment, shown
 from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawings import Drawing
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
@@ -79,22 +78,22 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
 def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> str:
     """Where the enrollment is and when it goes on, in words; `delivery` is that of its latest step, if it has one."""
     if enrollment.state != Enrollment.State.ACTIVE:
-        ended = f"{enrollment.get_state_display()} at {_shown(enrollment.ended_at)}"
+        ended = f"{enrollment.get_state_display()} at {shown(enrollment.ended_at)}"
         return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."
     if enrollment.was_due_at is not None:
-        since = _shown(enrollment.was_due_at)
+        since = shown(enrollment.was_due_at)
         return f"Stands at {enrollment.step_id}, due since {since}: its journey is held, or releases it in its turn."
     if enrollment.error:
         how_often = "once" if enrollment.attempts == 1 else f"{enrollment.attempts} times"
         return (
             f"Stands at {enrollment.step_id}, where going on failed {how_often}, lastly with: "
-            f"{enrollment.error} It is tried again at {_shown(enrollment.due_at)}."
+            f"{enrollment.error} It is tried again at {shown(enrollment.due_at)}."
         )
     return _place(enrollment, delivery)
 
 
 def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
-    step, due = enrollment.step_id, _shown(enrollment.due_at)
+    step, due = enrollment.step_id, shown(enrollment.due_at)
     if enrollment.step_began_at is None:
         return f"Is about to begin {step}, due at {due}."
     if enrollment.awaits_event:
@@ -102,7 +101,7 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
     if enrollment.due_at is not None:
         return f"Waits in {step} until {due}."
     if delivery is not None and delivery.state == WebhookDelivery.State.WAITING:
-        return f"Sends the webhook of {step}; attempt {delivery.attempts + 1} is due at {_shown(delivery.due_at)}."
+        return f"Sends the webhook of {step}; attempt {delivery.attempts + 1} is due at {shown(delivery.due_at)}."
     if delivery is not None and delivery.state == WebhookDelivery.State.HELD:
         return f"Stands at {step}, whose webhook waits: its journey is held, or releases it in its turn."
     return f"Sends the webhook of {step}."
@@ -152,10 +151,6 @@ def _attempt(attempt: WebhookAttempt) -> list[Any]:
         _rendered("answer", text=attempt.answer),
         attempt.error or "-",
     ]
-
-
-def _shown(value: Any) -> str:
-    return str(display_for_value(value, "-"))
 
 
 def _rendered(cell: str, **context: Any) -> SafeString:

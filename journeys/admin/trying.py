@@ -13,26 +13,24 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from unfold.utils import display_for_value
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from customers.admin.search import customers_known_as
 from customers.event_rules import MAX_EVENT_PROPERTIES_BYTES
 from customers.lookup import Reference
 from customers.models import Customer
-from engage.admin.columns import badge, json_text, may_view
+from engage.admin.columns import badge, json_text, may_view, shown
 from engage.admin.json_field import JsonField
-from engage.errors import Refusal
 from engage.json.compact import json_bytes
 from engage.json.storable import STORED_DEPTH, depth
 from journeys.admin.content_rights import sees_credentials
-from journeys.admin.drawings import Drawing, Way, lit
+from journeys.admin.drawings import Drawing, Way, graph_of_revision, lit
 from journeys.admin.results import JOB_RESULT, STEP_STATE
 from journeys.entering.trigger import Excluded, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
 from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
-from journeys.steps.graph import COMPLETED, EXITED, graph_of
+from journeys.steps.graph import COMPLETED, EXITED
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import WebhookRequest
 from journeys.walking.recording import ReportedEvent, record_reported_event
@@ -124,11 +122,8 @@ def tried(journey: Journey, form: TryForm, *, request: HttpRequest, now: datetim
 
 def _drawing(walk: WalkThrough) -> Drawing | None:
     revision = walk.journey.revisions.get(number=walk.journey.revision)
-    try:
-        graph = graph_of(revision.steps, revision.exit_on)
-    except Refusal:
-        return None
-    return lit(graph, _way(walk.rehearsal))
+    graph = graph_of_revision(revision)
+    return lit(graph, _way(walk.rehearsal)) if graph else None
 
 
 def _way(rehearsal: Rehearsal) -> Way:
@@ -138,7 +133,7 @@ def _way(rehearsal: Rehearsal) -> Way:
     return Way(
         steps=tuple(step.step_record.step_id for step in steps),
         end=end,
-        notes={step.step_record.step_id: [_shown(step.at)] for step in steps},
+        notes={step.step_record.step_id: [shown(step.at)] for step in steps},
     )
 
 
@@ -151,7 +146,7 @@ def _row(step: TimedRecord, *, request: HttpRequest) -> list[Any]:
         "event": record.tracked and f"{record.tracked.name} {json_text(record.tracked.properties)}",
     }
     return [
-        _shown(step.at),
+        shown(step.at),
         render_to_string("journeys/admin/timeline/step.html", {"run": record}),
         badge(record.state, STEP_STATE[record.state]),
         render_to_string("journeys/admin/timeline/would_come_to.html", context),
@@ -189,7 +184,3 @@ def sent(journey: Journey, form: TryForm) -> str:
     )
     assert not isinstance(queued, Excluded)  # nobody is
     return f"Sent through by hand, by the trigger {queued.trigger.id}."
-
-
-def _shown(value: object) -> str:
-    return str(display_for_value(value, "-"))

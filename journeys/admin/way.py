@@ -2,23 +2,18 @@
 
 from collections import Counter
 
-from unfold.utils import display_for_value
-
-from engage.errors import Refusal
-from journeys.admin.drawings import Drawing, Way, lit
+from engage.admin.columns import shown
+from journeys.admin.drawings import Drawing, Way, graph_of_revision, lit
 from journeys.enrollments.history import EnrollmentHistory
 from journeys.models import Enrollment, JourneyRevision, StepRun
-from journeys.steps.graph import COMPLETED, EXITED, graph_of
+from journeys.steps.graph import COMPLETED, EXITED
 
 
 def drawing_of(history: EnrollmentHistory) -> Drawing | None:
     """The steps of its revision with the way it took; None if they cannot be drawn."""
     revision = JourneyRevision.objects.get(id=history.state.enrollment.revision_id)
-    try:
-        graph = graph_of(revision.steps, revision.exit_on)
-    except Refusal:
-        return None
-    return lit(graph, _way(history))
+    graph = graph_of_revision(revision)
+    return lit(graph, _way(history)) if graph else None
 
 
 def _way(history: EnrollmentHistory) -> Way:
@@ -29,12 +24,12 @@ def _way(history: EnrollmentHistory) -> Way:
         notes[enrollment.step_id] = [_here(history)]
         return Way(steps=steps, from_start=from_start, here=enrollment.step_id, notes=notes)
     end = COMPLETED if enrollment.state == Enrollment.State.COMPLETED else EXITED
-    return Way(steps=steps, from_start=from_start, end=end, notes={**notes, end: [_shown(enrollment.ended_at)]})
+    return Way(steps=steps, from_start=from_start, end=end, notes={**notes, end: [shown(enrollment.ended_at)]})
 
 
 def _here(history: EnrollmentHistory) -> str:
     due = history.state.goes_on_at
-    return f"here, due {_shown(due)}" if due else "here"
+    return f"here, due {shown(due)}" if due else "here"
 
 
 def _notes(runs: list[StepRun]) -> dict[str, list[str]]:
@@ -44,10 +39,5 @@ def _notes(runs: list[StepRun]) -> dict[str, list[str]]:
     for run in runs:
         often = f"{times[run.step_id]} times, last " if times[run.step_id] > 1 else ""
         ill = f"{run.state} " if run.state in {StepRun.State.FAILED, StepRun.State.INTERRUPTED} else ""
-        notes[run.step_id] = [f"{often}{ill}{_shown(run.began_at)}"]
+        notes[run.step_id] = [f"{often}{ill}{shown(run.began_at)}"]
     return notes
-
-
-def _shown(value: object) -> str:
-    """To the minute, as elsewhere on the page."""
-    return str(display_for_value(value, "-"))

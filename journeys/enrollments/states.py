@@ -3,12 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import BooleanField, OuterRef, Subquery
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal
+from journeys.failures import GIVEN_UP
 from journeys.models import Enrollment, WebhookDelivery
+
+# For those whose steps could not be walked, and that were given up. Their index is only for this. It is written out: of
+# a parameter a plan that is kept knows nothing.
+GAVE_UP = RawSQL(f"journeys_enrollment.exit_reason::text LIKE '{GIVEN_UP}%%'", (), output_field=BooleanField())  # noqa: S611
 
 
 class EnrollmentNotFound(Refusal):
