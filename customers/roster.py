@@ -10,7 +10,7 @@ e-mail beside a phone of their own before that person signs up. A server's call 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
 from customers.identity import Identifiers
@@ -88,14 +88,16 @@ class Roster:
         self._write(customer, dict.fromkeys(emptied) | sent, profile, created=created)
         return Upserted(customer, created)
 
-    def give_up(self, data: CustomerData, *, by: str, emptied: Collection[str]) -> Customer | None:
-        """Takes away what the item will replace or empty, so that an item before it can have that. Returns whose."""
-        sent = data.sent()
-        customer = self._by_identifier.get((by, sent[by]))
-        for field, value in (dict.fromkeys(emptied) | sent).items() if customer else ():
-            if getattr(customer, field) not in {None, value}:
-                self._take_away(cast("Customer", customer), field)
-        return customer
+    def known_by(self, field: str, data: CustomerData) -> Customer | None:
+        """Who has the item's identifier of this field now."""
+        return self._by_identifier.get((field, data.sent()[field]))
+
+    def give_up(self, data: CustomerData, *, by: str, emptied: Collection[str]) -> None:
+        """Takes away what the item will replace or empty, so that an item before it can have that."""
+        customer = self.known_by(by, data)
+        for field, value in (dict.fromkeys(emptied) | data.sent()).items():
+            if customer is not None and getattr(customer, field) not in {None, value}:
+                self._take_away(customer, field)
 
     def _sent(self, data: CustomerData) -> dict[str, str]:
         """What the item names, where an id of somebody who was merged is that of whom they were merged into.

@@ -85,10 +85,13 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
     """
     stored = locked_customers(workspace.id, [one.data for one in customers])
     roster = Roster(workspace_id=workspace.id, stored=stored, now=now)
-    places: dict[str, str] = {}  # by the customer's id; those of the whole file first, for who is named before
+    places: dict[str, str] = {}  # by the customer's id
     for one in customers:
-        if known := roster.give_up(one.data, by=one.column, emptied=one.emptied):
-            places.setdefault(known.id, one.place)
+        known = roster.known_by(one.column, one.data)
+        if known and places.setdefault(known.id, one.place) != one.place:
+            raise _taken(one, SPELLINGS[one.column], by=places[known.id])
+    for one in customers:
+        roster.give_up(one.data, by=one.column, emptied=one.emptied)
     ids: dict[str, str] = {}
     for one in customers:
         try:
@@ -98,7 +101,7 @@ def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], n
             raise _taken(one, taken, by=places.get(holder, "another customer of the workspace")) from None
         except InvalidRequest as refusal:
             raise InvalidSeed(f"{one.place}.attributes: {refusal.message}") from None
-        if places.setdefault(customer.id, one.place) != one.place:
+        if places.setdefault(customer.id, one.place) != one.place:  # made by an item before, with this identifier
             raise _taken(one, SPELLINGS[one.column], by=places[customer.id])
         ids[one.name] = customer.id
     write_roster(workspace.id, roster, now)
