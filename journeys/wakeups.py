@@ -156,34 +156,26 @@ def wake(due: Due) -> None:
 
 def wake_walker() -> None:
     """Wakes a walker: an enrollment may be due."""
-    _wake_one(WALK, queue="walk")
+    wake_one(WALK)
 
 
 def wake_sender() -> None:
     """Wakes a sender: a webhook may be due."""
-    _wake_one(SEND, queue="webhooks")
-
-
-def wake_sweeper() -> None:
-    """Wakes a sweeper, which looks for jobs that have waited too long."""
-    _wake_one(SWEEP, queue="sweep")
-
-
-def wake_folder() -> None:
-    """Wakes a worker that folds the counts; the next tick does, if a message of the sweeper waits."""
-    _wake_one(FOLD, queue="sweep")
+    wake_one(SEND)
 
 
 def wake_resender() -> None:
     """Wakes a worker that sends failed webhooks again."""
-    _wake_one(RESEND, queue="sweep")
+    wake_one(RESEND)
 
 
-def _wake_one(task: str, *, queue: str) -> None:
-    """Publishes unless an earlier message still waits: its worker will find this work too.
+def wake_one(task: str) -> None:
+    """Publishes the task to its queue, unless an earlier message still waits there: its worker will find this work too.
 
-    So messages never pile up, even if no worker takes any for days.
+    So messages never pile up, even if no worker takes any for days. Of the tasks that share a queue, one that found
+    another's message waiting is published by a later tick.
     """
+    queue = settings.CELERY_TASK_ROUTES[task]["queue"]
     if not _messages_that_wait(queue):
         _publish(task, task_id=None, queue=queue)
 

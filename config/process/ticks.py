@@ -1,19 +1,10 @@
 """The scheduler's ticks: each makes a worker look for due work, and none is sent while an earlier one still waits."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
 
-from journeys import wakeups
-
-_TICKS: Mapping[str | None, Callable[[], None]] = {
-    wakeups.WALK: wakeups.wake_walker,
-    wakeups.SEND: wakeups.wake_sender,
-    wakeups.SWEEP: wakeups.wake_sweeper,
-    wakeups.FOLD: wakeups.wake_folder,
-    wakeups.RESEND: wakeups.wake_resender,
-}
+from journeys.wakeups import wake_one
 
 
 class TickScheduler(Scheduler):
@@ -22,4 +13,4 @@ class TickScheduler(Scheduler):
     producer = None  # type: ignore[assignment] # Celery's would wait for Redis, ever longer
 
     def apply_async(self, entry: ScheduleEntry, *_: Any, **__: Any) -> None:
-        _TICKS[entry.task]()
+        wake_one(str(entry.task))
