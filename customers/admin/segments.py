@@ -91,6 +91,7 @@ class SegmentMembershipAdmin(ReadOnlyAdmin):
     list_filter = (("segment", SelectFilter), ("customer", ExactFilter))
     filters_by_workspace = False
     fields = ("workspace", "segment", "customer", "added_at")
+    titled_by = ("customer", "segment")
     search_help_text = BY_CUSTOMER.capitalize()
 
     def matching(self, text: str, request: HttpRequest) -> Q:

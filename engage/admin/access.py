@@ -90,7 +90,7 @@ class ApiKeyAdmin(RecordAdmin):
     @action(  # type: ignore[operator]
         description="Revoke",
         permissions=["change"],
-        attrs={"onclick": "return confirm('Calls with this key will be refused from now on, for good. Revoke it?')"},
+        attrs={"data-confirm": "Calls with this key will be refused from now on, for good. Revoke it?"},
     )
     def revoke(self, request: HttpRequest, obj: ApiKey) -> None:
         if ApiKey.objects.filter(id=obj.id, revoked_at=None).update(revoked_at=timezone.now()):

@@ -8,20 +8,23 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.template.loader import render_to_string
 from django.urls import URLPattern
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
 from engage.admin.audited import in_words
 from engage.admin.columns import Json, json_line
+from engage.admin.differences import diff_of
 from engage.admin.filters import ChoicesDropdownFilter, ExactFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.database.object_ids import is_object_id
 from engage.models import AuditEntry
 
 MOST_ROWS = 100_000
+_LONGEST_LINE = 300  # letters
 _COLUMNS = (
     "id", "at", "workspace_id", "actor_kind", "actor_id", "actor_name", "action", "object_kind", "object_id",
     "object_name", "changes", "note", "request_id", "address",
@@ -33,8 +36,16 @@ class _Changes(Json):
 
     def __call__(self, record: Any) -> SafeString | None:
         changes = (record.changes or {}).items()
-        rows = ((name, json_line(before), json_line(after)) for name, (before, after) in changes)
-        return format_html_join("", "<div><b>{}</b>: <code>{}</code> → <code>{}</code></div>", rows) or None
+        return format_html_join("", "{}", ((_told(name, *both),) for name, both in changes)) or None
+
+
+def _told(name: str, before: Any, after: Any) -> SafeString:
+    """In one line; what is longer than that, as a diff."""
+    old, new = json_line(before), json_line(after)
+    if len(old) + len(new) <= _LONGEST_LINE:
+        return format_html("<div><b>{}</b>: <code>{}</code> → <code>{}</code></div>", name, old, new)
+    diff = render_to_string("engage/admin/diff.html", {"diff": diff_of(before, after)})
+    return format_html("<div><b>{}</b>:</div>{}", name, diff)
 
 
 @admin.register(AuditEntry)

@@ -19,6 +19,8 @@ class MembershipAdmin(SuperusersChange, RecordAdmin):  # type: ignore[misc] # as
     autocomplete_fields = ("user", "workspace")
     fields = ("user", "workspace", "role", "created_at")
     written_once = ("user", "workspace")
+    titled_by = ("user", "workspace")
+    delete_confirmation_template = "engage/admin/delete_membership.html"
 
 
 show_on(Workspace, Panel(model=Membership, by="workspace", columns=("user", "role", "created_at"), title="Members"))

@@ -91,6 +91,7 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    delete_confirmation_template = "engage/admin/delete_user.html"
     readonly_fields = ("last_login", "date_joined")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -103,4 +104,5 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
 class StaffGroupAdmin(SuperusersChange, OfferedPermissions, GroupAdmin, ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
     """Groups carry the permissions."""
 
+    delete_confirmation_template = "engage/admin/delete_group.html"
     warn_unsaved_form = True

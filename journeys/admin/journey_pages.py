@@ -54,7 +54,7 @@ class JourneyPages(SteersJourneys):
             "journeys/admin/try.html",
             title="Try it",
             media=self.media,
-            journey=journey,
+            original=journey,
             page=page_url(journey),
             form=form,
             trial=trial,

@@ -25,14 +25,14 @@ class _Choice(forms.Form):
     """Which revision, and from the beginning of which day to the end of which, in UTC."""
 
     revision = forms.TypedChoiceField(coerce=int, required=False, empty_value=None)
-    begin = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    end = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    begin = forms.DateField(label="From (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(label="To (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, revisions: dict[int, JourneyRevision], current: int, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["revision"].choices = [  # type: ignore[attr-defined]
             ("", f"All, on the steps of {current}"),
-            *((number, f"{number}, of {one.created_at:%Y-%m-%d %H:%M}") for number, one in revisions.items()),
+            *((number, f"{number}, of {one.created_at:%Y-%m-%d %H:%M} UTC") for number, one in revisions.items()),
         ]
 
     def clean(self) -> dict[str, Any]:

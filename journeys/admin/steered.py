@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from engage.admin.columns import badge
 from engage.admin.filters import ChoicesDropdownFilter, SelectFilter
@@ -25,8 +26,15 @@ _HOST = re.compile(r"[^\s/@:]+:\d{1,5}|\[[0-9a-f:.]+\]:\d{1,5}")
 
 
 class SteeredHostForm(forms.ModelForm[SteeredHost]):
-    held = forms.BooleanField(required=False, help_text="No webhook of the workspace is sent there.")
-    reason = forms.CharField(required=False, max_length=LONGEST_REASON, help_text="Why it is changed; it is kept.")
+    held = forms.BooleanField(
+        required=False, help_text="No webhook of the workspace is sent there.", widget=UnfoldBooleanSwitchWidget
+    )
+    reason = forms.CharField(
+        required=False,
+        max_length=LONGEST_REASON,
+        help_text="Why it is changed; it is kept.",
+        widget=UnfoldAdminTextInputWidget,
+    )
 
     class Meta:
         model = SteeredHost

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 from engage.admin.columns import page_url
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
@@ -25,23 +26,25 @@ from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
 from journeys.steps.exit import LONGEST_REASON
 
 _LABELS = {
-    "queued": "jobs that wait for their decision",
-    "inside": "enrollments that stay inside",
-    "released": "that became due meanwhile and go on",
-    "exited": "enrollments that end",
-    "cancelled": "jobs that are cancelled",
-    "already_decided": "jobs that were decided before",
+    "queued": "waiting for a decision",
+    "inside": "staying inside",
+    "released": "due meanwhile and going on",
+    "exited": "leaving",
+    "cancelled": "never to be decided",
+    "already_decided": "decided before",
 }
 
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        label="Why", required=False, max_length=LONGEST_REASON, widget=forms.Textarea(attrs={"rows": 2})
+        label="Why", required=False, max_length=LONGEST_REASON, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
     )
 
 
 class RequiredReasonForm(ReasonForm):
-    reason = forms.CharField(label="Why", max_length=LONGEST_REASON, widget=forms.Textarea(attrs={"rows": 2}))
+    reason = forms.CharField(
+        label="Why", max_length=LONGEST_REASON, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
+    )
 
 
 class PaceForm(ReasonForm):
@@ -51,11 +54,14 @@ class PaceForm(ReasonForm):
         min_value=1,
         max_value=MOST_PER_MINUTE,
         help_text="Empty: all.",
+        widget=UnfoldAdminIntegerFieldWidget,
     )
 
 
 class CancelForm(ReasonForm):
-    leave = forms.BooleanField(label="Those who have entered by it leave", required=False)
+    leave = forms.BooleanField(
+        label="Those who have entered by it leave", required=False, widget=UnfoldBooleanSwitchWidget
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +131,7 @@ ACTS: Mapping[str, Act] = {
 }
 CANCEL = Act(
     name="Cancel",
-    question="Take the call {} back?",
+    question="Take this call back: {}?",
     what_follows="Its jobs that are not decided never are. Those who have entered by it stay, or leave if you say so.",
     done="Cancelled.",
     form=CancelForm,
@@ -207,6 +213,7 @@ def _asked_and_done(model_admin: RecordAdmin, request: HttpRequest, object_id: s
         request,
         "journeys/admin/steer.html",
         title=act.name,
+        original=record,
         asked=act.question.format(record),
         act=act,
         form=form,

@@ -61,6 +61,7 @@ class TriggerAdmin(CancelsTriggers):
 
 @admin.register(Chunk)
 class ChunkAdmin(ReadOnlyAdmin):
+    titled_by = ("trigger",)
     list_display = ("trigger", "lane", "start", "stop", "due_at", "attempts", "error", "workspace", "id")
     list_display_links = ("due_at", "id")
     list_filter = (

@@ -28,6 +28,7 @@ class WebhookSecretAdmin(RecordAdmin):
     search_help_text = "A workspace's key"
     autocomplete_fields = ("workspace",)
     fields = ("workspace", "validity", "shown_secret", ("created_at", "retires_at"))
+    titled_by = ("workspace",)
     never_deleted = "A webhook secret is not deleted. It retires a day after it is rotated."
     change_form_outer_after_template: Any = "journeys/admin/webhook_secret.html"
 

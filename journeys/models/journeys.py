@@ -161,7 +161,7 @@ class JourneyRevision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"revision {self.number} of {self.journey_id}"
+        return f"Revision {self.number}"
 
     @property
     def written(self) -> dict[str, Any]:

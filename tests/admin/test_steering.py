@@ -44,11 +44,11 @@ def test_a_journey_is_held_in_three_clicks_and_the_pages_say_so(staff: Client, j
     assert steer(journey, "hold") in shown(staff, page_url(journey))
     asked = shown(staff, steer(journey, "hold"))
     assert "Hold the journey “Welcome”?" in asked
-    assert '<strong class="font-semibold">1</strong> enrollments that stay inside' in asked
+    assert '<strong class="font-semibold">1</strong> staying inside' in asked
     assert Journey.objects.get().held_at is None
     page = done(staff, steer(journey, "hold"), reason="Wrong coupon.")
-    assert "Held. 1 jobs that wait for their decision, 1 enrollments that stay inside." in page
-    assert "by staff root: Wrong coupon." in page
+    assert "Held. 1 waiting for a decision, 1 staying inside." in page
+    assert "by staff root. Nobody steps, and no webhook is sent. Why: Wrong coupon." in page
     for path in ("/admin/", "/admin/journeys/journey/"):
         assert "by staff root: Wrong coupon." in shown(staff, path)
     [act] = SteeringAct.objects.all()
@@ -83,8 +83,8 @@ def test_a_call_is_taken_back_on_its_page(staff: Client, journey: Journey, serve
     sent = Trigger.objects.get(id=EnrollmentJob.objects.get(status="queued").trigger_id)
     path = f"/admin/journeys/trigger/{sent.pk}/cancel/"
     assert path in shown(staff, page_url(sent))
-    assert '<strong class="font-semibold">1</strong> jobs that are cancelled' in shown(staff, path)
-    assert "Cancelled. 1 jobs that are cancelled" in done(staff, path, reason="Not her.")
+    assert '<strong class="font-semibold">1</strong> never to be decided' in shown(staff, path)
+    assert "Cancelled. 1 never to be decided" in done(staff, path, reason="Not her.")
     assert EnrollmentJob.objects.get(trigger=sent).status == "cancelled"
     assert "Not her." in shown(staff, page_url(sent))
     [entered] = Trigger.objects.exclude(id=sent.pk)

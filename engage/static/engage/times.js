@@ -27,6 +27,26 @@ function say(root = document) {
   }
 }
 
+// In names, choices and running text a time stands in UTC as well.
+const IN_UTC = /(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC/g;
+const AS_IT_IS = "pre, code, textarea, script, style, time";
+const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
+
+function inZone(text, day, time) {
+  const at = new Date(`${day}T${time}Z`);
+  if (Number.isNaN(at.getTime())) return text;
+  const name = zone.formatToParts(at).find(({ type }) => type === "timeZoneName").value;
+  return `${local(at).replace("T", " ")}${time.slice(5)} ${name}`;
+}
+
+function sayInTexts(root) {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (text.data.includes(" UTC") && !text.parentElement.closest(AS_IT_IS)) text.data = text.data.replace(IN_UTC, inZone);
+  }
+}
+
 // An input for a time holds UTC on the wire, and local time on the page.
 const padded = (number) => String(number).padStart(2, "0");
 const local = (at) =>
@@ -60,11 +80,16 @@ function localLinks() {
 }
 
 say();
+sayInTexts(document.body);
 localInputs();
 localLinks();
 setInterval(say, EVERY_MS);
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) {
-    for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) say(node.parentElement ?? node);
+    for (const node of addedNodes) {
+      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+      say(node.parentElement ?? node);
+      sayInTexts(node);
+    }
   }
 }).observe(document.body, { childList: true, subtree: true });

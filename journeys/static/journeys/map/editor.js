@@ -69,7 +69,7 @@ function menuOf(area, examples) {
   const menu = made("select", {});
   menu.setAttribute("aria-label", "A step to insert");
   menu.append(...examples.map(({ type, text }, at) => made("option", { value: at, textContent: `${type}: ${JSON.parse(text).id}` })));
-  const button = made("button", { type: "button", textContent: "Insert", className: "engage-map-button" });
+  const button = made("button", { type: "button", textContent: "Insert", className: "engage-button" });
   button.addEventListener("click", () => insert(area, JSON.parse(examples[menu.value].text)));
   const bar = made("div", { className: "engage-map-choice" });
   bar.append(menu, button);
@@ -125,7 +125,7 @@ function afterStep(text, from) {
   let depth = 0;
   let inText = false;
   for (let at = 0; at < text.length; at += 1) {
-    if (at >= from && depth <= 1 && !inText) return at;
+    if (at >= from && depth === 1 && !inText) return at;
     const letter = text[at];
     if (inText) {
       if (letter === "\\") at += 1;

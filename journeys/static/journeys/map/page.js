@@ -11,8 +11,3 @@ if (editor && steps) edit(steps, JSON.parse(editor.textContent));
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details.engage-map-table")) folded.open = true;
 });
-for (const button of document.querySelectorAll("button[data-confirm]")) {
-  button.addEventListener("click", (event) => {
-    if (!confirm(button.dataset.confirm)) event.preventDefault();
-  });
-}
