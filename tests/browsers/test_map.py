@@ -2,20 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
-from django.test import Client
 from playwright.sync_api import Page, Playwright
 from pytest_django.live_server_helper import LiveServer
 
-from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.browsers.conftest import launched
+from tests.browsers.staff import Staff, superuser_at
 from tests.journeys.walking.stories import walked
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
@@ -30,46 +26,14 @@ LOOP: list[dict[str, Any]] = [
      "cases": [{"if": {"field": "customer.tries", "op": "lt", "value": 3}, "next": "ask"}]},
     {"id": "thank", "type": "webhook", "url": "https://mail.example/thanks"},
 ]  # fmt: skip
-SERIOUS = {"serious", "critical"}
-
-
-@dataclass(kw_only=True)
-class Staff:
-    """A member of staff at a browser."""
-
-    page: Page
-    at: str
-    complaints: list[str] = field(default_factory=list)
-
-    def opens(self, record: Any, to: str = "change") -> Page:
-        self.page.goto(self.at + page_url(record).replace("/change/", f"/{to}/"))
-        return self.page
-
-    def finds_nothing_serious(self, within: str) -> None:
-        """By axe-core; nor did the page complain of anything."""
-        found = Axe().run(self.page, context=within).response["violations"]
-        told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in SERIOUS]
-        assert told == []
-        assert self.complaints == []
 
 
 @pytest.fixture(params=["light", "dark"])
 def staff(playwright: Playwright, live_server: LiveServer, request: pytest.FixtureRequest) -> Iterator[Staff]:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root"))
     browser = launched(playwright, "chromium")
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=request.param)
-    session = client.cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-    context.set_default_timeout(10_000)
-    context.add_init_script(
-        "document.addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective))"
-    )
-    page = context.new_page()
-    member = Staff(page=page, at=live_server.url)
-    page.on("pageerror", lambda error: member.complaints.append(str(error)))
-    page.on("console", lambda said: member.complaints.extend([said.text] if said.type == "error" else []))
-    yield member
+    viewport = {"width": 1440, "height": 900}
+    with superuser_at(browser, live_server.url, viewport=viewport, color_scheme=request.param) as member:
+        yield member
     browser.close()
 
 

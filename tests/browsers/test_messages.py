@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
-from django.contrib.auth.models import User
-from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from bridge.messages.definition import parse_definition
@@ -18,14 +15,13 @@ from engage.models import App, Workspace
 from tests.admin.test_messages import HOSTILE, interact
 from tests.bridge.messages import sale
 from tests.browsers.pages import Shop
+from tests.browsers.staff import Staff, superuser_at
 from tests.support.factories import AppFactory, MessageFactory
 from tests.support.processes import web
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 ONLY_CHROMIUM = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
-_WATCH = """window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));"""
 
 
 @pytest.fixture
@@ -42,38 +38,23 @@ def message(acme: Workspace) -> Message:
 
 
 @pytest.fixture
-def admin(browser: Browser, message: Message, tmp_path: Path) -> Iterator[tuple[BrowserContext, str]]:
-    """A superuser's browser, and the address of the service."""
-    client = Client()
-    client.force_login(User.objects.create_superuser("root"))
-    with web(log=tmp_path / "web.log") as address:
-        context = browser.new_context()
-        cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": address}])
-        context.add_init_script(_WATCH)
-        yield context, address
-        context.close()
+def staff(browser: Browser, message: Message, tmp_path: Path) -> Iterator[Staff]:
+    with web(log=tmp_path / "web.log") as address, superuser_at(browser, address) as member:
+        yield member
 
 
 @ONLY_CHROMIUM
-def test_the_pages_of_messages_fit_break_no_policy_and_are_used_by_keyboard(
-    admin: tuple[BrowserContext, str], message: Message
-) -> None:
-    context, address = admin
-    page, broken = context.new_page(), list[str]()
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    page.on("console", lambda line: broken.append(line.text) if line.type == "error" else None)
-    app = App.objects.get()
+def test_the_pages_of_messages_fit_break_no_policy_and_are_used_by_keyboard(staff: Staff, message: Message) -> None:
+    page, app = staff.page, App.objects.get()
     for url in ("/admin/bridge/message/", page_url(message), f"{page_url(message)}?learn=1", page_url(app)):
         for width, theme in ((1440, "dark"), (390, "light")):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type] # one of its literals
-            page.goto(f"{address}{url}")
+            staff.goes_to(url)
             page.wait_for_load_state("networkidle")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate("window.violations") == []
-    assert broken == []
-    page.goto(f"{address}{page_url(message)}")
+    assert staff.complaints == []
+    staff.opens(message)
     assert page.evaluate("Chart.getChart(document.querySelector('canvas.chart')).data.datasets[0].data.length") == 7
     _press_until(page, "Learn from the last seven days")
     page.keyboard.press("Enter")
