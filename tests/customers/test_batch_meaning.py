@@ -103,7 +103,7 @@ def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: py
         tried.append(1)
         raise IntegrityError("what no other call has done")
 
-    monkeypatch.setattr("customers.upsert._write", fail)
+    monkeypatch.setattr("customers.upsert.write_roster", fail)
     data = CustomerData(customer_id=None, known_by=Identifiers(external_id="ada"), attributes={})
     with pytest.raises(IntegrityError, match="no other call"):
         upsert_customer(workspace_id=WorkspaceFactory.create().id, data=data, now=NOW)

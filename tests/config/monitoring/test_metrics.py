@@ -223,10 +223,10 @@ def test_attempts_at_webhooks_by_what_came_of_them(acme: Workspace) -> None:
 def test_enrollments_that_are_given_up(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
     given_up, _ = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2)]
-    assert samples()["engage_enrollments.states_total"] == 0
+    assert samples()["engage_enrollments_given_up_total"] == 0
     Enrollment.objects.filter(id=given_up.id).update(attempts=MAX_ATTEMPTS, error="KeyError: gone")
     let_workers_walk()
-    assert samples()["engage_enrollments.states_total"] == 1
+    assert samples()["engage_enrollments_given_up_total"] == 1
 
 
 def test_request_times_by_route_method_and_status(server: ServerClient, acme: Workspace) -> None:
@@ -261,7 +261,7 @@ def test_without_redis_the_backlog_is_still_told(settings: Any) -> None:
 @pytest.mark.usefixtures("redis_takes_no_writes")
 def test_a_redis_that_takes_no_writes_is_told_like_one_that_is_away_with_what_it_still_knows() -> None:
     found = samples()
-    assert (found["engage_redis_up"], found["engage_enrollments.states_total"]) == (0, 0)
+    assert (found["engage_redis_up"], found["engage_enrollments_given_up_total"]) == (0, 0)
 
 
 def test_without_postgresql_the_counts_are_still_told() -> None:
