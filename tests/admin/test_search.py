@@ -232,7 +232,7 @@ def test_an_external_id_finds_who_has_it_in_any_workspace(staff: Client, ada: Cu
 
 def test_a_search_is_for_the_whole_value(staff: Client, ada: Customer) -> None:
     assert found(staff, Customer, "Shop-ad") == []
-    assert found(staff, Customer, "example.com") == []
+    assert found(staff, Customer, "+4930") == []
 
 
 def test_a_search_stays_in_the_workspace_that_the_list_is_narrowed_to(

@@ -12,11 +12,11 @@ from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
 from journeys.jobs.states import job_state
 from tests.interface.test_identify import SEEN, identify
-from tests.journeys.counts.test_counts import counted
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, WorkspaceFactory
 from tests.support.tables import empty_all
 

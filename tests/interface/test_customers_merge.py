@@ -8,7 +8,6 @@ from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.merging import EXITED_BY_MERGE
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
-from tests.journeys.counts.test_counts import counted
 from tests.support.bridge_calls import click, submit
 from tests.support.calls import (
     customers_path,
@@ -21,6 +20,7 @@ from tests.support.calls import (
 )
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, take_milliseconds
 
 WAIT: list[dict[str, Any]] = [{"id": "wait", "type": "delay", "for": "P1D"}]

@@ -2,27 +2,29 @@
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import settings as hypothesis_settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.strategies import booleans, integers, sampled_from, sets
 
-from engage.models import Workspace
 from journeys.design.opening import activate, close
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger
 from journeys.steering.aborting import abort
 from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.going_on import go_on
 from journeys.steering.holding import JourneyAborted, hold, resume
-from tests.support.calls import let_workers_decide, let_workers_walk, trigger
+from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
+from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.tables import taken_back
 
-pytestmark = pytest.mark.django_db
 STEPS = [
     {"id": "day", "type": "delay", "for": "P1D"},
     {"id": "note", "type": "update_profile", "attributes": {"noted": True}},
@@ -30,108 +32,165 @@ STEPS = [
 ]
 NAMES = ["ada", "grace", "alan"]
 WHO: dict[str, Any] = {"reason": "Because.", "actor": "staff root"}
-ACTS = ["call", "decide", "walk", "day", "hold", "resume", "slowly", "close", "activate", "abort", "cancel", "take out"]
 
 
-class Machine:
+class Steering(RuleBasedStateMachine):
     """One journey of Acme that is steered, and one of Rival that nobody steers: it goes its way all the while."""
 
-    def __init__(self, server: ServerClient, other: ServerClient, ours: Journey, theirs: Journey) -> None:
-        self.server, self.other, self.ours, self.theirs = server, other, ours, theirs
+    def __init__(self, server: ServerClient, ours: Journey, theirs: Journey) -> None:
+        super().__init__()
+        self.undone = ExitStack()
+        self.undone.enter_context(taken_back())
+        self.server, self.theirs = server, theirs
+        self.ours = Journey.objects.get(id=ours.id)  # as it is before each example
         self.days = 0
-        trigger(other, theirs, {"external_id": "ada"})
+        self.begun_when_held: Counter[str] = Counter()
+
+    # What happens by itself ---------------------------------------------------------------------------------------
+
+    @rule(names=sets(sampled_from(NAMES), min_size=1))
+    def call(self, names: set[str]) -> None:
+        trigger(self.server, self.ours, {"external_ids": sorted(names)})
+
+    @rule()
+    def decide(self) -> None:
+        let_workers_decide()
+
+    @rule()
+    def walk(self) -> None:
         let_workers_walk()
 
-    def do(self, act: str) -> None:
-        held, before = self.state() == "held", self.begun()
-        deeds: dict[str, Callable[[], object]] = {
-            "call": lambda: trigger(self.server, self.ours, {"external_ids": NAMES}),
-            "decide": let_workers_decide,
-            "walk": let_workers_walk,
-            "day": self.pass_a_day,
-            "hold": self.unless_aborted(lambda: hold(self.ours, **WHO)),
-            "resume": self.unless_aborted(lambda: resume(self.ours, **WHO)),
-            "slowly": self.unless_aborted(lambda: resume(self.ours, per_minute=60, **WHO)),
-            "close": lambda: close(self.ours, now=timezone.now(), **WHO),
-            "activate": lambda: activate(self.ours, now=timezone.now(), **WHO),
-            "abort": lambda: abort(self.ours, **WHO),
-            "cancel": lambda: self.cancel(leave=False),
-            "take out": lambda: self.cancel(leave=True),
-        }
-        deeds[act]()
-        if held:
-            assert self.begun() == before, act
-        self.hold_to_invariants(act)
-
-    def state(self) -> str:
-        self.ours.refresh_from_db()
-        return self.ours.state.value
-
-    def begun(self) -> Counter[str]:
-        runs = StepRun.objects.filter(enrollment__journey=self.ours)
-        return Counter(runs.values_list("step_id", flat=True))
-
+    @rule()
     def pass_a_day(self) -> None:
         time_passes(days=1, minutes=1)
         let_workers_walk()
         self.days += 1
 
-    def unless_aborted(self, act: Callable[[], object]) -> Callable[[], object]:
-        def do() -> None:
-            if self.state() != "aborted":
-                act()
-                return
-            with pytest.raises(JourneyAborted):
-                act()
+    # What is done about it ----------------------------------------------------------------------------------------
 
-        return do
+    @rule(for_a_day=booleans())
+    def hold(self, for_a_day: bool) -> None:
+        if self.state() != "held":
+            self.begun_when_held = self.begun(self.ours)
+        if self.refused(lambda: hold(self.ours, **WHO)):
+            return
+        again = hold(self.ours, **WHO)
+        assert (again.changed, again.queued, again.inside) == (False, self.queued(), self.inside().count())
+        if for_a_day:
+            self.pass_a_day()
 
-    def cancel(self, *, leave: bool) -> None:
-        for sent in Trigger.objects.filter(journey=self.ours):
-            did = cancel_trigger(sent, exit_enrollments=leave, **WHO)
-            assert did.cancelled + did.already_decided == sent.customers
-            jobs = EnrollmentJob.objects.filter(trigger=sent)
-            assert not jobs.filter(status="queued").exists()
-            assert not (leave and Enrollment.objects.filter(job__trigger=sent, state="active").exists())
+    @rule(per_minute=sampled_from([None, 60]))
+    def resume(self, per_minute: int | None) -> None:
+        self.refused(lambda: resume(self.ours, per_minute=per_minute, **WHO))
 
-    def hold_to_invariants(self, act: str) -> None:
-        inside = Enrollment.objects.filter(journey=self.ours, state="active")
-        if self.state() == "aborted":
-            assert not inside.exists(), act
-        lost = inside.filter(due_at=None, was_due_at=None)
-        assert not lost.exists(), act
-        assert not Enrollment.objects.exclude(state="active").exclude(due_at=None, was_due_at=None).exists()
-        their_runs = StepRun.objects.filter(enrollment__journey=self.theirs).count()
-        assert their_runs == min(3, 1 + 2 * self.days), act
+    @rule()
+    def close(self) -> None:
+        close(self.ours, now=timezone.now(), **WHO)
 
-    def come_to_rest(self) -> None:
-        """Whatever was done, once it is resumed all come to their end."""
+    @precondition(lambda self: self.state() in {"closed", "aborted", "held"})
+    @rule()
+    def activate(self) -> None:
+        activate(self.ours, now=timezone.now(), **WHO)
+        self.call({*NAMES})
+
+    @precondition(lambda self: self.state() != "aborted")
+    @rule()
+    def abort(self) -> None:
+        would, inside = abort(self.ours, dry_run=True, **WHO), self.inside().count()
+        did = abort(self.ours, **WHO)
+        assert (did.exited, did.inside) == (would.exited, would.inside) == (inside, 0)
+
+    @rule(which=integers(-1, 2), leave=booleans())
+    def cancel(self, which: int, leave: bool) -> None:
+        """One of the last calls, or one of this moment."""
+        if which < 0:
+            self.call({*NAMES})
+        sent = Trigger.objects.filter(journey=self.ours).order_by("-id")[max(which, 0) :].first()
+        if sent is None:
+            return
+        jobs = EnrollmentJob.objects.filter(trigger=sent)
+        queued = jobs.filter(status="queued").count()
+        would = cancel_trigger(sent, exit_enrollments=leave, dry_run=True, **WHO)
+        did = cancel_trigger(sent, exit_enrollments=leave, **WHO)
+        assert did == would
+        assert (did.cancelled, did.cancelled + did.already_decided) == (queued, sent.customers)
+        assert not jobs.filter(status="queued").exists()
+        assert Enrollment.objects.filter(job__trigger=sent, state="active").count() == did.inside
+        assert not (leave and did.inside)
+
+    # What always holds --------------------------------------------------------------------------------------------
+
+    @invariant()
+    def nobody_steps_while_held(self) -> None:
         if self.state() == "held":
-            resume(self.ours, **WHO)
-        for _ in range(3):
-            time_passes(days=1, minutes=1)
-            let_workers_walk()
-            go_on(seconds=5)
-        assert not Enrollment.objects.filter(state="active").exists()
-        assert not Journey.objects.filter(held_at__isnull=False).exists()
+            assert self.begun(self.ours) == self.begun_when_held
+
+    @invariant()
+    def nobody_is_lost(self) -> None:
+        aborted = self.ours.id if self.state() == "aborted" else None
+        for journey_id, state, *due in Enrollment.objects.values_list("journey_id", "state", "due_at", "was_due_at"):
+            assert any(due) == (state == "active")
+            assert not (state == "active" and journey_id == aborted)
+
+    @invariant()
+    def counts_are_the_sums_of_the_history(self) -> None:
+        assert counted(self.ours) == counted_by_history(self.ours.id)
+
+    @invariant()
+    def others_go_their_way(self) -> None:
+        assert self.begun(self.theirs).total() == min(3, 1 + 2 * self.days)
+
+    def teardown(self) -> None:
+        """Whatever was done, once it is resumed all come to their end."""
+        with self.undone:
+            if self.state() == "held":
+                resume(self.ours, **WHO)
+            for _ in range(3):
+                time_passes(days=1, minutes=1)
+                let_workers_walk()
+                go_on(seconds=5)
+            assert not Enrollment.objects.filter(state="active").exists()
+            assert not EnrollmentJob.objects.exclude(status__in=["decided", "cancelled"]).exists()
+            assert not Journey.objects.filter(held_at__isnull=False).exists()
+            self.counts_are_the_sums_of_the_history()
+
+    # How it stands ------------------------------------------------------------------------------------------------
+
+    def refused(self, act: Callable[[], object]) -> bool:
+        """Does it, unless the journey is aborted: then it must be refused."""
+        if self.state() != "aborted":
+            act()
+            return False
+        with pytest.raises(JourneyAborted):
+            act()
+        return True
+
+    def state(self) -> str:
+        self.ours.refresh_from_db()
+        return self.ours.state.value
+
+    def inside(self) -> Any:
+        return Enrollment.objects.filter(journey=self.ours, state="active")
+
+    def queued(self) -> int:
+        return EnrollmentJob.objects.filter(journey=self.ours, status="queued").count()
+
+    def begun(self, journey: Journey) -> Counter[str]:
+        return Counter(StepRun.objects.filter(enrollment__journey=journey).values_list("step_id", flat=True))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(acts=st.lists(st.sampled_from(ACTS), min_size=1, max_size=14))
+@pytest.mark.django_db
 def test_in_whatever_order_journeys_are_steered_nobody_steps_while_held_and_nobody_is_lost(
-    server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace, acts: list[str]
+    server: ServerClient, rival_server: ServerClient
 ) -> None:
-    with taken_back():
-        for name in NAMES:
-            CustomerFactory.create(workspace=acme, external_id=name)
-        CustomerFactory.create(workspace=rival, external_id="ada")
+    journeys = []
+    for caller, names in ((server, NAMES), (rival_server, NAMES[:1])):
+        for name in names:
+            CustomerFactory.create(workspace=caller.key.workspace, external_id=name)
         many = {"steps": STEPS, "max_entries_per_customer": 50}
-        machine = Machine(
-            server,
-            rival_server,
-            JourneyFactory.create(workspace=acme, **many),
-            JourneyFactory.create(workspace=rival, **many),
-        )
-        for act in ("call", "walk", *acts):
-            machine.do(act)
-        machine.come_to_rest()
+        journeys.append(JourneyFactory.create(workspace=caller.key.workspace, **many))
+        data(trigger(caller, journeys[-1], {"external_ids": names}))
+    let_workers_walk()
+    machine: Any = lambda: Steering(server, *journeys)  # noqa: E731 (typed as a class, and called as a function)
+    few = hypothesis_settings(max_examples=10, stateful_step_count=12, deadline=None)
+    run_state_machine_as_test(machine, settings=few)

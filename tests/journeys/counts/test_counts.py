@@ -7,7 +7,6 @@ from django.core.management import call_command
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.counts.counting import Key
 from journeys.counts.folding import fold
 from journeys.counts.stats import Span, StepStats, journey_stats
 from journeys.models import Count, CountDelta, Enrollment, Journey, StepRun
@@ -16,6 +15,7 @@ from tests.support.calls import data, let_workers_decide, let_workers_walk, trig
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
 PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
@@ -26,19 +26,6 @@ STEPS: list[dict[str, Any]] = [
     {"id": "note", "type": "track_event", "eventName": "told", "next": None},
     {"id": "out", "type": "exit", "reason": "Did not buy."},
 ]
-
-
-def counted(journey: Journey) -> dict[Key, int]:
-    """The journey's counts, folded or not, whatever the hour."""
-    sums: dict[Key, int] = {}
-    rows: list[CountDelta | Count] = [
-        *CountDelta.objects.filter(journey=journey),
-        *Count.objects.filter(journey=journey, grain=Count.Grain.HOUR),
-    ]
-    for row in rows:
-        key = row.workspace_id, row.journey_id, row.revision_id, row.kind, row.name, row.outcome
-        sums[key] = sums.get(key, 0) + row.number
-    return {key: number for key, number in sums.items() if number}
 
 
 @pytest.fixture
