@@ -182,6 +182,20 @@ def test_tabs_send_what_waits_once(context: BrowserContext, shop: Shop) -> None:
     assert Customer.objects.count() == 1
 
 
+def test_who_waits_for_what_another_tab_sends_is_told(context: BrowserContext, shop: Shop) -> None:
+    page, other = opened(context, shop), opened(context, shop)
+    other.evaluate(
+        "(name) => new Promise((held) => navigator.locks.request("
+        "name, () => new Promise((release) => { window.release = release; held(); })))",
+        f"engage:{shop.app.id}:send",
+    )
+    page.evaluate("message.track('a').then(({ status }) => { window.told = status; }), undefined")
+    other.evaluate("Object.keys(localStorage).forEach((n) => n.includes(':q:') && localStorage.removeItem(n))")
+    until(page, NOTHING_WAITS)
+    other.evaluate("release()")
+    until(page, "window.told === 'sent'")
+
+
 def test_what_waits_is_never_sent_as_somebody_else(context: BrowserContext, shop: Shop) -> None:
     page, other = opened(context, shop), opened(context, shop)
     shop.proxy.fails = 0

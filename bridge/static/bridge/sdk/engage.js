@@ -185,6 +185,7 @@ export class Engage {
   }
 
   async #turn() {
+    for (const name of this.#waiting.keys()) if (!storage[name]) this.#answer(name, { status: "sent" });
     const now = Date.now(), wait = this.#until - now, entries = this.#entries();
     /* Other pages send theirs. */
     const due = entries.filter(({ name, at }) => name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS);
