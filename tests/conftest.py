@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 import redis
@@ -22,7 +23,16 @@ from journeys import wakeups
 from journeys.models import Journey
 from tests.support import pooler
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import ApiKeyFactory, AppFactory, CustomerFactory, JourneyFactory, WorkspaceFactory
+from tests.support.factories import (
+    NAMES,
+    ApiKeyFactory,
+    AppFactory,
+    Cast,
+    CustomerFactory,
+    JourneyFactory,
+    WorkspaceFactory,
+)
+from tests.support.receiver import Receiver, running
 from tests.support.tables import empty_all
 from tests.support.template import template_database
 
@@ -136,6 +146,21 @@ def redis_takes_no_writes(settings: Settings) -> Iterator[None]:
 
 
 @pytest.fixture
+def queue(settings: Settings) -> redis.Redis:
+    """The workers' messages, emptied: nobody is expected to serve anything."""
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.flushdb()
+    return client
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Of webhooks."""
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
 def acme(db: None) -> Workspace:
     return WorkspaceFactory.create(key="acme", name="Acme")
 
@@ -146,15 +171,29 @@ def rival(db: None) -> Workspace:
     return WorkspaceFactory.create(key="rival", name="Rival")
 
 
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    """Entered by API, without steps."""
-    return JourneyFactory.create(workspace=acme)
+def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
+    mark = request.node.get_closest_marker(name)
+    return mark.kwargs if mark else {}
 
 
 @pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada")
+def journey(acme: Workspace, request: pytest.FixtureRequest) -> Journey:
+    """Entered by API, and without steps; the mark `journey` says what is otherwise."""
+    return JourneyFactory.create(workspace=acme, **_marked(request, "journey"))
+
+
+@pytest.fixture
+def ada(acme: Workspace, request: pytest.FixtureRequest) -> Customer:
+    """Known by her external id; the mark `ada` says what else there is of her."""
+    return CustomerFactory.create(workspace=acme, external_id="ada", **_marked(request, "ada"))
+
+
+@pytest.fixture
+def cast(acme: Workspace, rival: Workspace) -> Cast:
+    """Four of Acme; Rival has people of the same names, and somebody whom Acme does not know."""
+    for name in (*NAMES, "nobody"):
+        CustomerFactory.create(workspace=rival, external_id=name)
+    return {name: CustomerFactory.create(workspace=acme, external_id=name) for name in NAMES}
 
 
 @pytest.fixture

@@ -1,19 +1,17 @@
 """Staff: one who may do everything, and one who may only look; and an enrollment for them to look at."""
 
-from collections.abc import Iterator
-
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from engage.models import Workspace
 from journeys.models import Enrollment
-from tests.admin.enrollment_page import DAY
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
-from tests.support.receiver import Receiver, running
+from tests.support.factories import DAY
+from tests.support.receiver import Receiver
 
 
 @pytest.fixture
@@ -31,12 +29,6 @@ def onlooker(db: None) -> Client:
     client = Client()
     client.force_login(user)
     return client
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with running() as started:
-        yield started
 
 
 @pytest.fixture

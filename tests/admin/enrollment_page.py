@@ -5,8 +5,6 @@ from django.test import Client
 from engage.admin.columns import page_url
 from journeys.models import Enrollment
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-
 
 def page_of(staff: Client, enrollment: Enrollment) -> str:
     return staff.get(page_url(enrollment)).content.decode()

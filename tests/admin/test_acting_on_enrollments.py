@@ -14,13 +14,14 @@ from journeys import wakeups
 from journeys.admin import enrollments
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
-from tests.admin.enrollment_page import DAY, action, page_of
+from tests.admin.enrollment_page import action, page_of
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.audit import told
 from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
+from tests.support.factories import DAY
 from tests.support.receiver import Receiver
 
 

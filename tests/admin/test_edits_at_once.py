@@ -16,11 +16,10 @@ from customers.models import Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
-from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import PRO, ApiKeyFactory, AppFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 DAY = [{"id": "wait", "type": "delay", "for": "P1D"}]
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
 class _Form(HTMLParser):

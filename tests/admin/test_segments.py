@@ -13,10 +13,9 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from tests.admin.staff import staff_with
 from tests.support.clock import later
-from tests.support.factories import CustomerFactory, SegmentFactory
+from tests.support.factories import PRO, CustomerFactory, SegmentFactory
 
 ADD = "/admin/customers/segment/add/"
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
 def said(**fields: Any) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from tests.journeys.walking.stories import enter
 from tests.support.audit import told
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 STEERS = ("view_journey", "change_journey", "view_trigger")
 
 

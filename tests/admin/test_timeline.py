@@ -16,13 +16,14 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.admin import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
-from tests.admin.enrollment_page import DAY, page_of
+from tests.admin.enrollment_page import page_of
 from tests.admin.staff import staff_with
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
 from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
+from tests.support.factories import DAY
 from tests.support.receiver import Receiver
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}

@@ -15,7 +15,9 @@ from tests.admin.test_memberships import member
 from tests.admin.test_way import lit, marks
 from tests.support.audit import told, written
 from tests.support.calls import let_workers_decide
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory
+
+pytestmark = pytest.mark.ada(email="ada@example.com")
 
 CALL = {
     "id": "call",
@@ -24,7 +26,6 @@ CALL = {
     "headers": {"X-Shop": "hush"},
     "body": {"coupon": "{{ api.payload.coupon }}", "plan": "{{ customer.plan }}"},
 }
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 STEPS = [
     {"id": "note", "type": "update_profile", "attributes": {"plan": "pro"}},
     {"id": "plan", "type": "branch", "cases": [{"if": PRO, "next": "day"}], "else": None},
@@ -32,11 +33,6 @@ STEPS = [
     {"id": "day", "type": "delay", "for": "P1D"},
     CALL,
 ]
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment
 from tests.admin.drawn import drawing_in, node_in, notes_of
-from tests.admin.enrollment_page import DAY, page_of
+from tests.admin.enrollment_page import page_of
 from tests.admin.staff import staff_with
 from tests.admin.test_map import BRANCH
 from tests.journeys.walking.stories import walked
 from tests.support.clients import ServerClient
+from tests.support.factories import DAY
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "pro"}}
 LATER = {"id": "later", "type": "delay", "for": "P2D"}

@@ -6,12 +6,13 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.calls import refused
 from tests.support.clients import SdkClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import JourneyFactory
+
+pytestmark = pytest.mark.ada(user_id="u-1")
 
 # Finding the app, and the two ends of the transaction.
 EVERY_CALL = 3
@@ -27,11 +28,6 @@ TRACK = {"actionType": "track_event", "actionData": {"eventName": "seen", "event
 UPDATE = {"actionType": "update_profile", "actionData": {"profileAttributes": {f"a{n}": n for n in range(50)}}}
 CAPTURED = {"formData": {f"field-{n}": n for n in range(50)}}
 BOTH = {**CAPTURED, "submitAction": {"type": "both", "eventName": "seen"}}
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, user_id="u-1")
 
 
 @pytest.mark.usefixtures("ada")

@@ -14,18 +14,14 @@ from tests.journeys.walking.stories import enter
 from tests.support.bridge_calls import click
 from tests.support.calls import let_workers_walk
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
+
+pytestmark = pytest.mark.ada(user_id="u-1")
 
 WAIT = {"id": "wait", "type": "wait_for_event", "event": "bought", "timeout": "P9D"}
 CLOSE: dict[str, Any] = {"actionType": "close"}
 BUY = {"actionType": "track_event", "actionData": {"eventName": "bought", "eventProperties": {"price": 5}}}
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, user_id="u-1", external_id="ada")
 
 
 def tracked(sdk: SdkClient, **fields: Any) -> Event:

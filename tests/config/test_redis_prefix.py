@@ -22,15 +22,8 @@ from tests.support.waiting import wait_until
 PREFIX = "staging:"
 
 
-@pytest.fixture
-def client(settings: Settings) -> redis.Redis:
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.flushdb()
-    return client
-
-
-def keys(client: redis.Redis) -> set[str]:
-    found: Any = client.keys()
+def keys(queue: redis.Redis) -> set[str]:
+    found: Any = queue.keys()
     return {key.decode() for key in found}
 
 
@@ -39,7 +32,7 @@ def keys(client: redis.Redis) -> set[str]:
 def test_workers_take_the_messages_of_their_own_environment_alone(
     server: ServerClient,
     acme: Workspace,
-    client: redis.Redis,
+    queue: redis.Redis,
     settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -48,30 +41,30 @@ def test_workers_take_the_messages_of_their_own_environment_alone(
     journey = JourneyFactory.create(workspace=acme, steps=[{"id": "short", "type": "delay", "for": "PT0S"}])
     data(trigger(server, journey, {"external_ids": ["ada"]}))
     wakeups.wake_walker()
-    others = keys(client)
+    others = keys(queue)
     monkeypatch.setenv("REDIS_PREFIX", PREFIX)
     with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
         wait_until(lambda: Enrollment.objects.filter(state="completed").exists())
         settings.REDIS_PREFIX = PREFIX
         wait_until(lambda: all_counts().get((DECISIONS, "enrolled")) == 1)
-    assert (client.llen("bulk"), client.llen("walk")) == (1, 1)
+    assert (queue.llen("bulk"), queue.llen("walk")) == (1, 1)
     of_this_process = {"engage:metric_counters"}
-    assert {key for key in keys(client) - others - of_this_process if not key.startswith(PREFIX)} == set()
+    assert {key for key in keys(queue) - others - of_this_process if not key.startswith(PREFIX)} == set()
 
 
-def test_marks_and_counters_have_the_prefix_as_well(client: redis.Redis, settings: Settings) -> None:
+def test_marks_and_counters_have_the_prefix_as_well(queue: redis.Redis, settings: Settings) -> None:
     settings.REDIS_PREFIX = PREFIX
     settings.CACHES = {**settings.CACHES, "counters": {**settings.CACHES["counters"], "KEY_PREFIX": PREFIX}}
     wakeups.stay_at_single_lane()
     caches["counters"].add("rl:key", 1)
-    assert keys(client) == {"staging:engage:single-lane-pending", "staging::1:rl:key"}
+    assert keys(queue) == {"staging:engage:single-lane-pending", "staging::1:rl:key"}
     wakeups.leave_single_lane()
     assert redis_takes_writes()
-    client.lpush("staging:walk", "one")
+    queue.lpush("staging:walk", "one")
     assert wakeups._messages_that_wait("walk") == 1
 
 
-def test_without_a_prefix_the_names_are_those_of_the_versions_before(client: redis.Redis) -> None:
+def test_without_a_prefix_the_names_are_those_of_the_versions_before(queue: redis.Redis) -> None:
     wakeups.wake_walker()
     wakeups.stay_at_single_lane()
-    assert {"walk", "engage:single-lane-pending"} <= keys(client)
+    assert {"walk", "engage:single-lane-pending"} <= keys(queue)

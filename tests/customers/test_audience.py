@@ -10,7 +10,7 @@ from customers.audience import Audience, pages_of_audience, select_audience
 from customers.models import Customer, Segment
 from customers.segments import ErrorResolvingSegments
 from engage.models import Workspace
-from tests.support.factories import CustomerFactory, SegmentFactory, crowd
+from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
 from tests.support.plans import rows_gone_through
 
 
@@ -25,9 +25,6 @@ def people(acme: Workspace, rival: Workspace) -> dict[str, Customer]:
         "cem": CustomerFactory.create(workspace=acme, external_id="cem", attributes={"plan": "pro"}),
         "anonymous": CustomerFactory.create(workspace=acme, external_id=None, attributes={"plan": "pro"}),
     }
-
-
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
 def named(people: dict[str, Customer], workspace: Workspace, *segments: Segment, **audience: Any) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from customers.conditions import AllOf, AnyOf, FieldTest, InvalidCondition, Not, Op, Root, parse_condition
 from customers.conditions.fields import Field, Source
+from tests.support.factories import PRO
 
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 PLAN = Field(Source.CUSTOMER, ("plan",))
 
 

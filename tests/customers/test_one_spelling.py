@@ -19,7 +19,7 @@ from journeys.models import EnrollmentJob, Journey
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, refused, trigger
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import CustomerFactory, SegmentFactory
 
 APART, TOGETHER = "Rene\u0301", "Ren\u00e9"
 UNICODE, ASCII = "Ada@M\u00dcNCHEN.example", "ada@xn--mnchen-3ya.example"
@@ -31,11 +31,6 @@ def rene(acme: Workspace) -> Customer:
     return CustomerFactory.create(
         workspace=acme, external_id=TOGETHER, email=ASCII, user_id=f"u-{TOGETHER}", phone=f"desk {TOGETHER}"
     )
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 @pytest.mark.parametrize(

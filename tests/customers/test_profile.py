@@ -14,12 +14,7 @@ from engage.models import Workspace
 from tests.support.factories import CustomerFactory
 from tests.support.simultaneous import all_at_once
 
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(
-        workspace=acme, email="ada@example.com", attributes={"plan": "free", "address": {"city": "Berlin"}}
-    )
+pytestmark = pytest.mark.ada(email="ada@example.com", attributes={"plan": "free", "address": {"city": "Berlin"}})
 
 
 def attributes_of(customer: Customer) -> Any:

@@ -11,9 +11,7 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
-
-PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory, SegmentFactory
 
 
 @pytest.fixture

@@ -15,13 +15,10 @@ from tests.support.calls import refused
 from tests.support.clients import SdkClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 
+pytestmark = pytest.mark.ada(user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
+
 TRACKED = {"actionType": "track_event", "actionData": {"eventName": "offer_seen"}}
 known_and_new = pytest.mark.parametrize("user_id", ["u-1", "new"])
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
 
 
 # close and link ------------------------------------------------------------------------------------------------------
@@ -134,12 +131,6 @@ def test_the_form_around_a_button_is_nested_no_deeper_than_conditions_reach(
             {"field": f"event.properties.formData{'.a' * levels}", "op": "exists"}, roots=list(Root), place="where"
         )
         assert Event.objects.get().properties == {"formData": form}
-
-
-def test_an_event_may_have_a_property_that_is_called_form_data(sdk: SdkClient, ada: Customer) -> None:
-    data = {"eventName": "answered", "eventProperties": {"formData": "mine"}}
-    click(sdk, actionType="track_event", actionData=data, formData={"answer": "yes"})
-    assert Event.objects.get().properties == {"formData": "mine"}
 
 
 @known_and_new

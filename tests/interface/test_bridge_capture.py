@@ -7,17 +7,12 @@ import pytest
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.models import Workspace
 from tests.support.bridge_calls import refused_without_a_trace, submit
 from tests.support.clients import SdkClient
-from tests.support.factories import CustomerFactory
+
+pytestmark = pytest.mark.ada(user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
 
 FORM = {"first_name": "Ada", "size": "M", "newsletter": True}
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, user_id="u-1", email="ada@example.com", attributes={"plan": "free"})
 
 
 # What the submit action does -----------------------------------------------------------------------------------------

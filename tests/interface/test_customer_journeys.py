@@ -13,14 +13,9 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, WebhookDelivery
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, name="Follow-up", steps=[DAY])
+pytestmark = pytest.mark.journey(name="Follow-up", steps=[DAY])
 
 
 def read(server: ServerClient, customer: Customer, query: str = "") -> dict[str, Any]:

@@ -26,6 +26,8 @@ from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
+pytestmark = pytest.mark.journey(max_entries_per_customer=5)
+
 ADA, BOB = "ada.lovelace", "bob.example"
 
 
@@ -67,11 +69,6 @@ def _known_everywhere(workspace: Workspace, server: ServerClient, journey: Journ
     trigger(server, journey, {"external_id": name, "payload": {"name": name}})
     trigger(server, journey, {"external_ids": [name], "payload": {"name": name}})
     return customer
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, max_entries_per_customer=5)
 
 
 def test_nothing_that_is_stored_mentions_the_person_any_more(

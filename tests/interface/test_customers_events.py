@@ -17,6 +17,8 @@ from tests.support.clients import Answer, ServerClient
 from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, crowd
 from tests.support.simultaneous import done_with_customers_locked_in_order
 
+pytestmark = pytest.mark.ada(email="ada@acme.example", phone="+4915112345678", user_id="u-1")
+
 
 def report(server: ServerClient, workspace: Workspace, body: Any) -> Answer:
     return server.post(customers_path(workspace, "events"), body)
@@ -29,13 +31,6 @@ def refused_without_a_trace(answer: Answer, *, status: int = 400, error: str = "
     assert not Event.objects.exists()
     assert Customer.objects.count() == customers
     return message
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(
-        workspace=acme, external_id="ada", email="ada@acme.example", phone="+4915112345678", user_id="u-1"
-    )
 
 
 # One event -----------------------------------------------------------------------------------------------------------

@@ -15,23 +15,15 @@ from tests.support.calls import customers_path, data, refused
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory
 
+pytestmark = pytest.mark.ada(
+    email="ada@acme.example", phone="+4915112345678", user_id="device-1", attributes={"plan": "free", "age": 36}
+)
+
 NOBODY = "0" * 24
 
 
 def _stored(workspace: Workspace) -> list[Any]:
     return list(Customer.objects.filter(workspace=workspace).order_by("id").values())
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(
-        workspace=acme,
-        external_id="ada",
-        email="ada@acme.example",
-        phone="+4915112345678",
-        user_id="device-1",
-        attributes={"plan": "free", "age": 36},
-    )
 
 
 @pytest.fixture
@@ -161,13 +153,6 @@ def test_what_changes_nothing_leaves_updated_at_as_it_was(acme: Workspace, serve
     before = ada.updated_at
     ada.refresh_from_db()
     assert ada.updated_at == before
-
-
-def test_true_is_another_value_than_1(acme: Workspace, server: ServerClient, ada: Customer) -> None:
-    for vip in (1, True):
-        data(server.put(customers_path(acme), {"external_id": "ada", "attributes": {"vip": vip}}), status=200)
-    ada.refresh_from_db()
-    assert ada.attributes["vip"] is True
 
 
 def test_a_change_moves_updated_at_and_not_created_at(acme: Workspace, server: ServerClient, ada: Customer) -> None:

@@ -13,10 +13,9 @@ from tests.journeys.walking.stories import enter, history, out_of_reach, walked
 from tests.support.calls import data, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import JourneyFactory
+from tests.support.factories import DAY, JourneyFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LATER = {"id": "later", "type": "delay", "for": "P7D"}
 
 

@@ -17,10 +17,9 @@ from tests.journeys.walking.stories import enter, out_of_reach, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_walk, refused
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.receiver import running
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 NOW = datetime(2026, 11, 20, 19, 8, tzinfo=UTC)
 SECRET_HEADERS = {
     "Content-Type": "application/json",

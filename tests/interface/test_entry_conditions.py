@@ -9,10 +9,9 @@ from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
 NOT_MET = "The customer did not meet the journey's entry conditions."
-PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 BIG_ORDER: dict[str, Any] = {"field": "api.payload.order.total", "op": "gte", "value": 100}
 
 

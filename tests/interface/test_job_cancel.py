@@ -8,15 +8,9 @@ from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.support.clients import Answer, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    for name in ("ada", "grace", "alan"):
-        CustomerFactory.create(workspace=acme, external_id=name)
-    return JourneyFactory.create(workspace=acme)
+pytestmark = pytest.mark.usefixtures("cast")
 
 
 def cancel(server: ServerClient, journey: Journey, job_id: str) -> Answer:
@@ -84,7 +78,7 @@ def test_a_cancellation_waits_for_whoever_is_at_the_customer(server: ServerClien
     """A worker that decides holds the customer's row from before it reads the jobs until it has enrolled."""
     queued = data(trigger(server, journey, {"external_id": "ada"}))
     with transaction.atomic():
-        Customer.objects.select_for_update(no_key=True).get(external_id="ada")
+        Customer.objects.select_for_update(no_key=True).get(workspace=journey.workspace, external_id="ada")
         cancelling = made_to_wait(lambda: cancel(server, journey, queued["jobId"]))
         let_workers_decide()
     refused(cancelling.result(PATIENCE_SECONDS), status=409, error="Job already decided")
@@ -103,7 +97,7 @@ def test_a_job_that_has_failed_cannot_be_cancelled(server: ServerClient, journey
 
 def test_the_queued_job_of_an_erased_customer_can_be_cancelled(server: ServerClient, journey: Journey) -> None:
     queued = data(trigger(server, journey, {"external_id": "ada"}))
-    Customer.objects.filter(external_id="ada").delete()
+    Customer.objects.filter(workspace=journey.workspace, external_id="ada").delete()
     assert data(cancel(server, journey, queued["jobId"]), status=200)["status"] == "cancelled"
     let_workers_decide()
     assert job_of(server, journey.workspace_id, queued["jobId"])["result"] == "cancelled"

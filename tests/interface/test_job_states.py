@@ -11,14 +11,8 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
 
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    for name in ("ada", "grace", "alan"):
-        CustomerFactory.create(workspace=acme, external_id=name)
-    return JourneyFactory.create(workspace=acme)
+pytestmark = pytest.mark.usefixtures("cast")
 
 
 @pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada"]}])
@@ -32,7 +26,7 @@ def test_a_queued_job_says_so(server: ServerClient, journey: Journey, body: dict
         "jobId": job_id,
         "triggerId": answered["triggerId"],
         "journeyId": journey.id,
-        "customerId": Customer.objects.get(external_id="ada").id,
+        "customerId": Customer.objects.get(workspace=journey.workspace, external_id="ada").id,
         "external_id": "ada",
         "status": "queued",
         "result": None,

@@ -17,7 +17,7 @@ from journeys.models import EnrollmentJob, Journey
 from tests.support.bridge_calls import CAPTURE, LEAST
 from tests.support.calls import data, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
-from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.factories import ApiKeyFactory
 from tests.support.simultaneous import all_at_once
 
 
@@ -26,12 +26,6 @@ def _one_moment() -> Iterator[None]:
     """No window ends in the middle of a test."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         yield
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    CustomerFactory.create(workspace=acme, external_id="ada")
-    return JourneyFactory.create(workspace=acme)
 
 
 def limited(workspace: Workspace, rate: str) -> ServerClient:

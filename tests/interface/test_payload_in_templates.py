@@ -12,15 +12,10 @@ from tests.journeys.webhooks.standing import send
 from tests.support.bridge_calls import submit
 from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import JourneyFactory
 from tests.support.receiver import Arrived, running
 
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(
-        workspace=acme, external_id="ada", email="ada@example.com", attributes={"limit": 500, "plan": "pro"}
-    )
+pytestmark = pytest.mark.ada(email="ada@example.com", attributes={"limit": 500, "plan": "pro"})
 
 
 def webhook_after(server: ServerClient, acme: Workspace, call: dict[str, Any], **step: Any) -> Arrived:

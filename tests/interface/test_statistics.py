@@ -12,14 +12,10 @@ from journeys.counts.folding import fold
 from journeys.models import Journey, JourneyRevision
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import crowd
 
 STEPS: list[Any] = [{"id": "day", "type": "delay", "for": "P1D"}, {"id": "out", "type": "exit", "reason": "Over."}]
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=STEPS)
+pytestmark = pytest.mark.journey(steps=STEPS)
 
 
 def get(server: ServerClient, journey: Journey, what: str) -> dict[str, Any]:

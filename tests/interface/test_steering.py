@@ -21,12 +21,11 @@ from tests.journeys.webhooks.standing import send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import CustomerFactory, JourneyFactory
-from tests.support.receiver import Receiver, running
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
+from tests.support.receiver import Receiver
 from tests.support.simultaneous import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"noted": True}}
 REASON = "The mail provider is down."
 
@@ -123,12 +122,6 @@ def test_an_event_ends_a_wait_of_a_held_journey_and_the_rest_follows_the_resumpt
 def sending_journey(workspace: Workspace, receiver: Receiver) -> Journey:
     call = {"id": "call", "type": "webhook", "url": receiver.url(), "body": {"hello": "{{ customer.external_id }}"}}
     return JourneyFactory.create(workspace=workspace, steps=[call])
-
-
-@pytest.fixture
-def receiver() -> Any:
-    with running() as started:
-        yield started
 
 
 def test_no_attempt_at_a_webhook_of_a_held_journey_begins_and_others_are_sent(

@@ -9,19 +9,7 @@ from engage.models import Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
-
-Cast = dict[str, Customer]
-
-
-@pytest.fixture
-def cast(acme: Workspace, rival: Workspace) -> Cast:
-    """Ada, Grace, Alan and Edsger of Acme; Rival has people of the same names."""
-    for name in ("ada", "grace", "alan", "edsger"):
-        CustomerFactory.create(workspace=rival, external_id=name)
-    return {
-        name: CustomerFactory.create(workspace=acme, external_id=name) for name in ("ada", "grace", "alan", "edsger")
-    }
+from tests.support.factories import Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
 
 
 @pytest.fixture

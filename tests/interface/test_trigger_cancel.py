@@ -11,17 +11,12 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeringA
 from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY
 from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, made_to_wait
 
+pytestmark = [pytest.mark.usefixtures("cast"), pytest.mark.journey(steps=[DAY])]
+
 NAMES = ["ada", "grace", "alan"]
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    for name in NAMES:
-        CustomerFactory.create(workspace=acme, external_id=name)
-    return JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
 
 
 def cancel(server: ServerClient, journey: Journey, trigger_id: str, *, query: str = "", **body: Any) -> Answer:
@@ -79,7 +74,7 @@ def test_a_decision_under_way_comes_before_the_cancellation_and_is_counted_as_de
     """A worker holds the chunk until it has decided. Here it is held up by a customer, amid its transaction."""
     sent = data(trigger(server, journey, {"external_ids": NAMES}))
     with transaction.atomic():
-        Customer.objects.select_for_update(no_key=True).get(external_id="grace")
+        Customer.objects.select_for_update(no_key=True).get(workspace=journey.workspace, external_id="grace")
         deciding = made_to_wait(let_workers_decide)
         cancelling = made_to_wait(lambda: cancel(server, journey, sent["triggerId"]), waiting=2)
     deciding.result(PATIENCE_SECONDS)

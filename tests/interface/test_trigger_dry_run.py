@@ -12,11 +12,11 @@ from engage.models import ApiKey, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, JourneyRevision
 from tests.support.calls import data, job_of, let_workers_decide, refused, trigger
 from tests.support.clients import Answer, ServerClient
-from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.support.factories import DAY, PRO, ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 from tests.support.tables import everything
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
+pytestmark = pytest.mark.journey(steps=[DAY])
+
 MET = "The customer met the entry rules."
 
 
@@ -38,11 +38,6 @@ def results(answered: dict[str, Any]) -> dict[str, str]:
     assert answered["found"] == len(answered["customers"]) == sum(answered["results"].values())
     assert answered["results"] == {result: list(named.values()).count(result) for result in named.values()}
     return named
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=[DAY])
 
 
 @pytest.fixture

@@ -11,17 +11,9 @@ from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.factories import DAY, NAMES, CustomerFactory, crowd
 
-NAMES = ("ada", "grace", "alan", "edsger")
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    """A day long."""
-    for name in NAMES:
-        CustomerFactory.create(workspace=acme, external_id=name)
-    return JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
+pytestmark = [pytest.mark.usefixtures("cast"), pytest.mark.journey(steps=[DAY])]
 
 
 @pytest.fixture
@@ -30,7 +22,7 @@ def called(server: ServerClient, journey: Journey) -> dict[str, Any]:
     data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
     answered = data(trigger(server, journey, {"external_ids": list(NAMES)}))
-    edsger = Customer.objects.get(external_id="edsger")
+    edsger = Customer.objects.get(workspace=journey.workspace, external_id="edsger")
     place = answered["customerIds"].index(edsger.id)
     data(server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{answered['jobIds'][place]}"), status=200)
     return answered
@@ -65,7 +57,7 @@ def test_it_tells_of_each_job_what_its_look_up_tells(
         "jobs": [job_of(server, journey.workspace_id, job_id) for job_id in called["jobIds"]],
         "nextCursor": None,
     }
-    grace = Customer.objects.get(external_id="grace")
+    grace = Customer.objects.get(workspace=journey.workspace, external_id="grace")
     [told] = [job for job in page["jobs"] if job["customerId"] == grace.id]
     assert (told["external_id"], told["result"]) == ("grace", "enrolled")
     assert told["enrollmentId"] == Enrollment.objects.get(customer=grace).id
@@ -115,7 +107,7 @@ def test_pages_tell_of_each_job_once_and_in_order(
 def test_an_erased_customer_s_job_is_there_without_the_external_id(
     server: ServerClient, acme: Workspace, journey: Journey, called: dict[str, Any]
 ) -> None:
-    grace = Customer.objects.get(external_id="grace")
+    grace = Customer.objects.get(workspace=journey.workspace, external_id="grace")
     server.delete(customers_path(acme, grace.id))
     let_workers_decide()
     assert listed(server, journey, called, "?result=customer_deleted") == {None: "customer_deleted"}

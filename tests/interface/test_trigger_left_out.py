@@ -12,18 +12,7 @@ from engage.models import Workspace
 from journeys.models import Journey, Trigger, UnknownExternalId
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory, SegmentFactory, crowd
-
-NAMES = ("ada", "grace", "alan", "edsger")
-Cast = dict[str, Customer]
-
-
-@pytest.fixture
-def cast(acme: Workspace, rival: Workspace) -> Cast:
-    """Four of Acme; Rival has people of the same names, and somebody whom Acme does not know."""
-    for name in (*NAMES, "nobody"):
-        CustomerFactory.create(workspace=rival, external_id=name)
-    return {name: CustomerFactory.create(workspace=acme, external_id=name) for name in NAMES}
+from tests.support.factories import NAMES, ApiKeyFactory, Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 
 
 @pytest.fixture

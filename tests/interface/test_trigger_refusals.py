@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from customers.models import Customer
 from engage.credentials import new_key
 from engage.models import ApiKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
@@ -14,10 +13,7 @@ from tests.support.calls import refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 
-
-@pytest.fixture(autouse=True)
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+pytestmark = [pytest.mark.usefixtures("ada"), pytest.mark.ada(email="ada@example.com")]
 
 
 @pytest.fixture(autouse=True)

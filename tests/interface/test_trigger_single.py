@@ -12,10 +12,7 @@ from tests.support.calls import data, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, take_milliseconds
 
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+pytestmark = pytest.mark.ada(email="ada@example.com")
 
 
 def nothing_was_queued() -> bool:

@@ -17,7 +17,6 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.entering.lanes import serve_lane
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
@@ -25,20 +24,19 @@ from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import DAY, crowd
 from tests.support.processes import SCHEDULER, WORKER, celery, pool_children
 from tests.support.simultaneous import PATIENCE_SECONDS
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("queue"),
+    pytest.mark.mostly_waits,
+    pytest.mark.journey(steps=[DAY]),
+]
 
 CUTS = MAX_ATTEMPTS + 2
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=[DAY])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import pytest
 from django.db import connection
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.entering.lanes import serve_lane
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
@@ -19,24 +18,19 @@ from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import DAY, crowd
 from tests.support.processes import SCHEDULER, WORKER, celery
 from tests.support.waiting import wait_until
 
 pytestmark = [
+    pytest.mark.journey(steps=[DAY]),
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("queue"),
     pytest.mark.mostly_waits,
     pytest.mark.without_pooler,
 ]
 
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 LOCKED = "SELECT FROM customers_customer WHERE id = %s FOR UPDATE"
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=[DAY])
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ from journeys.models import Enrollment, Journey
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import JourneyFactory, SegmentFactory, crowd
+from tests.support.factories import DAY, JourneyFactory, SegmentFactory, crowd
 
 CUSTOMERS, NAMED = 3000, 50
 SMALL_WORKSPACES = 2000
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 MOST_READ = 1000  # entries of indexes and rows; who reads the whole workspace reads three times as many
 
 _READ = """
@@ -126,11 +125,6 @@ def looking_up_events(*, of: int) -> Iterator[None]:
     with reading_little():
         yield
     assert (scans("event_by_serial") - before[0], scans("event_by_customer") - before[1]) == (of, 0)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 def report(server: ServerClient, workspace: Workspace, names: list[str], event: str, **properties: Any) -> None:

@@ -1,4 +1,4 @@
-"""The small cast of the tests."""
+"""The small cast of the tests, and what many of their journeys are made of."""
 
 from typing import Any
 
@@ -14,7 +14,12 @@ from engage.models import ApiKey, App, Workspace
 from journeys.models import EnrollmentJob, Journey, JourneyRevision
 from journeys.steps.exit_rules import parse_exit_rules
 
+Cast = dict[str, Customer]  # by their external ids
+NAMES = ("ada", "grace", "alan", "edsger")
 AN_HOUR_MS = 3_600_000
+DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
+OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
 
 
 class WorkspaceFactory(DjangoModelFactory[Workspace]):

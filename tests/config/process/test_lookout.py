@@ -8,35 +8,20 @@ from pathlib import Path
 import pytest
 import redis
 from django.db import connection
-from pytest_django import Settings
 
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.chaos.servers import OwnServer, own_redis
+from tests.chaos.servers import OwnServer
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
 from tests.support.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
-from tests.support.receiver import Receiver, running
+from tests.support.receiver import Receiver
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
 
 WITHOUT_REDIS = "looking_without_redis"
-
-
-@pytest.fixture
-def server_of_queues(tmp_path: Path, settings: Settings) -> Iterator[OwnServer]:
-    server, settings.REDIS_URL = own_redis(tmp_path)
-    server.start()
-    yield server
-    server.end()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with running() as started:
-        yield started
 
 
 @pytest.fixture

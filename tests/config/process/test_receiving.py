@@ -1,12 +1,10 @@
 """Whatever lies in the queues: workers skip what they cannot read, and do what they can."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-from django.conf import settings
 
 from engage.models import Workspace
 from engage.redis.metric_counters import SKIPPED, all_counts
@@ -17,25 +15,12 @@ from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.garbage import garbage_like
 from tests.support.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
-from tests.support.receiver import Receiver, running
+from tests.support.receiver import Receiver
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
 QUEUES = ("single", "bulk", "walk", "sweep", "webhooks")
-
-
-@pytest.fixture
-def queue() -> redis.Redis:
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.flushdb()
-    return client
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with running() as started:
-        yield started
 
 
 @pytest.fixture

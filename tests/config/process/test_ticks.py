@@ -9,7 +9,7 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from tests.chaos.servers import OwnServer, own_redis
+from tests.chaos.servers import OwnServer
 from tests.support.processes import SCHEDULER, celery
 from tests.support.waiting import wait_until
 
@@ -20,16 +20,7 @@ SEVERAL_LOOKS = 8  # of a scheduler, which looks two or three times a second
 
 
 @pytest.fixture
-def server(tmp_path: Path, settings: Settings) -> Iterator[OwnServer]:
-    """A Redis that may be stopped; no worker listens to it."""
-    server, settings.REDIS_URL = own_redis(tmp_path)
-    server.start()
-    yield server
-    server.end()
-
-
-@pytest.fixture
-def client(server: OwnServer, settings: Settings) -> Iterator[redis.Redis]:
+def client(server_of_queues: OwnServer, settings: Settings) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         yield client
 
@@ -61,12 +52,14 @@ def test_a_tick_is_never_there_twice_however_many_schedulers_send_them(client: r
                 client.delete(*QUEUES)  # as if workers had taken them, or Redis had lost them
 
 
-def test_ticks_come_again_soon_after_redis_was_away(client: redis.Redis, server: OwnServer, tmp_path: Path) -> None:
+def test_ticks_come_again_soon_after_redis_was_away(
+    client: redis.Redis, server_of_queues: OwnServer, tmp_path: Path
+) -> None:
     with celery(*SCHEDULER, log=tmp_path / "beat.log") as scheduler:
         wait_until(lambda: all(waiting(client)))
-        server.stop(signal.SIGKILL)
+        server_of_queues.stop(signal.SIGKILL)
         wait_until(lambda: "redis_unreachable" in (tmp_path / "beat.log").read_text())
-        server.start()
+        server_of_queues.start()
         client.delete(*QUEUES)
         wait_until(lambda: all(waiting(client)), seconds=20)
         assert scheduler.poll() is None

@@ -19,15 +19,9 @@ from journeys.models import EnrollmentJob
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory
 from tests.support.processes import environment
-from tests.support.web_server import Web, web_server
+from tests.support.web_server import Web
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.without_pooler]
-
-
-@pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Web]:
-    with web_server(tmp_path_factory.mktemp("web")) as running:
-        yield running
 
 
 @contextmanager

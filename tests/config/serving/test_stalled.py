@@ -13,19 +13,13 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import JourneyFactory
-from tests.support.web_server import Web, web_server
+from tests.support.web_server import Web
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
 
 NUMBER = 50
 PROMPT_SECONDS = 5.0  # a few milliseconds on a machine with nothing else to do
 ACTION = "/api/v1/sdk/bridge/action"
-
-
-@pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Web]:
-    with web_server(tmp_path_factory.mktemp("web")) as running:
-        yield running
 
 
 def head(method: str, path: str, headers: dict[str, str], **more: object) -> bytes:

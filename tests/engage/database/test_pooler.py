@@ -9,16 +9,16 @@ import psycopg
 import pytest
 from django.db import connection
 
-from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import DAY, crowd
 from tests.support.pooler import PROGRAM, Pooler, pgbouncer
 from tests.support.processes import SCHEDULER, WORKER, celery
 from tests.support.waiting import wait_until
 
 pytestmark = [
+    pytest.mark.journey(steps=[DAY]),
     pytest.mark.django_db(transaction=True),
     pytest.mark.mostly_waits,
     pytest.mark.without_pooler,  # has one of its own
@@ -54,11 +54,6 @@ def left_in_the_session(pooler: Pooler) -> dict[str, list[Any]]:
     url = pooler.url(connection.settings_dict["NAME"]).partition("?")[0]
     with psycopg.connect(url, prepare_threshold=None, autocommit=True) as there:
         return {what: rows for what, query in looked_at.items() if (rows := there.execute(query).fetchall())}
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=[{"id": "day", "type": "delay", "for": "P1D"}])
 
 
 def test_work_is_done_and_leaves_nothing_behind_in_the_session(

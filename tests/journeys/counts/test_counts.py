@@ -16,9 +16,8 @@ from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted
-from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory, crowd
 
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 STEPS: list[dict[str, Any]] = [
     {"id": "which", "type": "branch", "cases": [{"if": PRO, "next": "day"}], "else": "note"},
     {"id": "day", "type": "delay", "for": "P1D"},
@@ -26,11 +25,7 @@ STEPS: list[dict[str, Any]] = [
     {"id": "note", "type": "track_event", "eventName": "told", "next": None},
     {"id": "out", "type": "exit", "reason": "Did not buy."},
 ]
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=STEPS)
+pytestmark = pytest.mark.journey(steps=STEPS)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from journeys.enrollments import revisions
 from journeys.enrollments.revisions import courses_of
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import Course, parse_course
-from tests.support.factories import JourneyFactory
 
 ROOM = 2_000_000
 Steps = list[dict[str, Any]]
@@ -24,11 +23,6 @@ def hook(body: object) -> dict[str, Any]:
 
 SMALL: Steps = [{"id": "day", "type": "delay", "for": "P1D"}]
 LARGE: Steps = [hook(["{{ customer.a }}"] * 150)]
-
-
-@pytest.fixture
-def journey(acme: object) -> Journey:
-    return JourneyFactory.create(workspace=acme)
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,7 @@ from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import let_workers_decide
-from tests.support.factories import CustomerFactory, JourneyFactory
-
-PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
 
 def selection_of(*customers: Customer) -> Selection:

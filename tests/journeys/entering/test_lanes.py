@@ -25,7 +25,7 @@ from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory, crowd
 from tests.support.simultaneous import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue"), pytest.mark.journey(allow_reenrollment=True)]
 
 
 @pytest.fixture
@@ -38,11 +38,6 @@ def everybody(acme: Workspace) -> Segment:
 @pytest.fixture
 def ten(acme: Workspace) -> list[str]:
     return crowd(acme, 10)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, allow_reenrollment=True)
 
 
 def task_ids(queue: "redis.Redis", lane: str) -> list[str]:

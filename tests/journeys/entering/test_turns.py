@@ -20,7 +20,7 @@ from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 from tests.support.plans import rows_gone_through
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue"), pytest.mark.journey(allow_reenrollment=True)]
 
 _WAITING = """
 WITH tenant AS (
@@ -54,11 +54,6 @@ MOST_ROWS = 40 * CHUNK_SIZE  # over all nodes of a claim's plan
 @pytest.fixture(autouse=True)
 def _nobody_was_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_last", {})
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, allow_reenrollment=True)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whom the events are about."""
+"""Who waits for an event."""
 
 import pytest
 
@@ -9,12 +9,7 @@ from tests.journeys.events.reporting import THANK, WAIT
 from tests.journeys.walking.stories import enter
 from tests.support.calls import let_workers_walk
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
-
-
-@pytest.fixture
-def ada(acme: Workspace) -> Customer:
-    return CustomerFactory.create(workspace=acme, external_id="ada", user_id="u-1")
+from tests.support.factories import JourneyFactory
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 
+pytestmark = pytest.mark.ada(user_id="u-1")
+
 
 def from_a_click(server: ServerClient, sdk: SdkClient, ada: Customer) -> None:
     tracked = {"eventName": "ordered", "eventProperties": {"total": 150}}

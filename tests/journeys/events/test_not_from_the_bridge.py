@@ -16,6 +16,7 @@ from tests.support.calls import data, let_workers_walk, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import JourneyFactory
 
+pytestmark = pytest.mark.ada(user_id="u-1")
 HEEDLESS = {**WAIT, "fromBridge": False}
 EXIT = {"event": "ordered", "fromBridge": False}
 

@@ -13,9 +13,9 @@ from journeys.steps.rehearsal import rehearse
 from journeys.steps.results import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
 from journeys.steps.written import InvalidSteps
 from tests.journeys.steps.contexts import NOW, context
+from tests.support.factories import PRO
 
 IDS = ["a", "b", "c", "d"]
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 URLS = ["https://example.com", "https://example.com/{{ 1 | divided_by: 0 }}"]
 EARLY = EarlyEvent(id="6560a1b2c3d4e5f607182902", name="order", properties="{}", from_bridge=False, chain=1, serial=7)
 targets = st.sampled_from([*IDS, None])

@@ -7,8 +7,8 @@ import pytest
 from journeys.steps.context import Occurrence
 from journeys.steps.results import Ended
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.factories import PRO
 
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
 PLAN = 'customer.plan is "pro"'
 PAID = {"field": "api.payload.paid", "op": "eq", "value": True}

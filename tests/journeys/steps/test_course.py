@@ -7,10 +7,7 @@ import pytest
 
 from journeys.steps.results import Ended, Pause, StepRecord, TimeUp, Wait
 from tests.journeys.steps.contexts import NOW, context, course, walk
-
-DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
-OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
-PRO: dict[str, Any] = {"field": "customer.plan", "op": "eq", "value": "pro"}
+from tests.support.factories import DAY, OUT, PRO
 
 
 def branch(step_id: str, **fields: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 
 from journeys.steps.results import Ended, TimeUp, Wait
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
+from tests.support.factories import OUT
 
-OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 GONE_ON = Ended(step_id="out", exited=True, reason="Enough.")
 
 

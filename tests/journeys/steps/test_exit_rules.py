@@ -6,8 +6,8 @@ import pytest
 
 from journeys.steps.exit_rules import ExitRules, InvalidExitRules, parse_exit_rules
 from tests.journeys.steps.contexts import context
+from tests.support.factories import PRO
 
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 PAID = {"field": "api.payload.paid", "op": "exists"}
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 RULES = [{"event": "order", "where": PRICEY}, {"if": PAID}, {"event": "left"}, {"event": "order"}, {"if": PRO}]

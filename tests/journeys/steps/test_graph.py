@@ -7,8 +7,8 @@ import pytest
 
 from journeys.steps.definition import MAX_STEPS
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED, LONGEST_LABEL, Graph, duration_in_words, graph_of, mermaid_of
+from tests.support.factories import PRO
 
-PRO = {"field": "customer.plan", "op": "eq", "value": "pro"}
 STEPS: list[dict[str, Any]] = [
     {"id": "grade", "type": "update_profile", "attributes": {"a": 1, "b": 2, "c": 3, "d": 4}},
     {"id": "which", "type": "branch", "cases": [{"if": PRO, "next": "test"}], "else": "wait"},

@@ -8,12 +8,11 @@ import pytest
 from journeys.steps.rehearsal import MAX_STEP_RECORDS, Rehearsal, rehearse
 from journeys.steps.results import Ended
 from tests.journeys.steps.contexts import ADA, NOW, context, course
+from tests.support.factories import DAY, OUT
 
 HOOK: dict[str, Any] = {"id": "tell", "type": "webhook", "url": "https://example.com/{{ customer.plan }}"}
-DAY: dict[str, Any] = {"id": "day", "type": "delay", "for": "P1D"}
 BOUGHT: dict[str, Any] = {"id": "bought", "type": "wait_for_event", "event": "order", "timeout": "P2D"}
 GRADE: dict[str, Any] = {"id": "grade", "type": "update_profile", "attributes": {"plan": "{{ customer.plan }}+"}}
-OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 
 
 def told(rehearsal: Rehearsal) -> list[tuple[int, str, str]]:

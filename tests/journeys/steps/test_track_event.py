@@ -6,8 +6,8 @@ import pytest
 
 from journeys.steps.results import Ended, StepRecord, TrackedEvent
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.factories import OUT
 
-OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 
 

@@ -18,8 +18,7 @@ from journeys.steps.webhook_targets import parse_target
 from journeys.steps.written import InvalidSteps
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
-
-OUT: dict[str, Any] = {"id": "out", "type": "exit", "reason": "Enough."}
+from tests.support.factories import OUT
 
 
 def webhook(url: str = "https://example.com/hook", **fields: Any) -> dict[str, Any]:

@@ -16,12 +16,10 @@ from journeys.walking.turns import claim_longest_due
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.simultaneous import done_with_customers_locked_in_order, elsewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 
 
 @pytest.fixture

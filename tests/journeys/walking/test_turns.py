@@ -10,22 +10,15 @@ from journeys.walking import turns, walk_due
 from journeys.walking.turns import Batch, claim_in_turn, claim_longest_due, claim_tried
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import DAY, JourneyFactory, crowd
 from tests.support.plans import rows_gone_through
 
-pytestmark = pytest.mark.django_db
-
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
+pytestmark = [pytest.mark.django_db, pytest.mark.journey(steps=[DAY])]
 
 
 @pytest.fixture(autouse=True)
 def _nobody_was_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_last", {})
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=[DAY])
 
 
 @pytest.fixture

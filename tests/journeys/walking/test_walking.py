@@ -22,11 +22,10 @@ from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory, crowd
 
 PROFILE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ api.payload.plan }}"}}
 TRACK = {"id": "tell", "type": "track_event", "eventName": "noted", "eventProperties": {"plan": "{{ customer.plan }}"}}
-DAY = {"id": "day", "type": "delay", "for": "P1D"}
 
 
 def test_steps_without_a_wait_are_walked_at_once_and_the_end_completes_the_enrollment(
