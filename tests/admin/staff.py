@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils.crypto import get_random_string
 
 from engage.admin.key_rights import KEY_RIGHTS
+from engage.models import Membership, Workspace
 
 
 def staff_with(*permissions: str) -> Client:
@@ -17,6 +18,16 @@ def staff_with(*permissions: str) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def member(name: str, **roles: str) -> Client:
+    """Staff with these roles in the workspaces of these keys."""
+    user = User.objects.create_user(name, is_staff=True)
+    for key, role in roles.items():
+        Membership.objects.create(user=user, workspace=Workspace.objects.get(key=key), role=role)
+    browser = Client()
+    browser.force_login(user)
+    return browser
 
 
 def codenames(rights: Iterable[str]) -> list[str]:

@@ -199,9 +199,7 @@ def test_a_page_does_not_bring_a_password_along(staff: Client, db: None) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_edit_that_waited_for_another_is_checked_against_it(acme: Workspace) -> None:
-    staff = Client(raise_request_exception=False)
-    staff.force_login(User.objects.create_superuser("root"))
+def test_an_edit_that_waited_for_another_is_checked_against_it(staff: Client, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="bought")
     form = form_of(staff, journey)
     with transaction.atomic():
@@ -213,9 +211,7 @@ def test_an_edit_that_waited_for_another_is_checked_against_it(acme: Workspace) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_edit_that_waited_for_a_deletion_finds_the_record_gone(acme: Workspace) -> None:
-    staff = Client(raise_request_exception=False)
-    staff.force_login(User.objects.create_superuser("root"))
+def test_an_edit_that_waited_for_a_deletion_finds_the_record_gone(staff: Client, acme: Workspace) -> None:
     segment = SegmentFactory.create(workspace=acme)
     form = form_of(staff, segment)
     with transaction.atomic():
@@ -237,10 +233,8 @@ def _make_a_journey(workspace: Workspace) -> Model:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("make", [_make_a_segment, _make_a_journey])
 def test_of_two_who_make_the_same_at_once_the_second_is_told(
-    acme: Workspace, make: Callable[[Workspace], Model]
+    staff: Client, acme: Workspace, make: Callable[[Workspace], Model]
 ) -> None:
-    staff = Client(raise_request_exception=False)
-    staff.force_login(User.objects.create_superuser("root"))
     with transaction.atomic():
         made = make(acme)
         url = page_url(made).replace(f"{made.pk}/change", "add")

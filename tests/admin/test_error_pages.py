@@ -13,27 +13,28 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from engage.admin.records import ReadOnlyAdmin
+from tests.admin.staff import staff_with
+
+
+def with_a_way_back(answer: Any, status: int) -> str:
+    """The page with this status."""
+    assert (answer.status_code, answer["Content-Type"]) == (status, "text/html; charset=utf-8")
+    page = str(answer.content.decode())
+    assert 'href="/admin/"' in page
+    return page
+
 
 NOWHERE = ["/admin/nowhere/", "/admin/journeys/nothing/", "/admin/journeys/enrollment/x/webhooks/1/send-again"]
 
 
 @pytest.mark.parametrize("path", NOWHERE)
 def test_a_wrong_address_in_the_admin_is_a_page_with_a_way_back(staff: Client, path: str) -> None:
-    answer = staff.get(path)
-    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
-    page = answer.content.decode()
-    assert "There is nothing at this address." in page
-    assert 'href="/admin/"' in page
+    assert "There is nothing at this address." in with_a_way_back(staff.get(path), 404)
 
 
 def test_a_forbidden_page_says_so_and_has_a_way_back(db: None) -> None:
-    client = Client()
-    client.force_login(User.objects.create_user("new", is_staff=True))
-    answer = client.get("/admin/journeys/journey/")
-    assert (answer.status_code, answer["Content-Type"]) == (403, "text/html; charset=utf-8")
-    page = answer.content.decode()
-    assert "Your account may not do this." in page
-    assert 'href="/admin/"' in page
+    answer = staff_with().get("/admin/journeys/journey/")
+    assert "Your account may not do this." in with_a_way_back(answer, 403)
 
 
 @pytest.mark.parametrize(
@@ -47,11 +48,7 @@ def test_a_forbidden_page_says_so_and_has_a_way_back(db: None) -> None:
     ],
 )
 def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, path: str) -> None:
-    answer = staff.get(path)
-    assert (answer.status_code, answer["Content-Type"]) == (400, "text/html; charset=utf-8")
-    page = answer.content.decode()
-    assert "such as a NUL character." in page
-    assert 'href="/admin/"' in page
+    assert "such as a NUL character." in with_a_way_back(staff.get(path), 400)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +57,7 @@ def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, p
 def test_an_address_that_asks_for_what_a_page_does_not_offer_is_a_page_with_a_way_back(
     staff: Client, path: str
 ) -> None:
-    answer = staff.get(path)
-    assert (answer.status_code, answer["Content-Type"]) == (400, "text/html; charset=utf-8")
-    page = answer.content.decode()
-    assert "something that this page does not offer" in page
-    assert 'href="/admin/"' in page
+    assert "something that this page does not offer" in with_a_way_back(staff.get(path), 400)
 
 
 def test_a_host_that_is_not_allowed_gets_no_page_of_the_admin(staff: Client, settings: Any) -> None:
@@ -96,11 +89,9 @@ def test_a_page_that_fails_names_the_request_under_which_the_log_has_the_error(
     monkeypatch.setattr(ReadOnlyAdmin, "get_search_results", fail)
     with capture_logs(processors=[merge_contextvars]) as lines:
         answer = patient.get("/admin/journeys/enrollment/?q=x", headers={"X-Request-Id": "call-1"})
-    assert (answer.status_code, answer["Content-Type"]) == (500, "text/html; charset=utf-8")
-    page = answer.content.decode()
+    page = with_a_way_back(answer, 500)
     assert "Something went wrong on our side." in page
     assert "<code>call-1</code>" in page
-    assert 'href="/admin/"' in page
     [line] = [line for line in lines if line["event"] == "request_failed"]
     assert (line["log_level"], line["error"], line["request_id"]) == ("error", "internal_error", "call-1")
     assert isinstance(line["exc_info"], RuntimeError)
@@ -123,11 +114,9 @@ def test_who_sends_a_page_that_is_out_of_date_is_told_to_load_it_again(db: None,
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
     answer = client.post(path, {"csrfmiddlewaretoken": "old"}, headers={"X-Request-Id": "call-1"})
-    assert (answer.status_code, answer["Content-Type"]) == (403, "text/html; charset=utf-8")
-    page = answer.content.decode()
+    page = with_a_way_back(answer, 403)
     assert "This page is out of date" in page
     assert f'<a href="{path}">Load it again</a>' in page
-    assert 'href="/admin/"' in page
     assert "<code>call-1</code>" in page
 
 

@@ -87,34 +87,16 @@ def test_a_list_narrowed_to_one_workspace_shows_nothing_of_the_other(
                 assert (page_url(record) in page) == (getattr(record, f"{field}_id", record.pk) == acme.id)
 
 
-def test_every_page_opens(staff: Client, acme: Workspace, rival: Workspace, subtests: pytest.Subtests) -> None:
+def test_a_page_shows_every_field_in_rows_that_are_wide_enough(staff: Client, acme: Workspace) -> None:
     populate(acme, rows=1)
-    populate(rival, rows=1)
-    for model in MODELS:
-        with subtests.test(model=named(model)):
-            for record in model._default_manager.all():
-                assert staff.get(page_url(record)).status_code == 200
-
-
-def test_a_page_shows_every_field(staff: Client, acme: Workspace) -> None:
-    populate(acme, rows=1)
-    not_shown = set()
+    not_shown, too_narrow = set(), set()
     for model in MODELS:
         form = staff.get(page_url(model._default_manager.earliest("pk"))).context["adminform"]
         shown = {getattr(column, "field", column) for column in flatten_fieldsets(form.fieldsets)}
         fields = {field.name for field in model._meta.concrete_fields if not isinstance(field, AutoField)}
         not_shown |= {f"{named(model)}.{field}" for field in fields - shown}
-    assert not_shown == set(NOT_SHOWN)
-
-
-def test_no_row_of_a_page_is_too_narrow_for_its_fields(
-    staff: Client, acme: Workspace, subtests: pytest.Subtests
-) -> None:
-    populate(acme, rows=1)
-    for model in MODELS:
-        with subtests.test(model=named(model)):
-            form = staff.get(page_url(model._default_manager.earliest("pk"))).context["adminform"]
-            assert max(len(row.fields) for fieldset in form for row in fieldset) <= 2
+        too_narrow |= {named(model) for fieldset in form for row in fieldset if len(row.fields) > 2}
+    assert (not_shown, too_narrow) == (set(NOT_SHOWN), set())
 
 
 def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
@@ -289,8 +271,7 @@ def test_the_sidebar_says_what_its_search_finds(staff: Client) -> None:
 
 
 def test_the_sidebar_is_empty_for_staff_without_permissions(db: None) -> None:
-    client = Client()
-    client.force_login(User.objects.create_user("new", is_staff=True))
+    client = staff_with()
     page = client.get("/admin/").content.decode()
     assert [model for model in MODELS if f'href="{list_of(model)}"' in page] == []
     for model in MODELS:

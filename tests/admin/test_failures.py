@@ -14,8 +14,7 @@ from journeys.models import Resending, StepRun, WebhookDelivery
 from journeys.tasks import resend
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import cells, list_of
-from tests.admin.staff import staff_with
-from tests.admin.test_memberships import member
+from tests.admin.staff import member, staff_with
 from tests.support.audit import told
 from tests.support.plans import rows_gone_through
 

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from engage.admin.columns import page_url
-from engage.models import App, IdentityKey, Membership, Workspace
+from engage.models import App, IdentityKey, Workspace
 from tests.admin.records import cells
-from tests.admin.staff import staff_with
+from tests.admin.staff import member, staff_with
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import written
 from tests.support.bridge_calls import ACTION, call
@@ -133,10 +132,7 @@ def test_keys_are_made_and_seen_by_those_who_may(app: App) -> None:
 
 
 def test_a_member_gives_no_key_to_an_app_of_another_workspace(app: App, rival: Workspace) -> None:
-    user = User.objects.create_user("member", is_staff=True)
-    Membership.objects.create(user=user, workspace=app.workspace, role=Membership.Role.ADMIN)
-    client = Client()
-    client.force_login(user)
+    client = member("neighbour", acme="admin")
     theirs = AppFactory.create(workspace=rival)
     assert "Select a valid choice" in add(client, theirs)
     assert not IdentityKey.objects.exists()

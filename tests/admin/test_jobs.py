@@ -9,7 +9,7 @@ from journeys.models import EnrollmentJob
 from tests.admin.staff import staff_with
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
 TOLD = (
     "<div>customer.plan is &quot;&lt;free&gt;&quot;, wanted &quot;pro&quot;</div>"
@@ -21,10 +21,9 @@ REASON = "The customer did not meet the journey&#x27;s entry conditions."
 @pytest.fixture
 def refused(server: ServerClient, acme: Workspace) -> EnrollmentJob:
     """Ada's plan is not the one that is wanted, and she has no seats."""
-    plan = {"field": "customer.plan", "op": "eq", "value": "pro"}
     seats = {"field": "customer.seats", "op": "gte", "value": 3}
     CustomerFactory.create(workspace=acme, external_id="ada", attributes={"plan": "<free>"})
-    journey = JourneyFactory.create(workspace=acme, entry_conditions={"any": [plan, seats]})
+    journey = JourneyFactory.create(workspace=acme, entry_conditions={"any": [PRO, seats]})
     data(trigger(server, journey, {"external_id": "ada"}))
     let_workers_decide()
     return EnrollmentJob.objects.get()

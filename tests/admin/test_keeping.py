@@ -16,8 +16,7 @@ from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from tests.admin.records import list_of
-from tests.admin.staff import staff_with
-from tests.admin.test_memberships import member
+from tests.admin.staff import member, staff_with
 from tests.support.audit import told
 from tests.support.calls import trigger
 from tests.support.clients import ServerClient

@@ -1,29 +1,24 @@
 """A browser that has logged in before gets in while many addresses keep guessing; its cookie is no key."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http.cookies import Morsel
 
 import pytest
-import redis
 import time_machine
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
 from engage.admin.login import LONGEST_WAIT
-from tests.admin.test_login import BUSY, HeldHasher, tried
+from tests.admin.test_login import BUSY, tried, while_somebody_logs_in
 
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
 OFFICE, HOME = "198.51.100.1", "198.51.100.2"
 
 
 @pytest.fixture(autouse=True)
-def _nothing_was_tried(settings: Settings) -> None:
+def _nothing_was_tried(settings: Settings, queue: object) -> None:
     settings.ADMIN_LOGIN_LIMIT = "3/h"
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.flushdb()
 
 
 @pytest.fixture
@@ -74,27 +69,9 @@ def test_it_passes_while_thirty_addresses_guess_and_its_own_has_used_up_its_atte
 
 
 def test_it_is_checked_beside_a_stranger_s_password(known: Client, settings: Settings) -> None:
-    usual, settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS, ["tests.admin.test_login.HeldHasher"]
-    User.objects.create_superuser("eve", password="dropper")
-    HeldHasher.begun.clear()
-    HeldHasher.go_on.clear()
-
-    def guess() -> str:
-        try:
-            return tried(Client(), "eve", "guess", address="203.0.113.8")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(guess)
-        try:
-            assert HeldHasher.begun.wait(60)
-            settings.PASSWORD_HASHERS = usual
-            assert BUSY in tried(Client(), "ada", "countess", address=HOME)
-            assert tried(known, "ada", "countess", address=HOME) == ""
-        finally:
-            HeldHasher.go_on.set()
-        held.result()
+    with while_somebody_logs_in(settings, "eve"):
+        assert BUSY in tried(Client(), "ada", "countess", address=HOME)
+        assert tried(known, "ada", "countess", address=HOME) == ""
 
 
 def test_it_needs_the_password_and_is_a_stranger_after_ten_tries(known: Client) -> None:

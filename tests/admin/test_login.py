@@ -1,12 +1,13 @@
 """Logging in, and how often it may be tried."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
 import pytest
-import redis
 import time_machine
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
@@ -21,14 +22,10 @@ from structlog.testing import capture_logs
 from engage.admin.idle_sessions import REFRESHED_SECONDS
 from engage.admin.login import LONGEST_WAIT
 
+pytestmark = pytest.mark.usefixtures("queue")  # which empties Redis
+
 LOGIN = "/admin/login/"
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_was_tried(settings: Settings) -> None:
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.flushdb()
 
 
 @pytest.fixture
@@ -166,28 +163,36 @@ class HeldHasher(MD5PasswordHasher):
         return super().verify(password, encoded)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_process_checks_one_password_at_a_time_and_keeps_nobody_waiting(settings: Settings) -> None:
-    User.objects.create_superuser("ada", password="countess")
-    settings.PASSWORD_HASHERS = ["tests.admin.test_login.HeldHasher"]
+@contextmanager
+def while_somebody_logs_in(settings: Settings, username: str) -> Iterator[None]:
+    """A superuser whose password is checked as long as the block runs, and then is right."""
+    usual, settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS, ["tests.admin.test_login.HeldHasher"]
+    User.objects.create_superuser(username, password="countess")
     HeldHasher.begun.clear()
     HeldHasher.go_on.clear()
 
     def log_in() -> str:
         try:
-            return tried(Client(), "ada", "countess", address="203.0.113.8")
+            return tried(Client(), username, "countess", address="203.0.113.8")
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(log_in)
+        held = pool.submit(log_in)
         try:
             assert HeldHasher.begun.wait(60)
-            for username in ("ada", "nobody"):
-                assert BUSY in tried(Client(), username, "countess", address="203.0.113.9")
+            settings.PASSWORD_HASHERS = usual
+            yield
         finally:
             HeldHasher.go_on.set()
-        assert first.result() == ""
+        assert held.result() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_checks_one_password_at_a_time_and_keeps_nobody_waiting(settings: Settings) -> None:
+    with while_somebody_logs_in(settings, "ada"):
+        for username in ("ada", "nobody"):
+            assert BUSY in tried(Client(), username, "countess", address="203.0.113.9")
     assert tried(Client(), "ada", "countess", address="203.0.113.9") == ""
 
 

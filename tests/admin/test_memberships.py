@@ -20,22 +20,12 @@ from engage.admin.roles import rights_of_role
 from engage.models import ApiKey, Membership, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
-from tests.admin.staff import staff_with
+from tests.admin.staff import member, staff_with
 from tests.support.clients import Answer
 from tests.support.factories import WorkspaceFactory
 from tests.support.one_of_everything import populate
 
 ROLES = Membership.Role.values
-
-
-def member(name: str, **roles: str) -> Client:
-    """Staff with these roles in the workspaces of these keys."""
-    user = User.objects.create_user(name, is_staff=True)
-    for key, role in roles.items():
-        Membership.objects.create(user=user, workspace=Workspace.objects.get(key=key), role=role)
-    browser = Client()
-    browser.force_login(user)
-    return browser
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.admin.records import cells, list_of
-from tests.admin.staff import staff_with
-from tests.admin.test_memberships import member
+from tests.admin.staff import member, staff_with
 from tests.support.factories import CustomerFactory, crowd
 from tests.support.one_of_everything import populate
 

@@ -5,16 +5,13 @@ from typing import Any
 import pytest
 from django.db.models import Model
 from django.test import Client
-from django.utils import timezone
 
 from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, AuditEntry, Workspace
-from journeys.design.authoring import save_journey
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named
 from tests.admin.staff import staff_with
-from tests.support.factories import JourneyFactory
 from tests.support.one_of_everything import populate
 from tests.support.tables import taken_back
 
@@ -55,15 +52,6 @@ def test_a_page_of_what_the_service_decided_has_no_inputs(
             page = staff.get(page_url(model._default_manager.earliest("pk"))).content.decode()
             assert 'id="id_' not in page
             assert 'name="_save"' not in page
-
-
-def test_who_may_only_look_sees_the_steps_of_the_current_revision(onlooker: Client, acme: Workspace) -> None:
-    journey = JourneyFactory.create(workspace=acme, steps=[{"id": "former", "type": "delay", "for": "P1D"}])
-    current = [{"id": "present", "type": "delay", "for": "P1D"}]
-    save_journey(workspace=acme, key=journey.key, now=timezone.now(), steps=current)
-    page = onlooker.get(page_url(journey)).content.decode()
-    assert "present" in page
-    assert "former" not in page
 
 
 def test_who_may_only_look_can_change_nothing(onlooker: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
