@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 from config.docs.documentation import openapi_document
-from customers.models import Customer, SegmentMembership
-from engage.http.views import FOREIGN_WORKSPACE
+from customers.models import Customer
 from engage.models import Workspace
 from tests.support.calls import customers_path, refused
 from tests.support.clients import ServerClient
-from tests.support.factories import ApiKeyFactory, CustomerFactory, SegmentFactory
+from tests.support.factories import ApiKeyFactory
 
 NOBODY = "0" * 24
 CALLS: list[tuple[str, list[str], Any]] = [
@@ -54,23 +53,6 @@ def test_the_scheme_may_be_written_in_any_case(acme: Workspace, server: ServerCl
     sent = server.headers["Authorization"].replace("Bearer", scheme)
     answer = server.put(customers_path(acme), {"external_id": "ada"}, headers={"Authorization": sent})
     assert answer.status_code == 201
-
-
-@every_call
-def test_a_key_of_another_workspace_learns_that_it_is_and_nothing_of_the_other(
-    acme: Workspace, rival_server: ServerClient, method: str, below: list[str], body: Any
-) -> None:
-    CustomerFactory.create(workspace=acme, id=NOBODY, external_id="ada")
-    SegmentFactory.create(workspace=acme, id=NOBODY)
-    foreign = rival_server.call(method, customers_path(acme, *below), body)
-    message = refused(foreign, status=404, error="Workspace not found")
-    assert message == f"The workspace is not found. {FOREIGN_WORKSPACE}"
-    assert foreign.json()["code"] == "workspace_not_found"
-    for nowhere in (NOBODY, "not-an-id"):
-        path = "/".join(["/api/v1/customers", nowhere, *below])
-        assert rival_server.call(method, path, body).json() | {"requestId": ""} == foreign.json() | {"requestId": ""}
-    assert [customer.external_id for customer in Customer.objects.all()] == ["ada"]
-    assert not SegmentMembership.objects.exists()
 
 
 @every_call

@@ -25,22 +25,11 @@ from tests.support.calls import customers_path, data, job_of, let_workers_decide
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
+from tests.support.tables import tables_that_mention
 
 pytestmark = pytest.mark.journey(max_entries_per_customer=5)
 
 ADA, BOB = "ada.lovelace", "bob.example"
-
-
-def _tables_that_mention(text: str) -> set[str]:
-    """Every table of the database with a row in which the text stands anywhere."""
-    with connection.cursor() as cursor:
-        tables = connection.introspection.table_names(cursor)
-        found = set()
-        for table in tables:
-            cursor.execute(f'SELECT EXISTS (SELECT FROM "{table}" AS r WHERE r::text LIKE %s)', [f"%{text}%"])
-            if cursor.fetchone()[0]:
-                found.add(table)
-    return found
 
 
 def _known_everywhere(workspace: Workspace, server: ServerClient, journey: Journey, name: str) -> Customer:
@@ -77,7 +66,7 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
     ada = _known_everywhere(acme, server, journey, ADA)
     _known_everywhere(acme, server, journey, BOB)
     let_workers_decide()
-    before = _tables_that_mention(ADA)
+    before = tables_that_mention(ADA)
     assert before == {"customers_customer", "customers_event", "bridge_interaction", "journeys_trigger"}
 
     answer = server.delete(customers_path(acme, ada.id))
@@ -109,9 +98,9 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
             },
         },
     }
-    assert _tables_that_mention(ADA) == set()
-    assert _tables_that_mention(ada.id) == {"journeys_enrollmentjob", "engage_auditentry"}
-    assert _tables_that_mention(BOB) == before
+    assert tables_that_mention(ADA) == set()
+    assert tables_that_mention(ada.id) == {"journeys_enrollmentjob", "engage_auditentry"}
+    assert tables_that_mention(BOB) == before
     refused(server.get(customers_path(acme, ada.id)), status=404, error="Customer not found")
 
 
@@ -201,6 +190,7 @@ def test_a_job_that_was_queued_is_later_decided_customer_deleted(
     let_workers_decide()
     job = job_of(server, acme.id, job_id)
     assert (job["status"], job["result"], job["enrollmentId"]) == ("decided", "customer_deleted", None)
+    assert job["reason"] == "The customer was erased before the job was decided."
 
 
 def test_the_same_identifiers_then_make_a_new_person(acme: Workspace, server: ServerClient) -> None:
@@ -216,10 +206,10 @@ def test_the_person_of_another_workspace_stays_whole(
 ) -> None:
     theirs = _known_everywhere(rival, rival_server, JourneyFactory.create(workspace=rival), ADA)
     mine = CustomerFactory.create(workspace=acme, external_id=ADA)
-    before = _tables_that_mention(ADA)
+    before = tables_that_mention(ADA)
     assert server.delete(customers_path(acme, mine.id)).status_code == 200
     refused(server.delete(customers_path(acme, theirs.id)), status=404, error="Customer not found")
-    assert _tables_that_mention(ADA) == before
+    assert tables_that_mention(ADA) == before
     assert [found["payload"] for found in Trigger.objects.values("payload")] == [{"name": ADA}] * 2
 
 

@@ -9,7 +9,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.design.authoring import save_journey
 from journeys.entering.lanes import serve_lane
-from journeys.models import Chunk, Enrollment, Journey, Trigger
+from journeys.models import Chunk, Enrollment, Journey
 from tests.journeys.walking.stories import enter, history
 from tests.support.calls import data, job_of, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
@@ -144,27 +144,6 @@ def test_a_journey_switched_off_in_between_enrolls_nobody(
     let_workers_decide()
     assert job_of(server, acme.id, answered["jobId"])["result"] == "journey_inactive"
     assert not Enrollment.objects.exists()
-
-
-def test_a_customer_erased_in_between_is_told(server: ServerClient, acme: Workspace, ada: Customer) -> None:
-    answered = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": "ada"}))
-    Customer.objects.all().delete()
-    let_workers_decide()
-    job = job_of(server, acme.id, answered["jobId"])
-    assert (job["result"], job["reason"]) == (
-        "customer_deleted",
-        "The customer was erased before the job was decided.",
-    )
-
-
-def test_a_payload_that_came_just_after_its_customer_was_erased_is_forgotten(
-    server: ServerClient, journey: Journey, ada: Customer
-) -> None:
-    data(trigger(server, journey, {"external_id": "ada", "payload": {"secret": 1}}))
-    Customer.objects.all().delete()
-    Trigger.objects.update(payload={"secret": 1})  # as a call does that read the customer before the erasure
-    let_workers_decide()
-    assert Trigger.objects.get().payload == {}
 
 
 def test_each_customer_has_a_history_of_their_own(

@@ -165,13 +165,15 @@ def test_a_workspace_that_is_not_the_key_s_is_told_as_such_and_looks_like_one_th
 
     for (method, path), body in CALLS.items():
         with subtests.test(call=f"{method} {path}"), taken_back():
-            own, foreign, missing = (
+            own, foreign, *missing = (
                 answer(method, path, workspace_id, body)
-                for workspace_id in (us.workspace.id, them.workspace.id, "f" * 24)
+                for workspace_id in (us.workspace.id, them.workspace.id, "f" * 24, "not-an-id")
             )
             assert FOREIGN_WORKSPACE not in str(own)
             assert foreign["message"].endswith(f" {FOREIGN_WORKSPACE}")
-            assert foreign == missing
+            if path.startswith("customers/"):
+                assert (foreign["error"], foreign["code"]) == ("Workspace not found", "workspace_not_found")
+            assert missing == [foreign] * 2
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
 from customers.models import Customer, Segment
@@ -13,6 +12,7 @@ from journeys.models import Journey, Trigger, UnknownExternalId
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import NAMES, ApiKeyFactory, Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd
+from tests.support.tables import tables_that_mention
 
 
 @pytest.fixture
@@ -185,16 +185,6 @@ def test_a_thousand_left_out_cost_as_many_queries_as_one(
 # Whoever is erased -------------------------------------------------------------------------------------------------
 
 
-def mentions(text: str) -> bool:
-    """Whether the text stands anywhere in the database."""
-    with connection.cursor() as cursor:
-        for table in connection.introspection.table_names(cursor):
-            cursor.execute(f'SELECT EXISTS (SELECT FROM "{table}" AS r WHERE r::text LIKE %s)', [f"%{text}%"])
-            if cursor.fetchone()[0]:
-                return True
-    return False
-
-
 def test_of_erased_customers_the_ids_alone_are_told(
     server: ServerClient, acme: Workspace, journey: Journey, cast: Cast, vip: Segment, rival: Workspace
 ) -> None:
@@ -210,8 +200,8 @@ def test_of_erased_customers_the_ids_alone_are_told(
     call = data(server.get(path_of(journey, answered)), status=200)["call"]
     assert call["excluded"] == call["exclusions"] == [{"customerId": cast["grace"].id, "external_id": None}]
     assert call["notInSegments"] == [{"customerId": cast["edsger"].id, "external_id": None}]
-    assert not mentions("grace")
-    assert not mentions("edsger")
+    assert not tables_that_mention("grace")
+    assert not tables_that_mention("edsger")
 
 
 @pytest.mark.parametrize("field", ["external_ids", "exclude_external_ids"])
@@ -221,9 +211,9 @@ def test_an_external_id_that_was_unknown_goes_with_the_person_who_came_to_have_i
     body = {"external_ids": ["ada"], "exclude_external_ids": ["x"], field: ["ada", "lovelace", "other"]}
     answered = data(trigger(server, journey, body))
     customer = data(server.put(customers_path(acme), {"external_id": "lovelace"}), status=201)
-    assert mentions("lovelace")
+    assert tables_that_mention("lovelace")
     data(server.delete(customers_path(acme, customer["customerId"])), status=200)
-    assert not mentions("lovelace")
+    assert not tables_that_mention("lovelace")
     call = data(server.get(path_of(journey, answered)), status=200)["call"]
     if field == "external_ids":
         assert (call["unknownExternalIds"], call["leftOut"]["unknown"]) == (["other"], 2)

@@ -19,6 +19,17 @@ def everything() -> dict[str, list[Any]]:
     return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in apps.get_models()}
 
 
+def tables_that_mention(text: str) -> set[str]:
+    """Every table of the database with a row in which the text stands anywhere."""
+    found = set()
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT EXISTS (SELECT FROM "{table}" AS r WHERE r::text LIKE %s)', [f"%{text}%"])
+            if cursor.fetchone()[0]:
+                found.add(table)
+    return found
+
+
 def empty_all() -> None:
     """Deletes every row that migrating did not make.
 
