@@ -160,10 +160,7 @@ def test_who_may_do_one_thing_may_not_do_the_other(failed: Enrollment) -> None:
     assert WebhookDelivery.objects.get().state == "failed"
     assert ender.post(ending, {"reason": "Because."}).status_code == 302
     assert sender.post(again).status_code == 302
-    assert {what for _, _, what in told("enrollment")} == {
-        "The enrollment was ended.",
-        "The webhook is sent again.",
-    }
+    assert {what for _, _, what in told("enrollment")} == {"The enrollment was ended.", "The webhook is sent again."}
 
 
 def test_the_answer_leads_to_the_top_of_the_page_where_the_result_stands(staff: Client, failed: Enrollment) -> None:

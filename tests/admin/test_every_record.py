@@ -142,11 +142,7 @@ def test_a_list_counts_nothing(staff: Client, acme: Workspace, subtests: pytest.
 
 def test_a_list_tells_how_many_there_are_where_that_is_cheap(staff: Client, acme: Workspace) -> None:
     queries = ("", "?p=2", f"?workspace__id__exact={acme.id}", "?q=user-0")
-    for number, totals in (
-        (1, ["1", "", "1", "1"]),
-        (60, ["60", "", "", "1"]),
-        (1_100, ["1,000+", "", "", "1"]),
-    ):
+    for number, totals in ((1, ["1", "", "1", "1"]), (60, ["60", "", "", "1"]), (1_100, ["1,000+", "", "", "1"])):
         Customer.objects.all().delete()
         crowd(acme, number)
         answers = [staff.get(list_of(Customer) + query) for query in queries]

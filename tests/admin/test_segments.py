@@ -104,11 +104,7 @@ def test_the_conditions_are_tried_on_the_latest_customers(
     monkeypatch.setattr("customers.admin.segments.TRIED_ON", 2)
     segment = SegmentFactory.create(workspace=acme, conditions=PRO)
     for number, (plan, trial) in enumerate(
-        (
-            ("free", "0 of the latest 1 meet"),
-            ("pro", "1 of the latest 2 meets"),
-            ("pro", "2 of the latest 2 meet"),
-        )
+        (("free", "0 of the latest 1 meet"), ("pro", "1 of the latest 2 meets"), ("pro", "2 of the latest 2 meet"))
     ):
         with later(seconds=number):
             CustomerFactory.create(workspace=acme, attributes={"plan": plan})

@@ -33,11 +33,7 @@ from journeys.models import (
     WebhookHost,
     WebhookSecret,
 )
-from journeys.operations.retention import (
-    JOBS,
-    STEP_RUNS,
-    TRIGGERS,
-)
+from journeys.operations.retention import JOBS, STEP_RUNS, TRIGGERS
 from tests.journeys.walking.stories import walked
 from tests.support.calls import data, job_of, let_workers_decide, trigger
 from tests.support.clients import Answer, ServerClient

@@ -163,8 +163,7 @@ def test_the_query_stands_inside_an_insert(acme: Workspace, people: dict[str, Cu
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE picked (id text, ordinal bigint) ON COMMIT DROP")
         cursor.execute(
-            f"INSERT INTO picked SELECT id, row_number() OVER (ORDER BY id) FROM ({query.sql}) audience",
-            query.params,
+            f"INSERT INTO picked SELECT id, row_number() OVER (ORDER BY id) FROM ({query.sql}) audience", query.params
         )
         cursor.execute("SELECT id FROM picked ORDER BY ordinal")
         picked = [customer_id for (customer_id,) in cursor.fetchall()]

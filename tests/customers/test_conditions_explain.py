@@ -96,10 +96,7 @@ NO_VIP = "customer.vip has no value, wanted a value"
         # what is refused because all of it holds
         (
             {"not": {"all": [FREE, SMALL]}},
-            [
-                'customer.plan is "free", wanted anything but "free"',
-                "customer.seats is 3, wanted not less than 10",
-            ],
+            ['customer.plan is "free", wanted anything but "free"', "customer.seats is 3, wanted not less than 10"],
         ),
         ({"not": {"any": [PRO, SMALL, FREE]}}, ["customer.seats is 3, wanted not less than 10"]),
     ],

@@ -58,8 +58,7 @@ def test_what_is_too_long_for_an_identifier_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sent"),
-    [("external_id", APART), ("email", UNICODE), ("userId", f"u-{APART}"), ("phone", f"desk {APART}")],
+    ("name", "sent"), [("external_id", APART), ("email", UNICODE), ("userId", f"u-{APART}"), ("phone", f"desk {APART}")]
 )
 def test_calls_about_customers_and_the_bridge_know_them_by_either_spelling(
     acme: Workspace, server: ServerClient, sdk: SdkClient, rene: Customer, name: str, sent: str

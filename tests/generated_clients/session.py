@@ -259,12 +259,7 @@ captured = done(capture_form.sync_detailed(client=app, body=form), FormCapturedA
 assert captured.attributes_updated == ["city"]
 assert captured.event_id
 calls = CallsRequest.from_dict(
-    {
-        "calls": [
-            {"call": "action", "messageId": "sale", "userId": "u-1", "actionType": "link"},
-            {"call": "neither"},
-        ]
-    }
+    {"calls": [{"call": "action", "messageId": "sale", "userId": "u-1", "actionType": "link"}, {"call": "neither"}]}
 )
 sent = done(record_calls.sync_detailed(client=app, body=calls), CallsAnswer).data
 assert [result.status for result in sent.results] == [200, 400]

@@ -35,8 +35,7 @@ def test_a_larger_body_is_refused(sdk: SdkClient, path: str) -> None:
 
 @both_calls
 @pytest.mark.parametrize(
-    "content_type",
-    ["text/html", "text/*", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"],
+    "content_type", ["text/html", "text/*", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )
 def test_only_json_is_taken(sdk: SdkClient, path: str, content_type: str) -> None:
     answer = sdk.post(path, LEAST[path], content_type=content_type)

@@ -260,9 +260,7 @@ def test_a_wrong_value_is_refused_by_its_field(sdk: SdkClient, fields: dict[str,
 
 def test_a_form_field_that_could_be_no_attribute_may_be_mapped_to_one(sdk: SdkClient) -> None:
     answer = submit(
-        sdk,
-        formData={"$size": "M"},
-        submitAction={"type": "update_profile", "profileAttributes": {"size": "$size"}},
+        sdk, formData={"$size": "M"}, submitAction={"type": "update_profile", "profileAttributes": {"size": "$size"}}
     )
     assert answer.status_code == 200
     assert Customer.objects.get().attributes == {"size": "M"}

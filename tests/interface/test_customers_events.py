@@ -51,11 +51,7 @@ def test_one_event_is_recorded_and_its_id_answered(acme: Workspace, server: Serv
     event = Event.objects.get()
     assert (answer.status_code, answer.json()) == (
         202,
-        {
-            "success": True,
-            "message": "The event is recorded.",
-            "data": {"eventId": event.id, "customerId": ada.id},
-        },
+        {"success": True, "message": "The event is recorded.", "data": {"eventId": event.id, "customerId": ada.id}},
     )
     assert (event.workspace, event.customer, event.name, event.properties) == (acme, ada, "ordered", properties)
     assert (event.source, event.chain) == ("api", 0)

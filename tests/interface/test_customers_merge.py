@@ -9,15 +9,7 @@ from engage.models import Workspace
 from journeys.merging import EXITED_BY_MERGE
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun
 from tests.support.bridge_calls import click, submit
-from tests.support.calls import (
-    customers_path,
-    data,
-    job_of,
-    let_workers_decide,
-    let_workers_walk,
-    refused,
-    trigger,
-)
+from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted

@@ -41,10 +41,7 @@ def test_the_payload_is_read_as_api_payload_and_as_api_properties(
     call = {**named, sent_as: {"coupon": '"WELCOME10"', "order": {"id": 7}}}
     arrived = webhook_after(server, acme, call, method="PUT", body=body)
     assert arrived.method == "PUT"
-    assert json.loads(arrived.body) == {
-        "{{ kept }}": ['"WELCOME10"', {"{{api.properties.coupon}}": "7!"}],
-        "n": 1,
-    }
+    assert json.loads(arrived.body) == {"{{ kept }}": ['"WELCOME10"', {"{{api.properties.coupon}}": "7!"}], "n": 1}
 
 
 def test_the_customer_s_fields_are_read_as_customer(server: ServerClient, acme: Workspace, ada: Customer) -> None:

@@ -52,9 +52,7 @@ def test_nobody_steps_in_a_held_journey_and_waits_keep_their_due_times(
     server: ServerClient, inside: Enrollment, rival: Workspace, rival_server: ServerClient
 ) -> None:
     theirs = enter(
-        rival_server,
-        JourneyFactory.create(workspace=rival, steps=[DAY, NOTE]),
-        CustomerFactory.create(workspace=rival),
+        rival_server, JourneyFactory.create(workspace=rival, steps=[DAY, NOTE]), CustomerFactory.create(workspace=rival)
     )
     let_workers_walk()
     held = steered(server, inside.journey, "hold", reason=REASON)

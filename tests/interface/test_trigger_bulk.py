@@ -172,11 +172,7 @@ def test_another_preference_leaves_nothing_out(server: ServerClient, journey: Jo
 
 
 def test_a_thousand_external_ids_cost_as_many_queries_as_one(
-    transactional_db: None,
-    server: ServerClient,
-    journey: Journey,
-    acme: Workspace,
-    django_assert_num_queries: Any,
+    transactional_db: None, server: ServerClient, journey: Journey, acme: Workspace, django_assert_num_queries: Any
 ) -> None:
     names = crowd(acme, 1000)
     data(trigger(server, journey, {"external_ids": names[:1]}))

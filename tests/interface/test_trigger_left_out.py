@@ -189,11 +189,7 @@ def test_of_erased_customers_the_ids_alone_are_told(
     server: ServerClient, acme: Workspace, journey: Journey, cast: Cast, vip: Segment, rival: Workspace
 ) -> None:
     Customer.objects.filter(workspace=rival).delete()
-    body = {
-        "external_ids": ["grace", "edsger"],
-        "segment_ids": [vip.id],
-        "exclude_external_ids": ["grace"],
-    }
+    body = {"external_ids": ["grace", "edsger"], "segment_ids": [vip.id], "exclude_external_ids": ["grace"]}
     answered = data(trigger(server, journey, body))
     for name in ("grace", "edsger"):
         data(server.delete(customers_path(acme, cast[name].id)), status=200)
@@ -222,12 +218,7 @@ def test_an_external_id_that_was_unknown_goes_with_the_person_who_came_to_have_i
 
 
 def test_another_workspace_s_person_of_that_external_id_takes_nothing_along(
-    server: ServerClient,
-    rival_server: ServerClient,
-    acme: Workspace,
-    rival: Workspace,
-    journey: Journey,
-    cast: Cast,
+    server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace, journey: Journey, cast: Cast
 ) -> None:
     answered = data(trigger(server, journey, {"external_ids": ["nobody"]}))
     theirs = Customer.objects.get(workspace=rival, external_id="nobody")

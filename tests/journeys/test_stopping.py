@@ -33,10 +33,7 @@ def assert_cancelled_or_enrolled(answers: dict[str, Answer]) -> None:
     """Whoever was told that the job is cancelled was told the truth, and so was everybody else."""
     for job in EnrollmentJob.objects.select_related("customer"):
         enrolled = Enrollment.objects.filter(job_id=job.id).exists()
-        assert (job.status, job.result, enrolled) in {
-            ("cancelled", "cancelled", False),
-            ("decided", "enrolled", True),
-        }
+        assert (job.status, job.result, enrolled) in {("cancelled", "cancelled", False), ("decided", "enrolled", True)}
         if job.job_id in answers:
             assert answers[job.job_id].status_code == (200 if job.status == "cancelled" else 409)
 

@@ -71,12 +71,7 @@ REFUSED = [
         "formData.score",
         "is required by the message.",
     ),
-    (
-        CAPTURE,
-        {"formData": {"score": "many"}, "submitAction": sale.NPS_ACTION},
-        "formData.score",
-        "must be a number.",
-    ),
+    (CAPTURE, {"formData": {"score": "many"}, "submitAction": sale.NPS_ACTION}, "formData.score", "must be a number."),
 ]
 
 

@@ -199,10 +199,7 @@ def test_a_host_that_the_web_server_would_not_take_is_refused_before_anything_st
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("host", "reached"),
-    [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")],
-)
+@pytest.mark.parametrize(("host", "reached"), [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")])
 def test_where_every_address_is_served_it_is_called_at_one(host: str, reached: str) -> None:
     assert _address(host, "8000") == Address(host=reached, port=8000)
 

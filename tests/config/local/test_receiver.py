@@ -25,11 +25,7 @@ BODY = b'{"text": "Hello"}'
 
 def headers(secret: str = SECRET) -> dict[str, str]:
     signature = Webhook(secret).sign(msg_id="msg_1", timestamp=NOW, data=BODY.decode())
-    return {
-        "webhook-id": "msg_1",
-        "webhook-timestamp": str(int(NOW.timestamp())),
-        "webhook-signature": signature,
-    }
+    return {"webhook-id": "msg_1", "webhook-timestamp": str(int(NOW.timestamp())), "webhook-signature": signature}
 
 
 def signed(sent: dict[str, str], body: bytes = BODY, *, seconds_later: float = 0) -> bool:

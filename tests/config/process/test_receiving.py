@@ -33,12 +33,7 @@ def garbage(queue: redis.Redis) -> list[bytes]:
 
 
 def test_workers_survive_garbage_in_their_queues_and_go_on(
-    server: ServerClient,
-    acme: Workspace,
-    receiver: Receiver,
-    queue: redis.Redis,
-    garbage: list[bytes],
-    tmp_path: Path,
+    server: ServerClient, acme: Workspace, receiver: Receiver, queue: redis.Redis, garbage: list[bytes], tmp_path: Path
 ) -> None:
     for name in QUEUES:
         queue.lpush(name, *garbage)

@@ -100,8 +100,7 @@ def test_a_body_that_breaks_off_is_not_carried_out(
 
 
 @pytest.mark.parametrize(
-    ("how", "status"),
-    [({"Authorization": "Bearer nobody"}, 401), ({"Content-Type": "text/plain"}, 415), ({}, 413)],
+    ("how", "status"), [({"Authorization": "Bearer nobody"}, 401), ({"Content-Type": "text/plain"}, 415), ({}, 413)]
 )
 def test_who_still_sends_hears_the_answer(
     web: Web, server: ServerClient, acme: Workspace, how: dict[str, str], status: int

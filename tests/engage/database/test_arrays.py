@@ -38,8 +38,7 @@ class AnyListTest(TestCase):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "texts",
-    [[""], ["NULL"], ["null", "x"], ["a,b", "{c}", '"', "\\", "\\\"'"], [" a ", "\t\n"], ["ä", "\u2003", "🙂"]],
+    "texts", [[""], ["NULL"], ["null", "x"], ["a,b", "{c}", '"', "\\", "\\\"'"], [" a ", "\t\n"], ["ä", "\u2003", "🙂"]]
 )
 def test_texts_that_mean_something_in_an_array(texts: list[str]) -> None:
     assert sent(texts, kind="text") == texts

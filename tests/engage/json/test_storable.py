@@ -17,14 +17,8 @@ LONG_KEY = b"k" * 1000
         (rb'{"a": {"\u0000": 1}}', "A key of a holds a NUL character, which cannot be stored."),
         (rb'{"\udfff": 1}', "A key of the body holds half of a surrogate pair, which cannot be stored."),
         (b'{"a": {"b": 1e400}}', "a.b is a number out of range: it must fit a 64-bit float."),
-        (
-            b'{"a": [18446744073709551616]}',
-            "a[0] is a number out of range: integers go from -2^63 to 2^64 - 1.",
-        ),
-        (
-            b'{"a": -9223372036854775809}',
-            "a is a number out of range: integers go from -2^63 to 2^64 - 1.",
-        ),
+        (b'{"a": [18446744073709551616]}', "a[0] is a number out of range: integers go from -2^63 to 2^64 - 1."),
+        (b'{"a": -9223372036854775809}', "a is a number out of range: integers go from -2^63 to 2^64 - 1."),
         (b'{"a": NaN}', "a is NaN, which is not JSON."),
         (b'{"a": {"b": -Infinity}}', "a.b is -Infinity, which is not JSON."),
         (b"1e400", "The body must be a JSON object, but a number came."),

@@ -238,11 +238,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "n" * 201}, "name", "name: Ensure this value has at most 200 characters (it has 201)."),
     ({"trigger_type": "cron"}, "trigger_type", "trigger: Value 'cron' is not a valid choice."),
     ({"trigger_type": "event"}, "event_name", "eventName is required where the trigger is event."),
-    (
-        {"trigger_type": "event", "event_name": " "},
-        "event_name",
-        "eventName is required where the trigger is event.",
-    ),
+    ({"trigger_type": "event", "event_name": " "}, "event_name", "eventName is required where the trigger is event."),
     ({"event_name": "renewed"}, "event_name", "eventName must be null where the trigger is api."),
     (
         {"trigger_type": "api", "event_name": "renewed"},
@@ -275,11 +271,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"exit_on": {}}, "exit_on", "exitOn must be an array, but an object came."),
     ({"exit_on": [EXITS[0], {"event": "a", "where": CONDITIONS}]}, "exit_on", "exitOn[1].where.field is "),
     ({"event_where": PRICEY}, "event_where", "where must be null where the trigger is api."),
-    (
-        {"event_from_bridge": False},
-        "event_from_bridge",
-        "fromBridge must be null or true where the trigger is api.",
-    ),
+    ({"event_from_bridge": False}, "event_from_bridge", "fromBridge must be null or true where the trigger is api."),
     ({"exit_on": [{"event": "a", "fromBridge": "no"}]}, "exit_on", "exitOn[0].fromBridge must be a boolean"),
     (
         {"trigger_type": "event", "event_name": "renewed", "event_where": {"any": [PRICEY, CONDITIONS]}},

@@ -167,12 +167,7 @@ def test_a_task_that_still_waits_does_for_one_of_the_next_call(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("steps", "woken"), [([], 0), ([{"id": "day", "type": "delay", "for": "P1D"}], 1)])
 def test_a_walker_is_woken_where_somebody_has_entered_who_may_walk_on(
-    server: ServerClient,
-    acme: Workspace,
-    ten: list[str],
-    queue: "redis.Redis",
-    steps: list[dict[str, Any]],
-    woken: int,
+    server: ServerClient, acme: Workspace, ten: list[str], queue: "redis.Redis", steps: list[dict[str, Any]], woken: int
 ) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=steps)
     single = data(trigger(server, journey, {"external_id": "user-1"}))

@@ -8,10 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from journeys.entering.chunks import (
-    ClaimedChunk,
-    claim_chunk,
-)
+from journeys.entering.chunks import ClaimedChunk, claim_chunk
 from journeys.entering.lanes import serve_lane
 from journeys.entering.settling import settle
 from journeys.entering.turns import claim_next_chunks

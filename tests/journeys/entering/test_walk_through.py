@@ -154,11 +154,7 @@ def test_who_would_not_enter_is_told_why_and_what_would_follow(
 
 @pytest.mark.parametrize(
     ("plan_bought", "starts", "result"),
-    [
-        ("pro", True, "enrolled"),
-        ("team", False, "enrolled"),
-        ("free", False, "conditions_not_met"),
-    ],
+    [("pro", True, "enrolled"), ("team", False, "enrolled"), ("free", False, "conditions_not_met")],
 )
 def test_in_an_event_journey_the_payload_is_the_event(
     acme: Workspace, ada: Customer, tmp_path: Path, plan_bought: str, starts: bool, result: str

@@ -171,8 +171,7 @@ def test_a_render_that_fails_says_why_and_quotes_no_value(text: str, reason: str
 
 
 @pytest.mark.parametrize(
-    "raised",
-    [AssertionError, RecursionError, MemoryError, OverflowError, ValueError, StopIteration, RuntimeError],
+    "raised", [AssertionError, RecursionError, MemoryError, OverflowError, ValueError, StopIteration, RuntimeError]
 )
 @pytest.mark.parametrize(
     "text",

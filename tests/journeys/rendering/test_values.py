@@ -99,11 +99,7 @@ FILLED: list[Any] = [True, 0, 0.0, "x", "nil", [None], {"a": None}]
 )
 @pytest.mark.parametrize(
     ("payload", "result"),
-    [
-        *[({"x": value}, "blank") for value in BLANK],
-        *[({"x": value}, "filled") for value in FILLED],
-        ({}, "blank"),
-    ],
+    [*[({"x": value}, "blank") for value in BLANK], *[({"x": value}, "filled") for value in FILLED], ({}, "blank")],
 )
 def test_blank_is_what_is_missing_or_holds_nothing_but_white_space(
     text: str, payload: dict[str, Any], result: str

@@ -9,16 +9,7 @@ from customers.models import Customer, Segment, SegmentMembership
 from engage.models import ApiKey, App, Workspace
 from journeys.models import Journey, JourneyRevision
 
-TABLES: list[type[Model]] = [
-    Workspace,
-    ApiKey,
-    App,
-    Customer,
-    Segment,
-    SegmentMembership,
-    Journey,
-    JourneyRevision,
-]
+TABLES: list[type[Model]] = [Workspace, ApiKey, App, Customer, Segment, SegmentMembership, Journey, JourneyRevision]
 DESCRIPTION: dict[str, Any] = {
     "workspace": {"key": "acme", "name": "Acme"},
     "apiKeys": [{"name": "server", "rateLimit": "100/m"}],

@@ -32,9 +32,7 @@ def test_many_customers_take_as_many_queries_as_one(seed: Seed) -> None:
             customers=[{"external_id": name, "email": f"{name}@x.io", "attributes": {"n": 1}} for name in names],
             segments=[{"key": "all", "members": names}],
         )
-        with CaptureQueriesContext(
-            connection,
-        ) as made:
+        with CaptureQueriesContext(connection) as made:
             seed(description)
         with CaptureQueriesContext(connection) as repeated:
             seed(description)

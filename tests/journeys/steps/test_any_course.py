@@ -35,7 +35,7 @@ STEPS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
                 st.fixed_dictionaries({"if": st.sampled_from([PRO, {"not": PRO}]), "next": targets}),
                 min_size=1,
                 max_size=2,
-            ),
+            )
         },
         optional={"else": targets},
     ),

@@ -47,11 +47,7 @@ def named(name: str) -> StepContext:
 
 def test_a_webhook_that_says_nothing_more_is_a_post_without_a_body() -> None:
     assert request_of(webhook()) == WebhookRequest(
-        method="POST",
-        url="https://example.com/hook",
-        host="example.com:443",
-        headers={},
-        body=None,
+        method="POST", url="https://example.com/hook", host="example.com:443", headers={}, body=None
     )
 
 
