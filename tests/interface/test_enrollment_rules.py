@@ -16,6 +16,8 @@ from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory
 
+pytestmark = pytest.mark.usefixtures("ada")
+
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
 
 
@@ -37,12 +39,12 @@ def test_the_worker_creates_the_enrollment(server: ServerClient, acme: Workspace
     assert (enrollment.customer_id, enrollment.journey_id, enrollment.state) == (ada.id, journey.id, "active")
 
 
-def test_nothing_is_enrolled_before_a_worker_decides(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+def test_nothing_is_enrolled_before_a_worker_decides(server: ServerClient, acme: Workspace) -> None:
     data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": "ada"}))
     assert not Enrollment.objects.exists()
 
 
-def test_a_journey_without_steps_completes_at_once(server: ServerClient, journey: Journey, ada: Customer) -> None:
+def test_a_journey_without_steps_completes_at_once(server: ServerClient, journey: Journey) -> None:
     entered(server, journey)
     enrollment = Enrollment.objects.get()
     assert (enrollment.state, enrollment.ended_at, enrollment.due_at) == ("completed", enrollment.entered_at, None)
@@ -51,7 +53,7 @@ def test_a_journey_without_steps_completes_at_once(server: ServerClient, journey
 @pytest.mark.parametrize("maximum", [None, 1])
 @pytest.mark.parametrize("reenroll", [False, True])
 def test_rule_2_an_active_enrollment_is_already_enrolled(
-    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None, reenroll: bool
+    server: ServerClient, acme: Workspace, maximum: int | None, reenroll: bool
 ) -> None:
     journey = JourneyFactory.create(
         workspace=acme, steps=WAITING, max_entries_per_customer=maximum, allow_reenrollment=reenroll
@@ -62,7 +64,7 @@ def test_rule_2_an_active_enrollment_is_already_enrolled(
 
 @pytest.mark.parametrize("maximum", [None, 1])
 def test_rule_3_a_completed_enrollment_is_already_enrolled(
-    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None
+    server: ServerClient, acme: Workspace, maximum: int | None
 ) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=maximum)
     assert [entered(server, journey)["result"] for _ in range(2)] == ["enrolled", "already_enrolled"]
@@ -70,16 +72,12 @@ def test_rule_3_a_completed_enrollment_is_already_enrolled(
 
 
 @pytest.mark.parametrize("maximum", [None, 1])
-def test_rule_3_unless_reenrollment_is_enabled(
-    server: ServerClient, acme: Workspace, ada: Customer, maximum: int | None
-) -> None:
+def test_rule_3_unless_reenrollment_is_enabled(server: ServerClient, acme: Workspace, maximum: int | None) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=maximum, allow_reenrollment=True)
     assert [entered(server, journey)["result"] for _ in range(4)] == ["enrolled"] * 4
 
 
-def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
     jobs = [entered(server, journey) for _ in range(5)]
     assert [job["result"] for job in jobs] == ["enrolled"] * 5  # exited entries do not count
@@ -90,7 +88,7 @@ def test_rule_1_exits_the_active_enrollment_and_makes_a_new_one(
     assert (replaced.exit_reason, replaced.due_at) == ("Replaced by a new entry.", None)
 
 
-def test_rule_1_ends_the_one_before_the_other_begins(server: ServerClient, acme: Workspace, ada: Customer) -> None:
+def test_rule_1_ends_the_one_before_the_other_begins(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3, steps=WAITING)
     for _ in range(2):
         entered(server, journey)
@@ -116,9 +114,7 @@ def test_rule_1_processes_the_new_enrollment_and_the_exited_one_no_further(
     assert (history(replaced), history(current)) == ([("wait", "interrupted")], [("wait", "done"), ("note", "done")])
 
 
-def test_rule_1_ends_once_the_completed_entries_reach_the_number(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_rule_1_ends_once_the_completed_entries_reach_the_number(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     jobs = [entered(server, journey) for _ in range(4)]
     assert [job["result"] for job in jobs] == ["enrolled"] * 3 + ["max_entries_reached"]
@@ -126,7 +122,7 @@ def test_rule_1_ends_once_the_completed_entries_reach_the_number(
 
 
 def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_before(
-    server: ServerClient, acme: Workspace, ada: Customer
+    server: ServerClient, acme: Workspace
 ) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=4)
     for _ in range(3):
@@ -137,7 +133,7 @@ def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_befor
 
 
 def test_a_journey_switched_off_in_between_enrolls_nobody(
-    server: ServerClient, acme: Workspace, journey: Journey, ada: Customer
+    server: ServerClient, acme: Workspace, journey: Journey
 ) -> None:
     answered = data(trigger(server, journey, {"external_id": "ada"}))
     Journey.objects.update(active=False)
@@ -160,15 +156,13 @@ def test_each_customer_has_a_history_of_their_own(
 
 @pytest.mark.parametrize("steps", [[], WAITING])
 def test_each_journey_has_a_history_of_its_own(
-    server: ServerClient, acme: Workspace, ada: Customer, steps: list[dict[str, str]]
+    server: ServerClient, acme: Workspace, steps: list[dict[str, str]]
 ) -> None:
     one, other = (JourneyFactory.create(workspace=acme, steps=steps) for _ in range(2))
     assert [entered(server, journey)["result"] for journey in (one, other)] == ["enrolled", "enrolled"]
 
 
-def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(server: ServerClient, acme: Workspace) -> None:
     once = JourneyFactory.create(workspace=acme)
     thrice = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
     jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for journey in (once, thrice, once, thrice)]
@@ -182,7 +176,7 @@ def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(
 
 
 def test_an_enrollment_is_replaced_once_where_the_journey_has_lost_its_steps(
-    server: ServerClient, acme: Workspace, ada: Customer
+    server: ServerClient, acme: Workspace
 ) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
     entered(server, journey)
@@ -197,7 +191,7 @@ def test_an_enrollment_is_replaced_once_where_the_journey_has_lost_its_steps(
 
 
 def test_each_completed_entry_counts_once_among_the_jobs_of_one_piece_of_work(
-    server: ServerClient, acme: Workspace, ada: Customer
+    server: ServerClient, acme: Workspace
 ) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for _ in range(4)]

@@ -11,6 +11,8 @@ from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd, take_milliseconds
 
+pytestmark = pytest.mark.usefixtures("cast")
+
 
 @pytest.fixture
 def vip(acme: Workspace, cast: Cast) -> Segment:
@@ -54,15 +56,15 @@ def test_the_answer_has_every_field_of_the_interface(server: ServerClient, journ
 
 
 @pytest.mark.parametrize("spelling", ["external_ids", "externalIds"])
-def test_external_ids_queue_their_customers(server: ServerClient, journey: Journey, cast: Cast, spelling: str) -> None:
+def test_external_ids_queue_their_customers(server: ServerClient, journey: Journey, spelling: str) -> None:
     assert queued_names(data(trigger(server, journey, {spelling: ["ada", "grace"]}))) == {"ada", "grace"}
 
 
-def test_an_unknown_external_id_is_skipped_silently(server: ServerClient, journey: Journey, cast: Cast) -> None:
+def test_an_unknown_external_id_is_skipped_silently(server: ServerClient, journey: Journey) -> None:
     assert queued_names(data(trigger(server, journey, {"external_ids": ["ada", "nobody", " "]}))) == {"ada"}
 
 
-def test_an_external_id_given_twice_is_one_job(server: ServerClient, journey: Journey, cast: Cast) -> None:
+def test_an_external_id_given_twice_is_one_job(server: ServerClient, journey: Journey) -> None:
     assert queued_names(data(trigger(server, journey, {"external_ids": ["ada", "ada"]}))) == {"ada"}
 
 
@@ -136,7 +138,7 @@ def test_the_payload_is_stored_once_and_not_per_job(server: ServerClient, journe
 
 
 def test_where_a_job_id_is_taken_the_millisecond_steps_for_all_of_them(
-    transactional_db: None, server: ServerClient, journey: Journey, cast: Cast
+    transactional_db: None, server: ServerClient, journey: Journey
 ) -> None:
     data(trigger(server, journey, {"external_ids": ["ada"]}))
     last = take_milliseconds(EnrollmentJob.objects.get())
@@ -158,14 +160,14 @@ def test_customers_of_another_workspace_are_never_queued(
     "prefer",
     ["return=minimal", "respond-async, return=minimal", 'RETURN = "Minimal"; x=y', "return=minimal, return=full"],
 )
-def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Journey, cast: Cast, prefer: str) -> None:
+def test_return_minimal_leaves_the_arrays_out(server: ServerClient, journey: Journey, prefer: str) -> None:
     answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": prefer})
     assert set(data(answer)) == {"journeyId", "status", "queued", "customersEnrolled", "triggerId", "note"}
     assert answer["Preference-Applied"] == "return=minimal"
 
 
 @pytest.mark.parametrize("prefer", ["return=representation, return=minimal", "return=minimalist", "x-return=minimal"])
-def test_another_preference_leaves_nothing_out(server: ServerClient, journey: Journey, cast: Cast, prefer: str) -> None:
+def test_another_preference_leaves_nothing_out(server: ServerClient, journey: Journey, prefer: str) -> None:
     answer = trigger(server, journey, {"external_ids": ["ada"]}, headers={"Prefer": prefer})
     assert len(data(answer)["customerIds"]) == 1
     assert "Preference-Applied" not in answer

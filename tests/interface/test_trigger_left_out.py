@@ -14,6 +14,8 @@ from tests.support.clients import ServerClient
 from tests.support.factories import NAMES, ApiKeyFactory, Cast, CustomerFactory, JourneyFactory, SegmentFactory, crowd
 from tests.support.tables import tables_that_mention
 
+pytestmark = pytest.mark.usefixtures("cast")
+
 
 @pytest.fixture
 def vip(acme: Workspace, cast: Cast) -> Segment:
@@ -76,9 +78,7 @@ def test_of_a_call_by_segments_alone_the_excluded_are_those_who_belong_to_them(
     }
 
 
-def test_a_call_that_selected_nobody_tells_why(
-    server: ServerClient, journey: Journey, cast: Cast, vip: Segment
-) -> None:
+def test_a_call_that_selected_nobody_tells_why(server: ServerClient, journey: Journey, vip: Segment) -> None:
     body = {"external_ids": ["ada", "edsger", "nobody"], "segment_ids": [vip.id], "exclude_external_ids": ["ada"]}
     state = looked_up(server, journey, body)
     assert state["customers"] == 0
@@ -90,21 +90,19 @@ def test_named_with_no_segments_at_all_everybody_is_outside(server: ServerClient
     assert (call["segmentIds"], call["notInSegments"]) == ([], told(cast, "ada"))
 
 
-def test_the_key_that_called_is_told(acme: Workspace, journey: Journey, cast: Cast) -> None:
+def test_the_key_that_called_is_told(acme: Workspace, journey: Journey) -> None:
     for body in ({"external_id": "ada"}, {"external_ids": ["ada"]}):
         key = ApiKeyFactory.create(workspace=acme)
         state = looked_up(ServerClient(key), journey, body)
         assert (state["apiKeyId"], state["apiKeyName"]) == (key.id, key.name)
 
 
-def test_what_was_sent_for_one_customer_left_out_nobody(server: ServerClient, journey: Journey, cast: Cast) -> None:
+def test_what_was_sent_for_one_customer_left_out_nobody(server: ServerClient, journey: Journey) -> None:
     state = looked_up(server, journey, {"external_id": "ada", "exclude_external_ids": ["grace"]})
     assert (state["customers"], state["call"]) == (1, None)
 
 
-def test_of_an_event_s_trigger_neither_a_key_nor_a_call_is_told(
-    server: ServerClient, acme: Workspace, cast: Cast
-) -> None:
+def test_of_an_event_s_trigger_neither_a_key_nor_a_call_is_told(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="paid")
     data(server.post(customers_path(acme, "events"), {"external_id": "ada", "eventName": "paid"}))
     state = data(server.get(path_of(journey, {"triggerId": Trigger.objects.get().id})), status=200)
@@ -149,13 +147,13 @@ def test_a_call_leaves_out_whom_its_dry_run_leaves_out(
         assert call["externalIds"] == state["customers"] + sum(call["leftOut"].values())
 
 
-def test_an_unknown_external_id_of_any_length_is_told(server: ServerClient, journey: Journey, cast: Cast) -> None:
+def test_an_unknown_external_id_of_any_length_is_told(server: ServerClient, journey: Journey) -> None:
     state = looked_up(server, journey, {"external_ids": ["é" * 5_000, "é" * 5_001, "ada"]})
     assert state["customers"] == 1
     assert state["call"]["unknownExternalIds"] == ["é" * 255] * 2  # no customer's is longer
 
 
-def test_what_was_sent_before_this_was_kept_is_not_known(server: ServerClient, journey: Journey, cast: Cast) -> None:
+def test_what_was_sent_before_this_was_kept_is_not_known(server: ServerClient, journey: Journey) -> None:
     answered = data(trigger(server, journey, {"external_ids": ["ada", "nobody"]}))
     UnknownExternalId.objects.all().delete()
     Trigger.objects.update(selection=None, called_by="")
@@ -202,7 +200,7 @@ def test_of_erased_customers_the_ids_alone_are_told(
 
 @pytest.mark.parametrize("field", ["external_ids", "exclude_external_ids"])
 def test_an_external_id_that_was_unknown_goes_with_the_person_who_came_to_have_it(
-    server: ServerClient, acme: Workspace, journey: Journey, cast: Cast, field: str
+    server: ServerClient, acme: Workspace, journey: Journey, field: str
 ) -> None:
     body = {"external_ids": ["ada"], "exclude_external_ids": ["x"], field: ["ada", "lovelace", "other"]}
     answered = data(trigger(server, journey, body))
@@ -218,7 +216,7 @@ def test_an_external_id_that_was_unknown_goes_with_the_person_who_came_to_have_i
 
 
 def test_another_workspace_s_person_of_that_external_id_takes_nothing_along(
-    server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace, journey: Journey, cast: Cast
+    server: ServerClient, rival_server: ServerClient, acme: Workspace, rival: Workspace, journey: Journey
 ) -> None:
     answered = data(trigger(server, journey, {"external_ids": ["nobody"]}))
     theirs = Customer.objects.get(workspace=rival, external_id="nobody")
@@ -228,7 +226,7 @@ def test_another_workspace_s_person_of_that_external_id_takes_nothing_along(
 
 
 def test_the_payload_of_a_call_for_somebody_unknown_goes_with_them_unless_somebody_else_is_there(
-    server: ServerClient, acme: Workspace, journey: Journey, cast: Cast
+    server: ServerClient, acme: Workspace, journey: Journey
 ) -> None:
     alone = data(trigger(server, journey, {"external_ids": ["lovelace"], "payload": {"name": "Lovelace"}}))
     both = data(trigger(server, journey, {"external_ids": ["lovelace", "ada"], "payload": {"sale": "spring"}}))
@@ -251,7 +249,7 @@ def test_in_the_history_stands_what_queued_the_customer_and_nothing_else(
 
 
 def test_of_another_workspace_s_trigger_nothing_is_told(
-    server: ServerClient, rival_server: ServerClient, journey: Journey, cast: Cast
+    server: ServerClient, rival_server: ServerClient, journey: Journey
 ) -> None:
     answered = data(trigger(server, journey, {"external_ids": ["nobody"]}))
     refused(rival_server.get(path_of(journey, answered)), status=404, error="Trigger not found")

@@ -27,7 +27,7 @@ from tests.support.simultaneous import (
     made_to_wait,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("people")]
 
 NAMES = [f"person-{n}" for n in range(40)]
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
@@ -61,9 +61,7 @@ def entries(journey: Journey) -> Counter[str | None]:
     return Counter(Enrollment.objects.filter(journey=journey).values_list("customer__external_id", flat=True))
 
 
-def test_one_entry_allowed_and_completing_at_once_is_one_entry(
-    server: ServerClient, journey: Journey, people: list[Customer]
-) -> None:
+def test_one_entry_allowed_and_completing_at_once_is_one_entry(server: ServerClient, journey: Journey) -> None:
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
     assert entries(journey) == dict.fromkeys(NAMES, 1)
@@ -71,16 +69,14 @@ def test_one_entry_allowed_and_completing_at_once_is_one_entry(
     assert not EnrollmentJob.objects.exclude(status="decided").exists()
 
 
-def test_three_entries_allowed_and_completing_at_once_are_three(
-    server: ServerClient, acme: Workspace, people: list[Customer]
-) -> None:
+def test_three_entries_allowed_and_completing_at_once_are_three(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
     assert entries(journey) == dict.fromkeys(NAMES, 3)
 
 
-def test_never_two_active_enrollments(server: ServerClient, acme: Workspace, people: list[Customer]) -> None:
+def test_never_two_active_enrollments(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=50)
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
@@ -90,9 +86,7 @@ def test_never_two_active_enrollments(server: ServerClient, acme: Workspace, peo
     assert entries(journey) == jobs  # one enrollment per job, each replacing the one before
 
 
-def test_a_message_delivered_many_times_is_worked_once(
-    server: ServerClient, acme: Workspace, people: list[Customer]
-) -> None:
+def test_a_message_delivered_many_times_is_worked_once(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
     trigger_id = data(trigger(server, journey, {"external_ids": NAMES}))["triggerId"]
     all_at_once([lambda: serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=1)] * 8)
@@ -100,9 +94,7 @@ def test_a_message_delivered_many_times_is_worked_once(
     assert entries(journey) == dict.fromkeys(NAMES, 1)
 
 
-def test_a_chunk_claimed_by_two_is_settled_by_one(
-    server: ServerClient, acme: Workspace, people: list[Customer]
-) -> None:
+def test_a_chunk_claimed_by_two_is_settled_by_one(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
     data(trigger(server, journey, {"external_ids": NAMES}))
     claimed = claim_next_chunks(lane=Chunk.Lane.BULK)
@@ -112,7 +104,7 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(
 
 
 def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
-    server: ServerClient, journey: Journey, people: list[Customer]
+    server: ServerClient, journey: Journey
 ) -> None:
     first, second = [data(trigger(server, journey, {"external_id": NAMES[0]}))["triggerId"] for _ in range(2)]
     with transaction.atomic():
@@ -123,7 +115,7 @@ def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
 
 
 def test_a_limit_that_is_raised_during_a_decision_counts_all_entries(
-    server: ServerClient, acme: Workspace, people: list[Customer], monkeypatch: pytest.MonkeyPatch
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many are counted as a journey allows; the rules are read a moment later."""
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
@@ -152,7 +144,7 @@ def test_who_decides_for_many_locks_them_in_the_order_of_their_ids(
 
 
 def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(
-    server: ServerClient, journey: Journey, people: list[Customer]
+    server: ServerClient, journey: Journey
 ) -> None:
     for _ in range(3):
         data(trigger(server, journey, {"external_id": NAMES[0]}))
@@ -162,9 +154,7 @@ def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_c
     assert list(results) == ["enrolled", "already_enrolled", "already_enrolled"]
 
 
-def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(
-    server: ServerClient, journey: Journey, people: list[Customer]
-) -> None:
+def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(server: ServerClient, journey: Journey) -> None:
     answers = all_at_once([lambda: data(trigger(server, journey, {"external_ids": NAMES}))] * 12)
     job_ids = [job_id for answer in answers for job_id in answer["jobIds"]]
     assert len(set(job_ids)) == len(job_ids) == 12 * len(NAMES)

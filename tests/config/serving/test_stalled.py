@@ -8,14 +8,13 @@ from http.client import HTTPConnection
 
 import pytest
 
-from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import JourneyFactory
 from tests.support.web_server import Web
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits, pytest.mark.usefixtures("ada")]
 
 NUMBER = 50
 PROMPT_SECONDS = 5.0  # a few milliseconds on a machine with nothing else to do
@@ -52,44 +51,36 @@ def assert_all_is_served(web: Web, server: ServerClient, acme: Workspace) -> Non
     assert EnrollmentJob.objects.filter(journey=journey).count() == 1
 
 
-def test_half_a_body_holds_up_nobody(
-    web: Web, sdk: SdkClient, server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_half_a_body_holds_up_nobody(web: Web, sdk: SdkClient, server: ServerClient, acme: Workspace) -> None:
     sent = head("POST", ACTION, sdk.headers, Content_Type="application/json", Content_Length=1000) + b'{"external_id": '
     with callers(web, NUMBER, sent):
         assert_all_is_served(web, server, acme)
 
 
-def test_chunks_that_do_not_end_hold_up_nobody(
-    web: Web, sdk: SdkClient, server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_chunks_that_do_not_end_hold_up_nobody(web: Web, sdk: SdkClient, server: ServerClient, acme: Workspace) -> None:
     chunked = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
     with callers(web, NUMBER, head("POST", ACTION, sdk.headers, **chunked) + b"2\r\n{ \r\n"):
         assert_all_is_served(web, server, acme)
 
 
-def test_answers_that_nobody_reads_hold_up_nobody(
-    web: Web, server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_answers_that_nobody_reads_hold_up_nobody(web: Web, server: ServerClient, acme: Workspace) -> None:
     """Each asks for a large file again and again, so that no buffer of the system can hold it."""
     sent = head("GET", "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js", {}) * 10
     with callers(web, NUMBER, sent, buffer=4096):
         assert_all_is_served(web, server, acme)
 
 
-def test_idle_connections_hold_up_nobody(web: Web, server: ServerClient, acme: Workspace, ada: Customer) -> None:
+def test_idle_connections_hold_up_nobody(web: Web, server: ServerClient, acme: Workspace) -> None:
     with callers(web, 1100, b""):
         assert_all_is_served(web, server, acme)
 
 
-def test_heads_that_do_not_end_hold_up_nobody(web: Web, server: ServerClient, acme: Workspace, ada: Customer) -> None:
+def test_heads_that_do_not_end_hold_up_nobody(web: Web, server: ServerClient, acme: Workspace) -> None:
     with callers(web, 1100, b"POST /api/v1/sdk/bridge/action HTTP/1.1\r\nHost: a\r\n"):
         assert_all_is_served(web, server, acme)
 
 
-def test_a_body_that_breaks_off_is_not_carried_out(
-    web: Web, server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_a_body_that_breaks_off_is_not_carried_out(web: Web, server: ServerClient, acme: Workspace) -> None:
     """What has come may be JSON that makes sense."""
     path = f"/api/v1/journeys/{acme.id}/{JourneyFactory.create(workspace=acme).id}/trigger"
     body = b'{"external_id": "ada"}'
