@@ -165,9 +165,7 @@ def test_a_key_says_whether_it_has_expired(staff: Client, acme: Workspace) -> No
         assert "expired" in staff.get(url).content.decode()
 
 
-def test_a_key_is_shown_with_its_first_characters_its_limit_and_when_it_was_used(
-    staff: Client, acme: Workspace
-) -> None:
+def test_a_key_is_shown_with_its_beginning_its_limit_and_its_last_use(staff: Client, acme: Workspace) -> None:
     used_at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     key = ApiKeyFactory.create(workspace=acme, rate_limit="7/s", last_used_at=used_at)
     listed = staff.get(KEYS).content.decode()

@@ -54,9 +54,7 @@ def test_a_value_that_no_column_holds_is_a_page_with_a_way_back(staff: Client, p
 @pytest.mark.parametrize(
     "path", ["/admin/journeys/enrollmentjob/?customer__email=x", "/admin/engage/workspace/?_to_field=digest"]
 )
-def test_an_address_that_asks_for_what_a_page_does_not_offer_is_a_page_with_a_way_back(
-    staff: Client, path: str
-) -> None:
+def test_asking_for_what_a_page_does_not_offer_gets_a_page_with_a_way_back(staff: Client, path: str) -> None:
     assert "something that this page does not offer" in with_a_way_back(staff.get(path), 400)
 
 
@@ -80,9 +78,7 @@ def patient(staff: Client) -> Client:
     return staff
 
 
-def test_a_page_that_fails_names_the_request_under_which_the_log_has_the_error(
-    patient: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_fails_names_its_request_as_the_log_does(patient: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("a-name-nobody-may-read")
 

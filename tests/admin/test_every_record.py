@@ -111,9 +111,7 @@ def test_a_list_of_many_rows_asks_no_more_queries_than_one_of_few(
             assert len(queries_of(staff, list_of(model))) == len(few[model])
 
 
-def test_the_pages_with_panels_ask_no_more_queries_where_more_hangs_on_the_record(
-    staff: Client, acme: Workspace
-) -> None:
+def test_panels_ask_no_more_queries_where_more_hangs_on_the_record(staff: Client, acme: Workspace) -> None:
     (customer,) = populate(acme, rows=1)
     trigger = Trigger.objects.get()
     segment = Segment.objects.get()

@@ -114,7 +114,7 @@ def test_all_that_match_are_sent_again_once_in_the_background(staff: Client, acm
     assert "3 of 3 of Acme" in staff.get(f"{FAILURES}sending-again/").content.decode()
 
 
-def test_it_goes_on_part_by_part_and_leaves_out_what_the_journey_waits_for(
+def test_it_goes_on_in_parts_and_skips_what_a_journey_waits_for(
     staff: Client, acme: Workspace, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("journeys.webhooks.resending._PART", 2)

@@ -43,7 +43,7 @@ def test_every_page_and_list_opens_whatever_the_keys_of_what_it_shows(
                 assert page.count("the popitem") >= len(free)
 
 
-def test_every_page_of_an_enrollment_opens_whatever_its_customer_and_its_call_hold(
+def test_an_enrollments_pages_open_whatever_its_call_holds(
     staff: Client, acme: Workspace, server: ServerClient
 ) -> None:
     customer = CustomerFactory.create(workspace=acme, attributes=FREE)

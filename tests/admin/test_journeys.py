@@ -102,7 +102,7 @@ def test_other_exit_conditions_make_a_revision_and_the_same_ones_do_not(staff: C
         assert journey.revision == revision
 
 
-def test_the_form_shows_the_steps_and_exit_conditions_of_the_current_revision(
+def test_the_form_shows_steps_and_exits_of_the_current_revision(
     staff: Client, acme: Workspace, rival: Workspace
 ) -> None:
     JourneyFactory.create(workspace=rival, revision=2, steps=[{"id": "theirs", "type": "delay", "for": "P9D"}])

@@ -86,9 +86,7 @@ BUSY = "Somebody else is logging in"
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("username", ["ada", "nobody"])
-def test_an_account_at_which_many_attempts_failed_may_be_tried_once_in_a_while_from_an_address(
-    settings: Settings, username: str
-) -> None:
+def test_after_many_failures_an_account_is_tried_now_and_then_by_an_address(settings: Settings, username: str) -> None:
     settings.ADMIN_LOGIN_LIMIT = "1000/m"
     User.objects.create_superuser("ada", password="countess")
     client = Client()

@@ -86,9 +86,7 @@ def found(client: Client, text: str) -> list[str]:
     return sorted(str(one) for one in shown)
 
 
-def test_customers_are_found_by_parts_of_names_and_addresses_in_any_case(
-    staff: Client, acme: Workspace, rival: Workspace
-) -> None:
+def test_customers_are_found_by_parts_of_names_and_addresses(staff: Client, acme: Workspace, rival: Workspace) -> None:
     named(acme, name="Ada Lovelace")
     named(rival, name="Adam 100%")
     CustomerFactory.create(workspace=acme, email="grace.hopper@navy.example")

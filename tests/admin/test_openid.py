@@ -105,9 +105,7 @@ def test_without_a_provider_there_is_no_such_way() -> None:
         assert Client().get(path).headers["Location"].startswith("/admin/login/")  # as any unknown page
 
 
-def test_groups_become_roles_and_the_provider_has_asked_for_the_second_factor(
-    issuer: str, acme: Workspace, rival: Workspace
-) -> None:
+def test_groups_become_roles_and_the_second_factor_is_theirs(issuer: str, acme: Workspace, rival: Workspace) -> None:
     browser = Client()
     sub = known(
         issuer, "grace", "shop", "shop-help", "unknown", given_name="Grace", family_name="Hopper", email="g@x.y"

@@ -78,9 +78,7 @@ def test_what_others_hang_on_is_never_deleted_by_hand(
 
 
 @pytest.mark.parametrize(("model", "name"), [(Customer, "external_id"), (Segment, "name")])
-def test_who_may_not_view_a_record_is_neither_told_its_name_nor_may_delete_it(
-    acme: Workspace, model: type[Model], name: str
-) -> None:
+def test_who_may_not_view_a_record_neither_reads_nor_deletes_it(acme: Workspace, model: type[Model], name: str) -> None:
     populate(acme, rows=1)
     model._default_manager.update(**{name: "hush"})
     record, kind = model._default_manager.get(), model._meta.model_name

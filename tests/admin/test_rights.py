@@ -192,7 +192,7 @@ def test_a_history_tells_no_credentials(calling: Journey, staff: Client) -> None
     assert "hush" not in staff_with("view_journey").get(history).content.decode()
 
 
-def test_a_timeline_shows_no_values_of_headers_to_those_who_may_not_write_them(
+def test_a_timeline_shows_headers_to_those_who_may_write_them(
     failed: Enrollment, staff: Client, onlooker: Client
 ) -> None:
     WebhookDelivery.objects.update(headers={"X-Plain": "hush-2", "Authorization": "Bearer hush"})

@@ -111,7 +111,7 @@ def test_the_conditions_are_tried_on_the_latest_customers(
         assert f"0 customers put into it; {trial} the conditions" in staff.get(page_url(segment)).content.decode()
 
 
-def test_who_is_about_to_delete_a_segment_is_told_how_many_customers_leave_it(
+def test_a_deletion_tells_how_many_leave_a_segment(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     customers = CustomerFactory.create_batch(3, workspace=acme)

@@ -42,7 +42,7 @@ def test_every_step_is_shown_with_what_it_came_to(staff: Client, server: ServerC
         assert f"{run.began_at:%Y-%m-%d %H:%M:%S} UTC" in page
 
 
-def test_the_values_that_led_a_branch_are_shown_to_those_who_may_view_customers(
+def test_the_values_of_a_branch_are_for_who_sees_customers(
     staff: Client, server: ServerClient, acme: Workspace
 ) -> None:
     paid = {"field": "api.payload.plan", "op": "eq", "value": "pro"}
@@ -64,9 +64,7 @@ def test_the_event_that_ended_a_wait_is_shown_with_it(staff: Client, server: Ser
     assert f'<a href="{page_url(Event.objects.get(id=event_id))}"' in page_of(staff, enrollment)
 
 
-def test_each_cell_holds_one_element_or_text_which_narrow_screens_show_beside_its_name(
-    staff: Client, failed: Enrollment
-) -> None:
+def test_each_cell_holds_one_element_that_narrow_screens_name(staff: Client, failed: Enrollment) -> None:
     page = page_of(staff, failed)
     for cell, begins in (("What it came to", '<div class="engage-told">'), ("Step", '<div class="engage-step">')):
         found = re.findall(rf'<td [^>]*data-label="{cell}">(.*?)</td>', page, re.DOTALL)

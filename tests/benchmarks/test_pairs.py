@@ -28,9 +28,7 @@ def test_a_rate_is_compared_as_it_is_and_a_time_the_other_way_round() -> None:
         ([101.0, 130.0, 160.0], True),
     ],
 )
-def test_a_median_of_ninety_seven_hundredths_holds_and_so_does_a_range_that_includes_one(
-    this: list[float], *, holds: bool
-) -> None:
+def test_a_median_of_97_percent_holds_and_so_does_a_range_that_includes_one(this: list[float], *, holds: bool) -> None:
     assert Pairs(measure="calls", unit="/s", base=[100.0] * 3, this=this).holds is holds
 
 

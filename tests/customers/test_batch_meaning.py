@@ -111,9 +111,7 @@ def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: py
 
 
 @pytest.mark.django_db
-def test_profiles_that_are_large_as_text_are_read_a_few_at_a_time_however_well_they_are_compressed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_profiles_are_read_a_few_at_a_time_however_well_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("customers.upsert._LARGE_BYTES", 205 * 1024)  # a tenth
     workspace = WorkspaceFactory.create()
     names = [f"large-{number}" for number in range(25)]

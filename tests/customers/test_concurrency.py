@@ -28,18 +28,14 @@ def _batch(server: ServerClient, workspace: Workspace, customers: list[Any]) -> 
     return data(answer, status=200)
 
 
-def test_calls_for_the_same_new_person_make_one_customer_and_keep_all_attributes(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_calls_for_one_new_person_make_one_customer_with_all_attributes(acme: Workspace, server: ServerClient) -> None:
     bodies = [{"external_id": "ada", "email": "ada@acme.example", "attributes": {f"call-{n}": n}} for n in range(24)]
     answers = all_at_once([partial(_put, server, acme, body) for body in bodies])
     assert sorted(answer.status_code for answer in answers) == [200] * 23 + [201]
     assert Customer.objects.get(workspace=acme).attributes == {f"call-{n}": n for n in range(24)}
 
 
-def test_calls_that_know_one_new_person_by_different_identifiers_never_make_two_of_the_same(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_calls_by_different_identifiers_never_make_two_of_one_person(acme: Workspace, server: ServerClient) -> None:
     bodies = [{"external_id": "ada", "email": "a@acme.example"}, {"email": "a@acme.example", "phone": "1"}] * 6
     answers = all_at_once([partial(_put, server, acme, body) for body in bodies])
     assert {answer.status_code for answer in answers} <= {200, 201}
@@ -54,9 +50,7 @@ def _deadlocks() -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_overlapping_batches_in_any_order_lose_nothing_and_never_lock_each_other_out(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_overlapping_batches_lose_nothing_and_never_deadlock(acme: Workspace, server: ServerClient) -> None:
     people = [f"person-{n}" for n in range(120)]
     Customer.objects.bulk_create(Customer(workspace=acme, external_id=person) for person in people[::2])
     batches = []
@@ -72,9 +66,7 @@ def test_overlapping_batches_in_any_order_lose_nothing_and_never_lock_each_other
     assert list(Customer.objects.values_list("attributes", flat=True)) == [everything] * 120
 
 
-def test_new_people_are_written_in_one_order_whatever_the_order_of_the_call(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_new_people_are_written_in_one_order_whatever_the_call_s(acme: Workspace, server: ServerClient) -> None:
     before = _deadlocks()
     with transaction.atomic():
         CustomerFactory.create(workspace=acme, external_id="ada")

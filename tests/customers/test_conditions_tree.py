@@ -39,9 +39,7 @@ def test_a_condition_is_read_to_a_tree() -> None:
         ({"op": "not_exists"}, Op.EXISTS, None),
     ],
 )
-def test_the_negative_operations_are_the_negation_of_the_positive_ones(
-    written: dict[str, Any], op: Op, operand: Any
-) -> None:
+def test_negative_operations_negate_the_positive_ones(written: dict[str, Any], op: Op, operand: Any) -> None:
     condition = parse_condition({"field": "customer.plan", **written}, roots=["customer"])
     assert condition == Not(FieldTest(PLAN, op, operand))
 

@@ -152,9 +152,7 @@ def doctor() -> tuple[str, str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_stored_identifiers_are_respelled_where_nobody_else_would_have_the_same(
-    acme: Workspace, rival: Workspace
-) -> None:
+def test_stored_identifiers_are_respelled_where_nobody_else_has_them(acme: Workspace, rival: Workspace) -> None:
     old = {"external_id": APART, "email": UNICODE.lower(), "phone": f"desk {APART}", "user_id": APART}
     new = (TOGETHER, ASCII, f"desk {TOGETHER}", TOGETHER)
     ours, theirs = (CustomerFactory.create(workspace=workspace, **old) for workspace in (acme, rival))

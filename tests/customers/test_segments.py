@@ -82,7 +82,7 @@ def test_conditions_that_everybody_meets_still_end_at_the_workspace(
     refused(answer, status=400, error="Error resolving segments")
 
 
-def test_stored_conditions_that_cannot_be_read_refuse_the_call_and_queue_nobody(
+def test_stored_conditions_that_are_unreadable_queue_nobody(
     server: ServerClient, journey: Journey, ada: Customer
 ) -> None:
     segment = SegmentFactory.create(workspace=journey.workspace, key="vip", conditions={"any": [PRO | {"op": "like"}]})

@@ -113,9 +113,7 @@ def test_a_decision_is_logged_under_its_own_call_whoever_woke_the_worker(
         assert all("triggers" in line for line in lines if line["event"] == "jobs_decided")
 
 
-def test_the_decision_about_an_event_s_customer_is_logged_under_the_call_that_reported_it(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_a_decision_is_logged_under_the_events_call(server: ServerClient, acme: Workspace, ada: Customer) -> None:
     JourneyFactory.create(workspace=acme, trigger_type="event", event_name="ordered")
     body = {"external_id": "ada", "eventName": "ordered"}
     data(server.post(customers_path(acme, "events"), body, headers={"X-Request-Id": "the-report"}))
@@ -152,9 +150,7 @@ def test_a_refused_key_is_not_logged(server: ServerClient, journey: Journey, log
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_error_of_the_database_is_logged_without_the_row_that_it_quotes(
-    server: ServerClient, journey: Journey, log: io.StringIO
-) -> None:
+def test_a_database_error_is_logged_without_its_row(server: ServerClient, journey: Journey, log: io.StringIO) -> None:
     data(trigger(server, journey, {"external_id": "ada"}))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -251,9 +247,7 @@ def test_a_logger_that_was_used_before_takes_part_in_what_is_configured_again() 
         lambda error: logging.getLogger("somebody").error("failed", exc_info=error),
     ],
 )
-def test_of_an_exception_its_kinds_and_places_are_logged_without_the_messages(
-    log: io.StringIO, write: Callable[[Exception], None]
-) -> None:
+def test_exceptions_are_logged_without_their_messages(log: io.StringIO, write: Callable[[Exception], None]) -> None:
     try:
         try:
             raise LookupError(PRIVATE["payload"])

@@ -281,9 +281,7 @@ def test_calls_that_lack_a_right_are_noted_and_only_so_many(
 
 
 @pytest.mark.django_db
-def test_failed_logins_are_noted_without_what_was_typed_and_only_so_many(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_so_many_failed_logins_are_noted_and_nothing_typed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ADMIN_LOGIN_LIMIT = "1000/m"
     monkeypatch.setattr(refusals, "OF_ALL", 4)
     root = User.objects.create_superuser("root", password="right")

@@ -114,7 +114,7 @@ def test_the_form_around_a_button_is_stored_with_the_interaction_also_without_an
 
 
 @pytest.mark.parametrize(("levels", "status"), [(9, 200), (10, 400)])
-def test_the_form_around_a_button_is_nested_no_deeper_than_conditions_reach(
+def test_a_buttons_form_is_no_deeper_than_conditions_reach(
     sdk: SdkClient, ada: Customer, levels: int, status: int
 ) -> None:
     form: Any = "deepest"

@@ -82,7 +82,7 @@ def test_the_log_names_the_key_that_was_sent_to_the_bridge(
 
 
 @both_calls
-def test_a_key_sent_to_the_bridge_is_flagged_also_while_the_database_is_away(
+def test_a_key_sent_to_the_bridge_is_flagged_without_a_database(
     sdk: SdkClient, server: ServerClient, path: str
 ) -> None:
     def cut(*_: Any) -> Never:

@@ -83,7 +83,7 @@ def test_a_foreign_external_id_is_taken_from_who_only_claims_it(
     assert known_by(eve) == {"email": "eve@evil.example"}
 
 
-def test_a_claimed_external_id_does_not_keep_a_server_from_the_persons_email(
+def test_a_claimed_external_id_keeps_no_server_from_an_email(
     server: ServerClient, sdk: SdkClient, acme: Workspace
 ) -> None:
     """It was 409 for good."""
@@ -92,7 +92,7 @@ def test_a_claimed_external_id_does_not_keep_a_server_from_the_persons_email(
     assert known_by(Customer.objects.get(workspace=acme)) == {"external_id": "x-1", "email": VICTIM}
 
 
-def test_of_two_who_only_claim_the_one_with_the_more_trusted_identifier_is_meant(
+def test_of_two_claims_the_more_trusted_identifier_decides(
     server: ServerClient, sdk: SdkClient, acme: Workspace
 ) -> None:
     for claim in ({"external_id": "x-1"}, {"email": VICTIM}):

@@ -22,7 +22,7 @@ def read(server: ServerClient, customer: Customer, query: str = "") -> dict[str,
     return data(server.get(customers_path(customer.workspace, customer.id, "journeys") + query), status=200)
 
 
-def test_every_trigger_is_there_newest_first_with_what_was_decided_and_why(
+def test_triggers_are_told_newest_first_with_what_was_decided(
     server: ServerClient, ada: Customer, journey: Journey
 ) -> None:
     first = data(trigger(server, journey, {"external_id": "ada"}))
@@ -153,9 +153,7 @@ def test_nothing_named_the_customer(server: ServerClient, ada: Customer) -> None
     assert read(server, ada) == {"customerId": ada.id, "triggers": [], "nextCursor": None}
 
 
-def test_it_is_read_page_by_page_and_nothing_stands_there_twice_or_is_missing(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_pages_tell_everything_once(server: ServerClient, acme: Workspace, ada: Customer) -> None:
     CustomerFactory.create(workspace=acme, external_id="bob")
     journeys = [JourneyFactory.create(workspace=acme) for _ in range(3)]
     for _ in range(4):

@@ -70,9 +70,7 @@ def test_every_answer_tells_the_limit_also_a_refusal(
 @pytest.mark.parametrize(
     ("limits", "allowed"), [({"rate_limit": "1/h"}, 10), ({"rate_limit": "9/h", "customers_rate_limit": "2/h"}, 2)]
 )
-def test_calls_about_customers_have_a_limit_of_their_own_under_which_reads_count_apart(
-    acme: Workspace, limits: dict[str, str], allowed: int
-) -> None:
+def test_calls_about_customers_have_limits_of_their_own(acme: Workspace, limits: dict[str, str], allowed: int) -> None:
     server = ServerClient(ApiKeyFactory.create(workspace=acme, **limits))
     written = [server.put(customers_path(acme), {"external_id": f"ada-{number}"}) for number in range(allowed + 1)]
     assert [answer.status_code for answer in written] == [201] * allowed + [429]

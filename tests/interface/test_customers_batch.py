@@ -89,9 +89,7 @@ def test_one_bad_item_fails_alone(acme: Workspace, server: ServerClient, bad: An
     assert set(Customer.objects.values_list("external_id", flat=True)) == {"ada", "bob"}
 
 
-def test_two_items_for_the_same_new_person_make_one_customer_and_merge_in_order(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_items_for_one_new_person_make_one_customer_and_merge_in_order(acme: Workspace, server: ServerClient) -> None:
     answer = _send(
         server,
         acme,

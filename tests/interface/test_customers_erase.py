@@ -104,9 +104,7 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
     refused(server.get(customers_path(acme, ada.id)), status=404, error="Customer not found")
 
 
-def test_memberships_events_interactions_and_enrollments_go_with_the_person(
-    acme: Workspace, server: ServerClient, journey: Journey
-) -> None:
+def test_all_that_hangs_on_the_person_goes_with_them(acme: Workspace, server: ServerClient, journey: Journey) -> None:
     ada = _known_everywhere(acme, server, journey, ADA)
     bob = _known_everywhere(acme, server, journey, BOB)
     let_workers_decide()
@@ -133,9 +131,7 @@ def test_a_payload_that_was_sent_for_several_people_stays_until_the_last_of_them
     assert Trigger.objects.get().payload == {}
 
 
-def test_a_payload_of_people_who_were_erased_before_that_was_a_rule_is_blanked_by_a_migration(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_a_migration_blanks_payloads_of_people_who_were_erased_before(acme: Workspace, server: ServerClient) -> None:
     journey = JourneyFactory.create(workspace=acme)
     ada, bob, cy = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB, "cy"))
     for names in ([ADA, BOB], [ADA, "cy"]):
@@ -152,7 +148,7 @@ def test_a_payload_of_people_who_were_erased_before_that_was_a_rule_is_blanked_b
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_erasures_at_once_the_later_one_sees_that_nobody_is_left(
+def test_the_later_of_two_erasures_sees_that_nobody_is_left(
     acme: Workspace, server: ServerClient, journey: Journey
 ) -> None:
     ada, bob = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB))

@@ -68,9 +68,7 @@ def test_all_that_is_stored_is_told_and_nothing_of_others(
         assert other.id not in str(told)
 
 
-def test_what_was_sent_to_others_and_the_credentials_for_it_are_not_in_it(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_what_was_sent_to_others_and_credentials_are_not_in_it(server: ServerClient, acme: Workspace) -> None:
     ada, bob = CustomerFactory.create_batch(2, workspace=acme)
     (journey,) = {enrolled.journey for enrolled in _enrolled(acme)}
     trigger(server, journey, {"external_id": ada.external_id, "payload": {"for": "ada alone"}})

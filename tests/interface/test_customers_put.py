@@ -165,9 +165,7 @@ def test_a_change_moves_updated_at_and_not_created_at(acme: Workspace, server: S
     assert data(server.get(customers_path(acme, ada.id)), status=200) == changed
 
 
-def test_an_attribute_may_be_called_like_an_identifier_and_does_not_change_it(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_attribute_may_be_called_like_an_identifier(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     answer = server.put(customers_path(acme), {"external_id": "ada", "attributes": {"email": "other@acme.example"}})
     assert data(answer, status=200)["email"] == "ada@acme.example"
 
@@ -184,16 +182,14 @@ def test_an_identifier_that_the_customer_does_not_have_yet_is_added(
     assert (bob.external_id, bob.phone) == ("bob", "+4915112345678")
 
 
-def test_one_that_is_trusted_more_is_added_too_where_the_customer_has_none(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_one_that_is_trusted_more_is_added_where_there_is_none(acme: Workspace, server: ServerClient) -> None:
     eve = CustomerFactory.create(workspace=acme, external_id=None, email="eve@acme.example")
     answer = server.put(customers_path(acme), {"email": "eve@acme.example", "external_id": "eve"})
     assert (data(answer, status=200)["customerId"], data(answer, status=200)["external_id"]) == (eve.id, "eve")
     assert Customer.objects.get(external_id="eve") == eve
 
 
-def test_an_identifier_may_be_changed_through_one_that_is_trusted_more(
+def test_an_identifier_is_changed_through_a_more_trusted_one(
     acme: Workspace, server: ServerClient, bob: Customer
 ) -> None:
     server.put(customers_path(acme), {"external_id": "bob", "email": "robert@acme.example"})

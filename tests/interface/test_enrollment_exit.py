@@ -152,9 +152,7 @@ def test_an_enrollment_that_has_ended_stays_as_it_is(server: ServerClient, acme:
     assert (completed.state, completed.exit_reason) == ("completed", "")
 
 
-def test_the_second_of_two_exits_is_refused_and_names_the_first_reason(
-    server: ServerClient, waiting: Enrollment
-) -> None:
+def test_the_second_exit_is_refused_and_names_the_first_reason(server: ServerClient, waiting: Enrollment) -> None:
     data(exit_early(server, waiting, {"reason": "Refunded."}), status=200)
     message = refused(exit_early(server, waiting, {"reason": "Bored."}), status=409, error="Enrollment already ended")
     assert message == "The enrollment is exited already. Refunded."

@@ -97,7 +97,7 @@ def test_rule_1_ends_the_one_before_the_other_begins(server: ServerClient, acme:
     assert replaced.ended_at <= current.entered_at
 
 
-def test_rule_1_processes_the_new_enrollment_and_the_exited_one_no_further(
+def test_rule_1_walks_the_new_enrollment_and_not_the_exited(
     server: ServerClient, acme: Workspace, ada: Customer
 ) -> None:
     note = {"id": "note", "type": "update_profile", "attributes": {"noted": True}}
@@ -121,9 +121,7 @@ def test_rule_1_ends_once_the_completed_entries_reach_the_number(server: ServerC
     assert jobs[-1]["reason"] == "The customer had completed the journey as often as was allowed: 3 times."
 
 
-def test_rule_1_tells_no_wrong_number_where_fewer_entries_are_allowed_than_before(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_rule_1_tells_the_number_that_is_allowed_now(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=4)
     for _ in range(3):
         entered(server, journey)
@@ -175,9 +173,7 @@ def test_two_jobs_of_one_customer_in_one_piece_of_work_see_each_other(server: Se
     assert replaced.ended_at is not None
 
 
-def test_an_enrollment_is_replaced_once_where_the_journey_has_lost_its_steps(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_an_enrollment_is_replaced_once_where_steps_are_gone(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=3)
     entered(server, journey)
     save_journey(workspace=acme, key=journey.key, now=timezone.now(), steps=[])
@@ -190,9 +186,7 @@ def test_an_enrollment_is_replaced_once_where_the_journey_has_lost_its_steps(
     assert states(journey) == ["exited", "completed", "completed"]
 
 
-def test_each_completed_entry_counts_once_among_the_jobs_of_one_piece_of_work(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_each_completed_entry_counts_once_in_a_piece_of_work(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     jobs = [data(trigger(server, journey, {"external_id": "ada"}))["jobId"] for _ in range(4)]
     let_workers_decide()

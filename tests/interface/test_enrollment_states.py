@@ -69,9 +69,7 @@ def attempt(delivery: WebhookDelivery, number: int, **fields: Any) -> WebhookAtt
 # Where it stands -----------------------------------------------------------------------------------------------------
 
 
-def test_an_enrollment_that_waits_tells_where_it_stands_and_when_it_goes_on(
-    server: ServerClient, waiting: Enrollment
-) -> None:
+def test_an_enrollment_tells_where_it_stands_and_when_it_goes_on(server: ServerClient, waiting: Enrollment) -> None:
     answer = server.get(path_of(waiting))
     run = StepRun.objects.get()
     assert waiting.due_at is not None
@@ -125,9 +123,7 @@ def test_who_has_just_entered_has_ended_only_where_there_are_no_steps(server: Se
     assert (done["state"], done["endedAt"]) == ("completed", done["enteredAt"])
 
 
-def test_an_exited_enrollment_tells_why_and_a_completed_one_has_no_reason(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_an_exited_enrollment_tells_why_and_a_completed_one_nothing(server: ServerClient, acme: Workspace) -> None:
     exited = look_up(server, walked(server, acme, [{"id": "out", "type": "exit", "reason": "Nothing to say."}]))
     assert (exited["state"], exited["stepId"], exited["exitReason"]) == ("exited", "out", "Nothing to say.")
     assert exited["goesOnAt"] is None
@@ -137,16 +133,12 @@ def test_an_exited_enrollment_tells_why_and_a_completed_one_has_no_reason(
     assert completed["steps"] == []
 
 
-def test_who_could_not_go_on_tells_the_error_until_that_is_tried_again(
-    server: ServerClient, waiting: Enrollment
-) -> None:
+def test_who_could_not_go_on_tells_the_error(server: ServerClient, waiting: Enrollment) -> None:
     Enrollment.objects.update(error="KeyError: 'gone'")
     assert look_up(server, waiting)["error"] == "KeyError: 'gone'"
 
 
-def test_a_step_tells_its_missing_names_and_the_event_that_it_recorded(
-    server: ServerClient, waiting: Enrollment
-) -> None:
+def test_a_step_tells_its_missing_names_and_its_event(server: ServerClient, waiting: Enrollment) -> None:
     event = Event.objects.create(
         workspace_id=waiting.workspace_id, customer_id=waiting.customer_id, name="noted", source="journey",
         occurred_at=NOW,
@@ -340,9 +332,7 @@ def test_a_page_that_is_none_is_refused(server: ServerClient, waiting: Enrollmen
     assert refused(answer, status=400, error="Invalid request") == message
 
 
-def test_a_page_costs_the_same_number_of_statements_whatever_stands_on_it(
-    server: ServerClient, waiting: Enrollment
-) -> None:
+def test_a_page_costs_as_many_statements_whatever_is_on_it(server: ServerClient, waiting: Enrollment) -> None:
     counts = []
     for steps in (2, 100):
         StepRun.objects.filter(type="webhook").delete()

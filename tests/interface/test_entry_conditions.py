@@ -93,9 +93,7 @@ def test_a_customer_who_does_not_meet_them_is_not_enrolled_and_the_job_says_why(
     assert not Enrollment.objects.exists()
 
 
-def test_the_same_is_told_in_the_history_among_the_trigger_s_jobs_and_by_a_dry_run(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_history_jobs_and_dry_runs_tell_the_same(server: ServerClient, acme: Workspace, ada: Customer) -> None:
     journey = JourneyFactory.create(workspace=acme, entry_conditions={"not": PRO})
     told = ['customer.plan is "pro", wanted anything but "pro"']
     job = decided(server, journey)
@@ -196,7 +194,7 @@ def test_each_customer_of_a_bulk_call_is_asked(server: ServerClient, acme: Works
     assert dict(results) == {"ada": "enrolled", "bob": "conditions_not_met", "cleo": "enrolled"}
 
 
-def test_each_journey_has_its_own_conditions_and_each_call_its_own_payload(
+def test_journeys_have_conditions_and_calls_payloads_apart(
     server: ServerClient, acme: Workspace, ada: Customer
 ) -> None:
     journeys = [

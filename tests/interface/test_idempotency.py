@@ -52,9 +52,7 @@ def is_replay_of(answer: Answer, first: Answer) -> bool:
 
 
 @every_form
-def test_a_trigger_sent_again_queues_nothing_and_gets_the_first_answer(
-    server: ServerClient, journey: Journey, form: str
-) -> None:
+def test_a_trigger_sent_again_gets_the_first_answer(server: ServerClient, journey: Journey, form: str) -> None:
     first, *again = [trigger(server, journey, FORMS[form], headers=KEY) for _ in range(3)]
     jobs = len(data(first).get("jobIds", ["one"]))
     assert all(is_replay_of(answer, first) for answer in again)
@@ -90,9 +88,7 @@ def test_an_answer_that_names_nobody_is_given_again(server: ServerClient, journe
     assert (data(first)["customersEnrolled"], is_replay_of(again, first)) == (0, True)
 
 
-def test_an_answer_whose_jobs_went_with_their_journey_is_no_longer_given(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_an_answer_goes_with_its_jobs_and_their_journey(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, FORMS["many"], headers=KEY))
     Journey.objects.filter(id=journey.id).delete()
     refused(trigger(server, journey, FORMS["many"], headers=KEY), status=404, error="Journey not found")
@@ -123,9 +119,7 @@ def test_events_sent_again_are_recorded_once(server: ServerClient, journey: Jour
     assert Event.objects.count() == 1
 
 
-def test_a_body_is_the_same_whatever_its_spaces_and_the_order_of_its_keys(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_body_is_the_same_in_any_spacing_and_order(server: ServerClient, journey: Journey) -> None:
     bodies = [
         b'{"external_id":"ada","payload":{"a":1,"b":2}}',
         b'{ "payload": {"b": 2, "a": 1}, "external_id": "ada" }',
@@ -308,9 +302,7 @@ def test_of_16_simultaneous_bridge_calls_one_is_done(sdk: SdkClient, path: str) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_comes_while_the_first_is_served_is_told_to_come_back(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_while_the_first_is_served_the_next_is_told_to_come_back(server: ServerClient, journey: Journey) -> None:
     trigger(server, journey, ADA)  # notes the key's use, which the next one then leaves alone
     with transaction.atomic():  # the first call, not committed yet
         data(trigger(server, journey, ADA, headers=KEY))
@@ -323,9 +315,7 @@ def test_a_call_that_comes_while_the_first_is_served_is_told_to_come_back(
 
 @both_calls
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
-    sdk: SdkClient, rival_sdk: SdkClient, path: str
-) -> None:
+def test_a_served_call_holds_up_nobody_else_with_its_key(sdk: SdkClient, rival_sdk: SdkClient, path: str) -> None:
     with transaction.atomic():  # not committed yet
         assert call(sdk, path, {}, headers=KEY).status_code == 200
         (answer,) = all_at_once([lambda: call(rival_sdk, path, {}, headers=KEY)])
@@ -333,9 +323,7 @@ def test_a_call_that_is_served_holds_up_nobody_else_with_the_same_key(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_trigger_that_is_served_holds_up_no_colleague_with_the_same_key(
-    server: ServerClient, acme: Workspace, journey: Journey
-) -> None:
+def test_a_served_trigger_holds_up_no_colleague(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     colleague = ServerClient(ApiKeyFactory.create(workspace=acme))
     with transaction.atomic():  # not committed yet
         data(trigger(server, journey, ADA, headers=KEY))

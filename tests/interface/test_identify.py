@@ -171,9 +171,7 @@ def test_two_customers_with_other_identifiers_are_a_conflict(
     assert not Alias.objects.exists()
 
 
-def test_an_anonymous_id_that_is_somebodys_does_not_become_another_ones(
-    acme: Workspace, sdk: SdkClient, ada: Customer
-) -> None:
+def test_an_anonymous_id_that_is_somebodys_stays_theirs(acme: Workspace, sdk: SdkClient, ada: Customer) -> None:
     bob = CustomerFactory.create(workspace=acme, external_id="bob")
     done(identify(sdk, external_id="ada"))
     refused(identify(sdk, external_id="bob"), status=409, error="Identifier conflict")
@@ -207,9 +205,7 @@ def test_an_erased_anonymous_id_is_not_made_anew(acme: Workspace, sdk: SdkClient
     assert Customer.objects.get() == ada
 
 
-def test_erasing_the_known_one_erases_the_anonymous_one_and_their_ids(
-    acme: Workspace, sdk: SdkClient, ada: Customer
-) -> None:
+def test_erasing_the_known_one_erases_their_anonymous_ids(acme: Workspace, sdk: SdkClient, ada: Customer) -> None:
     click(sdk, userId=ANON, **SEEN)
     done(identify(sdk, external_id="ada"))
     done(identify(sdk, user_id="anon-2", external_id="ada"))

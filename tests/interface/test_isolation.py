@@ -156,9 +156,7 @@ def test_every_foreign_id_in_a_path_is_not_found_and_changes_nothing(
             assert (everything_of(us.workspace), everything_of(them.workspace)) == before
 
 
-def test_a_workspace_that_is_not_the_key_s_is_told_as_such_and_looks_like_one_that_does_not_exist(
-    us: Tenant, them: Tenant, subtests: pytest.Subtests
-) -> None:
+def test_a_foreign_workspace_looks_like_a_missing_one(us: Tenant, them: Tenant, subtests: pytest.Subtests) -> None:
     def answer(method: str, path: str, workspace_id: str, body: Any) -> Any:
         asked = address(method, path, {**us.ids(), "workspace_id": workspace_id})
         return us.server.call(method, asked, body).json() | {"requestId": ""}

@@ -89,9 +89,7 @@ def test_a_held_journey_takes_customers_in_who_step_once_it_is_resumed(server: S
     assert history(enrollment) == [("note", "done")]
 
 
-def test_an_event_ends_a_wait_of_a_held_journey_and_the_rest_follows_the_resumption(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_an_event_ends_a_wait_of_a_held_journey_that_then_goes_on(server: ServerClient, acme: Workspace) -> None:
     wait = {
         "id": "buys",
         "type": "wait_for_event",
@@ -148,9 +146,7 @@ def test_no_attempt_at_a_webhook_of_a_held_journey_begins_and_others_are_sent(
     assert Enrollment.objects.filter(state="completed").count() == 3
 
 
-def test_those_who_became_due_meanwhile_go_on_at_the_pace_that_was_asked_for(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_those_who_became_due_go_on_at_the_pace_asked_for(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY, NOTE])
     people = [CustomerFactory.create(workspace=acme, external_id=f"p{n}") for n in range(6)]
     data(trigger(server, journey, {"external_ids": [person.external_id for person in people]}))
@@ -180,9 +176,7 @@ def test_those_who_became_due_meanwhile_go_on_at_the_pace_that_was_asked_for(
     assert Enrollment.objects.filter(state="completed").count() == 6
 
 
-def test_every_act_is_kept_with_who_and_why_and_one_that_changes_nothing_is_not(
-    server: ServerClient, inside: Enrollment, rival: Workspace
-) -> None:
+def test_every_act_is_kept_with_who_and_why(server: ServerClient, inside: Enrollment, rival: Workspace) -> None:
     for _ in range(2):
         changed = [
             steered(server, inside.journey, act, reason=act.upper())["changed"]
@@ -252,9 +246,7 @@ def test_all_who_are_inside_an_aborted_journey_leave_it_with_the_reason(
     assert stats["outcomes"] == {"active": 0, "completed": 0, "exited": 1}
 
 
-def test_an_abort_whose_process_died_goes_on_and_nobody_steps_meanwhile(
-    server: ServerClient, inside: Enrollment
-) -> None:
+def test_an_abort_whose_process_died_goes_on(server: ServerClient, inside: Enrollment) -> None:
     Journey.objects.update(active=False, aborted_at=timezone.now(), held_at=timezone.now(), held_because="Enough.")
     time_passes(days=2)
     let_workers_walk()
@@ -267,9 +259,7 @@ def test_an_abort_whose_process_died_goes_on_and_nobody_steps_meanwhile(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_answer_to_a_hold_comes_once_no_step_is_under_way_and_nobody_waits_for_it(
-    server: ServerClient, inside: Enrollment
-) -> None:
+def test_a_hold_is_answered_once_no_step_is_under_way(server: ServerClient, inside: Enrollment) -> None:
     def hold() -> tuple[dict[str, Any], float]:
         try:
             return steered(server, inside.journey, "hold"), time.monotonic()

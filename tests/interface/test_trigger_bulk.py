@@ -137,9 +137,7 @@ def test_the_payload_is_stored_once_and_not_per_job(server: ServerClient, journe
     assert EnrollmentJob.objects.count() == 4
 
 
-def test_where_a_job_id_is_taken_the_millisecond_steps_for_all_of_them(
-    transactional_db: None, server: ServerClient, journey: Journey
-) -> None:
+def test_a_taken_job_id_steps_the_millisecond(transactional_db: None, server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, {"external_ids": ["ada"]}))
     last = take_milliseconds(EnrollmentJob.objects.get())
     answered = data(trigger(server, journey, {"external_ids": ["ada", "grace"]}))

@@ -23,9 +23,7 @@ def cancel(server: ServerClient, journey: Journey, trigger_id: str, *, query: st
     return server.post(f"/api/v1/journeys/{journey.workspace_id}/triggers/{trigger_id}/cancel{query}", body)
 
 
-def test_no_job_that_waits_is_decided_any_more_and_all_are_accounted_for(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_no_waiting_job_is_decided_and_all_are_accounted_for(server: ServerClient, journey: Journey) -> None:
     sent = data(trigger(server, journey, {"external_ids": NAMES}))
     other = data(trigger(server, journey, {"external_id": "ada"}))
     data(server.delete(f"/api/v1/journeys/{journey.workspace_id}/jobs/{sent['jobIds'][0]}"), status=200)
@@ -68,9 +66,7 @@ def test_who_has_entered_by_the_call_stays_or_leaves(server: ServerClient, journ
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_decision_under_way_comes_before_the_cancellation_and_is_counted_as_decided(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_decision_under_way_comes_before_the_cancellation(server: ServerClient, journey: Journey) -> None:
     """A worker holds the chunk until it has decided. Here it is held up by a customer, amid its transaction."""
     sent = data(trigger(server, journey, {"external_ids": NAMES}))
     with transaction.atomic():

@@ -177,9 +177,7 @@ def test_the_steps_know_the_customer_and_the_journey_as_it_is_now(server: Server
     assert step["writes"] == dict(zip(names, known, strict=True))
 
 
-def test_the_steps_are_told_also_for_a_customer_who_would_not_be_enrolled(
-    server: ServerClient, acme: Workspace, ada: Customer
-) -> None:
+def test_the_steps_are_told_also_for_who_would_not_enter(server: ServerClient, acme: Workspace, ada: Customer) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY], entry_conditions=PRO)
     answered = tried(server, journey, {"external_id": "ada"})
     assert results(answered) == {"ada": "conditions_not_met"}

@@ -225,9 +225,7 @@ def test_another_workspace_s_person_of_that_external_id_takes_nothing_along(
     assert call["unknownExternalIds"] == ["nobody"]
 
 
-def test_the_payload_of_a_call_for_somebody_unknown_goes_with_them_unless_somebody_else_is_there(
-    server: ServerClient, acme: Workspace, journey: Journey
-) -> None:
+def test_a_payload_for_somebody_unknown_goes_with_them(server: ServerClient, acme: Workspace, journey: Journey) -> None:
     alone = data(trigger(server, journey, {"external_ids": ["lovelace"], "payload": {"name": "Lovelace"}}))
     both = data(trigger(server, journey, {"external_ids": ["lovelace", "ada"], "payload": {"sale": "spring"}}))
     customer = data(server.put(customers_path(acme), {"external_id": "lovelace"}), status=201)

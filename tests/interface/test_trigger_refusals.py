@@ -207,9 +207,7 @@ def test_of_one_segment_that_does_not_exist_the_message_says_it_all(server: Serv
 
 @pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
 @pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
-def test_single_and_bulk_together_are_refused_rather_than_half_dropped(
-    server: ServerClient, journey: Journey, single: str, bulk: str
-) -> None:
+def test_single_and_bulk_together_are_refused(server: ServerClient, journey: Journey, single: str, bulk: str) -> None:
     message = refused(trigger(server, journey, {single: "ada", bulk: ["ada"]}), status=400, error="Invalid request")
     assert single in message
     assert bulk in message

@@ -103,9 +103,7 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(server: ServerClient, acme: Wo
     assert entries(journey) == dict.fromkeys(NAMES, 1)
 
 
-def test_a_customers_second_job_waits_for_the_first_and_sees_what_became_of_it(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_customers_second_job_waits_for_the_first(server: ServerClient, journey: Journey) -> None:
     first, second = [data(trigger(server, journey, {"external_id": NAMES[0]}))["triggerId"] for _ in range(2)]
     with transaction.atomic():
         assert settle(claim_chunk(trigger_id=first, start=0)).decided == 1  # and not committed yet
@@ -143,9 +141,7 @@ def test_who_decides_for_many_locks_them_in_the_order_of_their_ids(
     assert done_with_customers_locked_in_order(lambda: settle(claimed)).decided == 3
 
 
-def test_jobs_are_decided_in_the_order_in_which_they_were_queued_however_their_chunks_come(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_jobs_are_decided_as_they_were_queued_however_chunks_come(server: ServerClient, journey: Journey) -> None:
     for _ in range(3):
         data(trigger(server, journey, {"external_id": NAMES[0]}))
     claimed = sorted(claim_next_chunks(lane=Chunk.Lane.SINGLE), key=lambda chunk: chunk.id)

@@ -170,9 +170,7 @@ def deciding_cuts_the_connection(customer: Customer) -> Iterator[None]:
             cursor.execute("DROP TRIGGER cut ON journeys_enrollment; DROP FUNCTION cut()")
 
 
-def test_a_job_that_cuts_its_own_connection_is_tried_now_and_then_and_its_neighbours_are_decided(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_job_that_cuts_its_connection_spares_its_neighbours(server: ServerClient, journey: Journey) -> None:
     """For as long as it takes: nobody can tell whether it is the job."""
     names = crowd(journey.workspace, 3)
     cutter = Customer.objects.get(external_id=names[1])

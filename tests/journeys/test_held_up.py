@@ -59,9 +59,7 @@ def decided() -> set[str | None]:
 
 @pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("together", [True, False])
-def test_a_locked_customer_keeps_nobody_else_from_being_decided_and_is_decided_later(
-    server: ServerClient, journey: Journey, *, together: bool
-) -> None:
+def test_a_locked_customer_keeps_nobody_else_waiting(server: ServerClient, journey: Journey, *, together: bool) -> None:
     """As long as it takes: it is no fault of the job."""
     names = crowd(journey.workspace, 5)
     locked = Customer.objects.get(external_id=names[2])
@@ -91,9 +89,7 @@ def test_a_job_that_was_held_up_is_tried_again_after_a_second(server: ServerClie
     assert decided() == {name}
 
 
-def test_a_locked_customer_is_parted_from_the_others_who_are_decided_at_once(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_locked_customer_is_parted_from_others(server: ServerClient, journey: Journey) -> None:
     names = crowd(journey.workspace, 9)
     locked = Customer.objects.get(external_id=names[4])
     data(trigger(server, journey, {"external_ids": names}))
@@ -108,9 +104,7 @@ def test_a_locked_customer_is_parted_from_the_others_who_are_decided_at_once(
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_enrollments_that_are_held_up_are_walked_later_however_often_that_happens(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_enrollments_that_are_held_up_are_walked_later(server: ServerClient, journey: Journey) -> None:
     names = crowd(journey.workspace, 3)
     data(trigger(server, journey, {"external_ids": names}))
     let_workers_decide()

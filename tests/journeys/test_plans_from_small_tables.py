@@ -78,9 +78,7 @@ WHERE key.relname = %s
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", KEYS)
-def test_the_key_that_references_use_is_newer_than_the_indexes_that_seem_as_good_while_the_table_is_small(
-    key: str,
-) -> None:
+def test_the_key_of_references_is_newer_than_indexes_that_seem_as_good(key: str) -> None:
     """PostgreSQL takes the newest of equals, and keeps that plan for a session's foreign key checks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_class WHERE relname = %s", [key])

@@ -61,9 +61,7 @@ def test_a_job_is_either_cancelled_or_enrolled(server: ServerClient, acme: Works
     assert not Chunk.objects.exists()
 
 
-def test_a_cancel_that_comes_while_the_job_is_being_decided_waits_and_is_refused(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_cancel_amid_a_decision_waits_and_is_refused(server: ServerClient, acme: Workspace) -> None:
     (name,) = crowd(acme, 1)
     journey = JourneyFactory.create(workspace=acme, steps=[YEAR])
     job_id = data(trigger(server, journey, {"external_id": name}))["jobId"]
@@ -74,9 +72,7 @@ def test_a_cancel_that_comes_while_the_job_is_being_decided_waits_and_is_refused
     assert Enrollment.objects.get().state == "active"
 
 
-def test_the_job_of_an_erased_customer_that_is_cancelled_while_it_is_decided_stays_cancelled(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_an_erased_customers_job_cancelled_amid_its_decision_stays_so(server: ServerClient, acme: Workspace) -> None:
     """There is no customer's row for which the two could wait."""
     (name,) = crowd(acme, 1)
     job_id = data(trigger(server, JourneyFactory.create(workspace=acme), {"external_id": name}))["jobId"]
@@ -139,9 +135,7 @@ def test_no_step_follows_an_exit(server: ServerClient, acme: Workspace) -> None:
     assert walked_on.steps_begun > len(RESTLESS)
 
 
-def test_an_exit_that_comes_while_the_enrollment_is_being_walked_waits_for_the_walk(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_an_exit_amid_a_walk_waits_for_it(server: ServerClient, acme: Workspace) -> None:
     (name,) = crowd(acme, 1)
     journey = JourneyFactory.create(workspace=acme, steps=[{**YEAR, "id": "short", "for": "PT0S"}, YEAR])
     data(trigger(server, journey, {"external_id": name}))

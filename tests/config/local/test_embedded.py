@@ -196,9 +196,7 @@ def test_a_server_outlives_its_last_user_by_a_little(folder: Path, monkeypatch: 
     assert time.monotonic() - ended > 0.8
 
 
-def test_who_comes_a_little_after_the_last_user_finds_the_same_server(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_comes_a_little_after_the_last_finds_the_same_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDED_GRACE", "5")
     seen = set()
     for later in (0.0, 0.5):  # by then it has been seen that nobody uses it

@@ -37,9 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(sockets)
 
 
-def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_behind(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_start_works_says_what_to_try_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", str(free_port()))
     output = folder / "output"
     with output.open("wb") as log:
@@ -66,9 +64,7 @@ def test_a_first_start_does_its_main_job_says_what_to_try_and_leaves_nothing_beh
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.usefixtures("database_that_never_answers")
-def test_whoever_asks_it_to_stop_while_it_starts_is_obeyed_and_finds_nothing_left(
-    folder: Path, sent: signal.Signals
-) -> None:
+def test_whoever_stops_it_while_it_starts_finds_nothing_left(folder: Path, sent: signal.Signals) -> None:
     launcher = starting(folder, COMMAND)
     launcher.send_signal(sent)
     assert launcher.wait(30) == 0, (folder / "output").read_text()

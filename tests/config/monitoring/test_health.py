@@ -116,9 +116,7 @@ def test_in_production_too_where_http_is_redirected(settings: Any, path: str) ->
     assert answer.status_code == 200
 
 
-def test_elsewhere_a_host_that_is_not_allowed_is_refused_and_named_in_the_log(
-    settings: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_elsewhere_a_foreign_host_is_refused_and_in_the_log(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
     settings.ALLOWED_HOSTS = ["engage.example"]
     with structlog.testing.capture_logs() as lines:
         answer = Answer.of(Client().get("/api/v1/schema", headers={"Host": "10.1.2.3:8000"}))

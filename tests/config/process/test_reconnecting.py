@@ -9,9 +9,7 @@ from celery import bootsteps
 from config.process.reconnecting import PauseBeforeConnecting
 
 
-def test_the_pause_grows_while_connections_are_lost_soon_and_is_over_with_one_that_lasts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_pause_grows_until_a_connection_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     now, pauses = 100.0, list[float]()
 
     def sleep(seconds: float) -> None:

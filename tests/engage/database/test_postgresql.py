@@ -166,9 +166,7 @@ def ask(other: BaseDatabaseWrapper) -> Any:
 
 
 @pytest.mark.usefixtures("_hasty")
-def test_a_statement_to_a_server_that_fell_silent_fails_and_nobody_else_waits_for_it_until_it_speaks(
-    relay: Relay,
-) -> None:
+def test_a_statement_to_a_silent_server_fails_and_nobody_else_waits(relay: Relay) -> None:
     other = wrapper_at(("127.0.0.1", relay.port))
     assert ask(other) == (1,)
     relay.silent = True

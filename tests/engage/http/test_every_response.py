@@ -143,7 +143,7 @@ def test_a_bad_host_is_a_400_in_json(server: ServerClient, settings: Any) -> Non
         ("DELETE", "customers/{}/x"),
     ],
 )
-def test_a_bad_host_is_a_400_as_documented_also_where_nothing_else_can_be_wrong(
+def test_a_bad_host_is_a_documented_400_everywhere(
     server: ServerClient, acme: Workspace, method: str, path: str
 ) -> None:
     answer = server.call(method, f"/api/v1/{path.format(acme.id)}", headers={"Host": "a_b"})
@@ -161,7 +161,7 @@ def database_is_away(db: None) -> Iterator[None]:
         yield
 
 
-def test_without_the_database_the_answer_is_503_and_does_not_claim_to_know_what_was_done(
+def test_without_the_database_the_answer_is_503_and_claims_nothing(
     server: ServerClient, database_is_away: None
 ) -> None:
     answer = server.get("/api/v1/journeys/a/jobs/b")

@@ -35,9 +35,7 @@ def test_a_background_call_runs_at_once_and_not_in_the_thread_that_asks() -> Non
     assert thread != threading.get_ident()
 
 
-def test_where_no_thread_can_be_made_nobody_fails_and_the_next_who_asks_is_served(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_no_thread_can_be_made_the_next_who_asks_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

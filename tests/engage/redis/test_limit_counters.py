@@ -58,9 +58,7 @@ def test_triggers_are_served_and_limited_without_redis(acme: Workspace, journey:
 
 
 @pytest.mark.usefixtures("redis_is_away")
-def test_bridge_calls_are_served_and_limited_without_redis_and_the_log_says_so(
-    sdk: SdkClient, settings: Settings
-) -> None:
+def test_bridge_calls_are_limited_without_redis_and_the_log_says_so(sdk: SdkClient, settings: Settings) -> None:
     settings.BRIDGE_RATE_LIMIT = "3/h"
     with structlog.testing.capture_logs() as lines:
         answers = [call(sdk, ACTION, {}) for _ in range(5)]
@@ -118,7 +116,7 @@ def test_a_counter_that_redis_forgot_is_counted_anew_and_does_not_stay_for_ever(
         assert 0 < client.ttl(counters.make_key("forgotten")) <= 60
 
 
-def test_who_counts_often_asks_redis_seldom_and_nobody_gets_past_a_limit(
+def test_who_counts_often_asks_redis_seldom_and_limits_hold(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -165,9 +163,7 @@ def test_a_process_that_counts_alone_forgets_nobody_because_there_are_many() -> 
         assert [counters.incr(name) for name in names] == [expected] * len(names)
 
 
-def test_a_thread_remembers_only_so_many_counters_and_counts_on_with_those_that_it_forgot(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_thread_counts_on_with_counters_that_it_forgot(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engage.redis.limit_counters._MOST_KNOWN", 3)
     counters = CounterCache(settings.REDIS_URL, {})
     for number in range(1, 4):

@@ -337,9 +337,7 @@ def test_steps_changed_by_many_at_once_make_a_revision_each() -> None:
         ("https://mail.example:25/", "Webhooks are not sent to port 25."),
     ],
 )
-def test_a_webhook_that_would_never_be_sent_is_refused_when_it_is_written(
-    acme: Workspace, settings: Settings, url: str, reason: str
-) -> None:
+def test_a_webhook_that_is_never_sent_is_refused(acme: Workspace, settings: Settings, url: str, reason: str) -> None:
     settings.WEBHOOK_TARGETS = TargetRules(http=False)
     with pytest.raises(InvalidJourney) as refused:
         save_journey(

@@ -76,9 +76,7 @@ def test_a_small_course_is_kept_beside_many_others(journey: Journey) -> None:
     assert all(course(one) is before for one, before in zip(small, kept, strict=True))
 
 
-def test_one_that_is_larger_than_the_room_is_kept_until_another_comes(
-    journey: Journey, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_larger_than_the_room_is_kept_until_the_next(journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revisions, "_MOST_BYTES", 1)
     one, other = (revision(journey, number, LARGE) for number in (2, 3))
     kept = course(one)

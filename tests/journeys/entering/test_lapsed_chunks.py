@@ -91,9 +91,7 @@ def test_nobody_waits_for_a_chunk_that_another_worker_is_at(server: ServerClient
     assert EnrollmentJob.objects.filter(status="queued").count() == 2
 
 
-def test_a_chunk_that_another_has_given_up_since_is_not_given_up_once_more(
-    server: ServerClient, journey: Journey
-) -> None:
+def test_a_chunk_that_another_has_given_up_is_not_given_up_again(server: ServerClient, journey: Journey) -> None:
     data(trigger(server, journey, {"external_ids": crowd(journey.workspace, 1)}))
     Chunk.objects.update(attempts=MAX_ATTEMPTS)
     with standing_still_while(serve_once):

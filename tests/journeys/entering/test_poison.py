@@ -77,9 +77,7 @@ def test_a_poisonous_job_fails_alone_with_its_error(
     assert (counts["decided"], counts["failed"]) == (99, 1)
 
 
-def test_a_chunk_that_fails_is_split_at_once_and_its_halves_keep_its_turn_and_its_error(
-    server: ServerClient, journey: Journey, poisonous: Customer
-) -> None:
+def test_halves_of_a_failed_chunk_keep_its_turn(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
     data(trigger(server, journey, {"external_ids": NAMES[40:44]}))
     turn_at = Chunk.objects.get().turn_at
     for _ in ("fails", "is split"):
@@ -155,9 +153,7 @@ def test_a_job_is_not_given_up_for_what_may_befall_any_and_its_neighbours_are_de
     assert EnrollmentJob.objects.filter(result="enrolled").count() == 5
 
 
-def test_what_is_put_off_again_and_again_is_logged_with_its_trace_once(
-    server: ServerClient, journey: Journey, poisonous: Customer
-) -> None:
+def test_what_is_put_off_often_is_traced_once(server: ServerClient, journey: Journey, poisonous: Customer) -> None:
     poison_with("disk_full")
     data(trigger(server, journey, {"external_id": poisonous.external_id}))
     with capture_logs() as lines:
@@ -172,7 +168,7 @@ def test_what_is_put_off_again_and_again_is_logged_with_its_trace_once(
     assert all(line["error"] == "OperationalError: no room" for line in lines)
 
 
-def test_what_was_decided_with_a_connection_that_is_gone_is_tried_again(
+def test_what_a_lost_connection_decided_is_tried_again(
     server: ServerClient, journey: Journey, poisonous: Customer
 ) -> None:
     poison_with("admin_shutdown")

@@ -130,9 +130,7 @@ def test_a_claim_reads_no_more_than_it_takes(lane: Chunk.Lane, noted: str, joins
     assert max(rows for sql, rows in seen.items() if "ORDER BY workspace_id" in sql) < MOST_ROWS
 
 
-def test_what_a_dead_worker_has_left_is_tried_one_by_one_between_others_jobs(
-    rival_server: ServerClient, rivals_journey: Journey
-) -> None:
+def test_what_a_dead_worker_left_is_tried_between_others(rival_server: ServerClient, rivals_journey: Journey) -> None:
     waiting(tenants=1, each=50)
     assert len(claim_next_chunks(lane=Chunk.Lane.SINGLE)) == 50
     time_passes(seconds=2)
@@ -200,7 +198,7 @@ def test_an_event_that_starts_a_few_journeys_goes_to_the_single_lane(
     assert set(Chunk.objects.values_list("lane", flat=True)) == {"single"}
 
 
-def test_steps_that_start_journeys_for_many_leave_the_single_lane_to_others(
+def test_many_started_journeys_leave_a_lane_free(
     server: ServerClient, acme: Workspace, starting: list[Journey]
 ) -> None:
     tell = JourneyFactory.create(workspace=acme, steps=[{"id": "tell", "type": "track_event", "eventName": "ordered"}])

@@ -105,9 +105,7 @@ def test_what_came_after_the_call_counts_whatever_its_time(
     assert ends() == [ENDED]
 
 
-def test_only_an_event_that_the_journey_names_and_whose_condition_holds_ends_it(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_only_an_event_whose_condition_holds_ends_it(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     rules = [{"event": "ordered", "where": BIG}, {"event": "left"}]
     call(server, leaving(acme, steps__exit_on=rules), "ada")
     call(server, leaving(acme, steps__exit_on=[{"if": BIG}]), "ada")
@@ -191,9 +189,7 @@ def test_who_left_between_two_calls_is_in_by_the_second(acme: Workspace, server:
     assert results() == ["enrolled", "enrolled"]
 
 
-def test_who_is_inside_leaves_by_the_event_and_does_not_come_back_by_a_call_before_it(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_who_left_by_an_event_stays_out_for_earlier_calls(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     """More than one entry is allowed: the call would have replaced the active one."""
     journey = leaving(acme, max_entries_per_customer=3)
     call(server, journey, "ada")
@@ -234,9 +230,7 @@ def test_a_journey_without_steps_is_left_and_not_completed(
     assert results() == ["enrolled", "enrolled"]
 
 
-def test_a_job_from_before_there_were_serials_is_decided_as_it_was_then(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_job_of_before_serials_is_decided_as_then(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     journey = leaving(acme)
     call(server, journey, "ada")
     journey.trigger_set.update(serial=None)
@@ -246,9 +240,7 @@ def test_a_job_from_before_there_were_serials_is_decided_as_it_was_then(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_that_is_being_recorded_while_a_worker_decides_is_not_missed(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_event_recorded_amid_a_decision_is_not_missed(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     call(server, leaving(acme), "ada")
     with transaction.atomic():
         report(server, ada, "left")  # and that is not committed yet
@@ -267,9 +259,7 @@ def asked_for_events(queries: CaptureQueriesContext) -> int:
     return sum("FROM customers_event recorded" in query["sql"] for query in queries)
 
 
-def test_a_chunk_asks_once_for_what_came_meanwhile_and_only_where_events_may_end_a_journey(
-    acme: Workspace, server: ServerClient
-) -> None:
+def test_a_chunk_asks_once_for_events_and_only_where_they_matter(acme: Workspace, server: ServerClient) -> None:
     names = crowd(acme, 300)
     asked = []
     for named_now in (names[:1], names):

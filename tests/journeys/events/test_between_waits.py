@@ -89,9 +89,7 @@ def test_they_count_in_the_order_of_recording_whatever_their_times(
     assert history(enrollment) == BOTH
 
 
-def test_the_history_names_the_event_that_ended_each_wait_and_later_steps_see_the_last(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_the_history_names_the_event_of_each_wait(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     enrollment = waiting(server, ada, A, B, THANK)
     first = report(server, ada, "opened")
     report(server, ada, "clicked", total=1)
@@ -164,9 +162,7 @@ def test_the_way_to_the_second_wait_may_be_any_that_an_event_opens(
     assert history(enrollment) == BOTH
 
 
-def test_after_a_wait_whose_time_was_up_an_event_counts_from_the_beginning_of_the_next(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_after_a_timeout_events_count_from_the_next_wait(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     enrollment = waiting(server, ada, {**A, "onTimeout": "b"}, B, THANK)
     time_passes(days=3)
     report(server, ada, "clicked")
@@ -194,9 +190,7 @@ def test_where_another_step_is_between_an_event_counts_from_the_beginning_of_the
     assert history(enrollment) == [("a", "done"), ("between", "done"), ("b", "waiting")]
 
 
-def test_a_pause_in_a_long_way_makes_no_wait_hear_what_came_before_it(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_pause_makes_no_wait_hear_what_came_before(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     steps = [{"id": f"s{n}", "type": "branch", "cases": [{"if": BIG, "next": None}]} for n in range(99)]
     enrollment = waiting(server, ada, A, *steps, B)
     report_all(server, acme, "opened", "clicked")
@@ -235,9 +229,7 @@ def test_an_exit_event_between_two_waits_ends_the_enrollment(
     assert (enrollment.state, history(enrollment)) == ("exited", [("a", "interrupted")])
 
 
-def test_an_exit_condition_is_asked_before_each_wait_with_the_event_that_leads_there(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_exit_condition_is_asked_before_each_wait(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     rules = [{"if": {"field": "event.name", "op": "eq", "value": "clicked"}}]
     enrollment = waiting(server, ada, A, B, wait("c", "bought"), steps__exit_on=rules)
     report_all(server, acme, "opened", "clicked", "bought")
@@ -247,9 +239,7 @@ def test_an_exit_condition_is_asked_before_each_wait_with_the_event_that_leads_t
     assert history(enrollment) == [("a", "done"), ("b", "done")]
 
 
-def test_at_the_first_step_an_event_counts_from_the_moment_the_job_was_queued(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_first_step_hears_events_since_the_queueing(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[A, B, THANK])
     report_all(server, acme, "opened", "clicked")
     data(trigger(server, journey, {"external_id": "ada"}))
@@ -267,9 +257,7 @@ def test_at_the_first_step_an_event_counts_from_the_moment_the_job_was_queued(
     assert history(enrollment) == BOTH
 
 
-def test_the_event_that_started_a_journey_is_not_the_one_that_its_first_step_awaits(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_first_step_does_not_hear_the_starting_event(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     event_journey(acme, event_name="opened", steps=[A, B, THANK], max_entries_per_customer=5)
     report_all(server, acme, "opened", "clicked")
     let_workers_walk()
@@ -283,9 +271,7 @@ def test_the_event_that_started_a_journey_is_not_the_one_that_its_first_step_awa
     assert history(second) == [("a", "waiting")]
 
 
-def test_a_first_step_that_waits_for_what_came_in_one_call_with_the_start_is_over(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_first_step_hears_what_came_with_the_start(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     event_journey(acme, event_name="added", steps=[A, B, THANK])
     report_all(server, acme, "opened", "added", "opened", "clicked")
     let_workers_walk()
@@ -322,7 +308,7 @@ def test_one_whose_steps_cannot_be_read_keeps_nobody_from_hearing(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_that_comes_while_a_worker_begins_the_second_wait_is_heard(
+def test_an_event_amid_the_begin_of_a_second_wait_is_heard(
     acme: Workspace, server: ServerClient, ada: Customer
 ) -> None:
     enrollment = waiting(server, ada, A, B, THANK)

@@ -129,9 +129,7 @@ def test_another_tenant_s_journeys_and_customers_do_not_notice(
     assert EnrollmentJob.objects.filter(workspace=acme).count() == 1
 
 
-def test_a_chain_of_events_is_cut_after_twenty_links_and_the_history_says_so(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_chain_of_events_is_cut_after_twenty_links(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     """A journey that an event starts records the same event again."""
     again = {"id": "again", "type": "track_event", "eventName": "ordered"}
     event_journey(acme, steps=[again], max_entries_per_customer=1000)
@@ -160,18 +158,14 @@ def test_an_event_at_the_end_of_a_chain_has_no_effect_beside_others_that_have(
     assert history(waiting) == [("wait", "waiting")]
 
 
-def test_a_step_s_own_event_does_not_move_the_enrollment_that_recorded_it(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_step_s_own_event_moves_no_own_enrollment(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     tell = {"id": "tell", "type": "track_event", "eventName": "ordered"}
     enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[tell, WAIT, THANK]), ada)
     let_workers_walk()
     assert history(enrollment) == [("tell", "done"), ("wait", "waiting")]
 
 
-def test_a_step_s_own_event_after_a_wait_for_it_that_timed_out_is_not_taken_for_the_awaited_one(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_step_s_own_event_is_not_the_one_awaited_before(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     tell = {"id": "tell", "type": "track_event", "eventName": "ordered", "eventProperties": {"total": 7}}
     steps = [{**WAIT, "onTimeout": "tell"}, tell, {**YEAR, "for": "P1D"}, THANK]
     enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=steps), ada)

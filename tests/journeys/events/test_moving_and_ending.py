@@ -104,9 +104,7 @@ def test_of_many_events_the_first_that_matches_is_the_one(acme: Workspace, serve
     assert ada.attributes == {"thanked": "150"}
 
 
-def test_who_has_heard_the_event_hears_no_later_one_that_their_exit_rules_ask_for(
-    server: ServerClient, ada: Customer
-) -> None:
+def test_who_has_heard_the_event_hears_no_later_exit_rule(server: ServerClient, ada: Customer) -> None:
     enrollment = inside(server, ada, [{"event": "ordered", "where": BIG}], [WAIT, THANK])
     event_id = report(server, ada, total=7)
     report(server, ada, total=8)  # before anybody walks
@@ -138,9 +136,7 @@ def test_two_enrollments_of_one_customer_are_both_moved(
     assert [history(one) for one in (waiting, other)] == [[("wait", "done"), ("thank", "done")]] * 2
 
 
-def test_who_is_due_with_another_enrollment_of_the_customer_hears_what_that_one_tells(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_two_enrollments_due_at_once_hear_each_other(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     """The wait and the delay are over at the same moment; the delay began first."""
     delay = {"id": "delay", "type": "delay", "for": WAIT["timeout"]}
     tell = {"id": "tell", "type": "track_event", "eventName": "ordered", "eventProperties": {"total": 7}}
@@ -156,9 +152,7 @@ def test_who_is_due_with_another_enrollment_of_the_customer_hears_what_that_one_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_that_comes_while_its_customer_begins_to_wait_for_it_is_heard(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_event_amid_the_begin_of_its_wait_is_heard(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     enrollment = enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
     with transaction.atomic():
         assert walk_due(seconds=0).moved == 1  # it waits, and that is not committed yet

@@ -16,9 +16,7 @@ from tests.support.factories import CustomerFactory, JourneyFactory, take_millis
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 
-def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_event_enters_its_customer_by_the_entry_rules(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     journey = event_journey(acme, steps=[YEAR])
     event_id = report(server, ada, total=7)
     assert not Enrollment.objects.exists()
@@ -33,9 +31,7 @@ def test_an_event_enters_its_customer_through_a_job_under_the_entry_rules(
     assert (job["triggerId"], job["enrollmentId"]) == (queued.id, enrollment.id)
 
 
-def test_an_event_starts_every_active_journey_of_its_name_and_no_other(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_an_event_starts_every_active_journey_of_its_name(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     started = {event_journey(acme).id, event_journey(acme).id}
     event_journey(acme, active=False)
     event_journey(acme, event_name="Ordered")
@@ -65,9 +61,7 @@ def test_entry_conditions_may_ask_for_the_event(acme: Workspace, server: ServerC
     assert results() == ["conditions_not_met", "enrolled"]
 
 
-def test_templates_read_the_event_and_find_its_properties_under_api_too(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_templates_read_the_event_and_its_properties(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     note = {
         "name": "{{ event.name }}",
         "event": "{{ event.properties.total }}",
@@ -109,9 +103,7 @@ def test_a_job_id_that_is_taken_steps_its_millisecond(acme: Workspace, server: S
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_job_id_that_a_call_takes_at_this_moment_steps_its_millisecond(
-    acme: Workspace, server: ServerClient, ada: Customer
-) -> None:
+def test_a_job_id_taken_meanwhile_steps_its_millisecond(acme: Workspace, server: ServerClient, ada: Customer) -> None:
     event_journey(acme)
     report(server, ada)
     with transaction.atomic():

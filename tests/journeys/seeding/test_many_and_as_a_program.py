@@ -165,9 +165,7 @@ def test_the_same_workspace_seeded_by_many_at_once_is_seeded_once() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("option", [[], ["--customers", "3"]], ids=["described", "of the crowd"])
-def test_a_customer_made_by_somebody_else_meanwhile_undoes_the_seeding_with_a_clear_word(
-    seed: Seed, option: list[str]
-) -> None:
+def test_a_customer_made_by_others_meanwhile_undoes_the_seeding(seed: Seed, option: list[str]) -> None:
     description = described(apps=[{"name": "web"}], customers=[] if option else [{"external_id": "user-1"}])
     workspace = Workspace.objects.get(id=seed(described())["workspaceId"])
     with transaction.atomic():

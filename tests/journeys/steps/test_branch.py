@@ -62,9 +62,7 @@ def test_the_first_case_that_holds_decides_and_its_values_are_told(
 
 @pytest.mark.parametrize("event", [None, Occurrence(name="order", properties={})])
 @pytest.mark.parametrize(("payload", "at"), [({"paid": True}, "b"), ({"paid": False}, "a"), ({}, "a")])
-def test_what_came_with_the_trigger_decides_with_and_without_an_event(
-    payload: dict[str, Any], at: str, event: Occurrence | None
-) -> None:
+def test_what_came_with_the_trigger_decides(payload: dict[str, Any], at: str, event: Occurrence | None) -> None:
     walked = walk(course(branch((PAID, "b")), *exits("a", "b")), context(payload=payload, event=event))
     assert walked.stop.step_id == at
 

@@ -28,9 +28,7 @@ PROFILE = {"id": "note", "type": "update_profile", "attributes": {"plan": "{{ ap
 TRACK = {"id": "tell", "type": "track_event", "eventName": "noted", "eventProperties": {"plan": "{{ customer.plan }}"}}
 
 
-def test_steps_without_a_wait_are_walked_at_once_and_the_end_completes_the_enrollment(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_steps_without_a_wait_are_walked_at_once_to_the_end(server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [PROFILE, TRACK], plan="pro")
     assert (enrollment.state, enrollment.due_at) == ("completed", None)
     assert enrollment.ended_at is not None
@@ -122,9 +120,7 @@ def test_a_wait_that_is_over_ends_no_other_ones(server: ServerClient, acme: Work
     assert StepRun.objects.get(enrollment=second).ended_at is None
 
 
-def test_who_is_inside_walks_on_with_the_revision_that_they_entered_with_and_who_enters_then_with_the_new_one(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_who_is_inside_walks_on_with_the_revision_of_their_entry(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY, PROFILE])
     enrollment = enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro")
     let_workers_walk()
@@ -203,9 +199,7 @@ def test_one_that_was_tried_before_is_claimed_when_its_turn_has_come(server: Ser
     assert order == ["fresh", "walked", "tried", "walked", "tried"]
 
 
-def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_step_that_cannot_be_rendered_fails_alone(server: ServerClient, acme: Workspace) -> None:
     bomb = {"id": "bomb", "type": "update_profile", "attributes": {
         "x": "{% for a in (1..100000) %}{% for b in (1..100000) %}x{% endfor %}{% endfor %}"}}  # fmt: skip
     enrollment = walked(server, acme, [bomb, PROFILE], plan="pro")
@@ -214,9 +208,7 @@ def test_a_step_that_cannot_be_rendered_fails_alone_and_the_customer_goes_on(
     assert Customer.objects.get().attributes == {"plan": "pro"}
 
 
-def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundred(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_batch_of_five_hundred_costs_as_many_statements_as_one(server: ServerClient, acme: Workspace) -> None:
     crowd(acme, 502)
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE, TRACK, DAY])
     counts = []
@@ -229,9 +221,7 @@ def test_a_batch_costs_the_same_number_of_statements_for_one_and_for_five_hundre
     assert counts == [18, 17, 17]  # the first reads the revision, which a process keeps
 
 
-def test_a_batch_of_twenty_journeys_costs_as_many_statements_as_one_of_a_single_journey(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_batch_of_twenty_journeys_costs_as_many_statements_as_of_one(server: ServerClient, acme: Workspace) -> None:
     counts = []
     for number in (1, 20):
         for _ in range(number):
@@ -253,9 +243,7 @@ def test_two_enrollments_of_one_customer_are_both_walked(server: ServerClient, a
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_step_whose_code_raises_is_given_up_after_five_attempts_and_spoils_nobody(
-    server: ServerClient, acme: Workspace, number: int
-) -> None:
+def test_a_step_that_raises_is_given_up_after_five_attempts(server: ServerClient, acme: Workspace, number: int) -> None:
     """A revision that no code could have saved stands for a step that raises."""
     good = JourneyFactory.create(workspace=acme, steps=[PROFILE])
     bad = JourneyFactory.create(workspace=acme, steps=[DAY])
@@ -292,9 +280,7 @@ def test_who_is_at_steps_of_the_next_version_waits_for_its_processes(server: Ser
     assert [history(one) for one in waiting] == [[("note", "done")], [("note", "done")]]
 
 
-def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_step_that_raises_is_tried_ever_later(server: ServerClient, acme: Workspace) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
     poisoned, other = [enter(server, journey, CustomerFactory.create(workspace=acme)) for _ in range(2)]
     let_workers_walk()
@@ -322,9 +308,7 @@ def test_a_step_whose_code_raises_is_tried_ever_later_and_puts_nobody_else_off(
 
 
 @pytest.mark.parametrize("condition", ["disk_full", "insufficient_privilege"])
-def test_an_enrollment_is_not_given_up_for_what_may_befall_any_and_its_neighbours_walk_on(
-    server: ServerClient, acme: Workspace, condition: str
-) -> None:
+def test_nobody_is_given_up_for_what_may_befall_any(server: ServerClient, acme: Workspace, condition: str) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=[PROFILE])
     spoiled, *others = [enter(server, journey, CustomerFactory.create(workspace=acme), plan="pro") for _ in range(4)]
     with connection.cursor() as cursor:

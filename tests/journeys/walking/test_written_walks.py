@@ -13,9 +13,7 @@ from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory
 
 
-def test_what_a_customer_s_steps_write_is_merged_later_values_over_earlier_ones(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_what_steps_write_is_merged_later_over_earlier(server: ServerClient, acme: Workspace) -> None:
     writes = [{"plan": "free", "old": None, "seats": 1}, {"plan": "pro", "seats": None}, {"of": "{{ customer.name }}"}]
     steps = [{"id": f"note-{n}", "type": "update_profile", "attributes": written} for n, written in enumerate(writes)]
     for name in ("ada", "grace"):
@@ -30,9 +28,7 @@ def test_what_a_customer_s_steps_write_is_merged_later_values_over_earlier_ones(
     ]
 
 
-def test_a_wait_that_is_over_says_so_and_since_when_and_leaves_no_trace_of_what_failed_before(
-    server: ServerClient, acme: Workspace
-) -> None:
+def test_a_wait_that_is_over_leaves_no_trace_of_what_failed(server: ServerClient, acme: Workspace) -> None:
     enrollment = walked(server, acme, [{"id": "day", "type": "delay", "for": "P1D"}])
     assert StepRun.objects.filter(state="waiting", ended_at=None).count() == 1
     time_passes(days=1, hours=1)

@@ -207,9 +207,7 @@ def test_a_name_that_says_something_else_the_second_time_is_asked_once(names: An
 
 
 @pytest.mark.parametrize(("dead", "reached"), [(0, True), (1, True), (2, True), (3, False)])
-def test_a_host_is_reached_by_the_first_of_its_three_first_addresses_that_takes_a_connection(
-    names: Any, dead: int, reached: bool
-) -> None:
+def test_a_host_is_reached_by_the_first_of_three_addresses_that_answers(names: Any, dead: int, reached: bool) -> None:
     with running("127.0.0.2") as receiver:
         before = [f"127.0.0.{number}" for number in range(3, 3 + dead)]  # where nobody listens
         names({"hooks.example": [" ".join([*before, "127.0.0.2", "127.0.0.9"])]})

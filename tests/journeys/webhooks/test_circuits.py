@@ -99,7 +99,7 @@ def test_the_host_of_a_workspace_that_was_deleted_meanwhile_leaves_no_row(acme: 
     assert WebhookHost.objects.get().workspace_id == acme.id
 
 
-def test_while_a_circuit_is_open_nothing_is_sent_and_no_attempt_is_used_up(
+def test_an_open_circuit_sends_nothing_and_uses_up_nothing(
     acme: Workspace, rival: Workspace, receiver: Receiver
 ) -> None:
     deliveries = standing(acme, receiver.url("/status/500"), number=50)

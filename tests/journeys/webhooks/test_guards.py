@@ -21,9 +21,7 @@ def guarded(workspace: Workspace, url: str, *, number: int, guards: object = Non
     return journey
 
 
-def test_a_journey_whose_webhooks_fail_more_often_than_its_guard_allows_is_held(
-    acme: Workspace, rival: Workspace, receiver: Receiver
-) -> None:
+def test_a_journey_that_fails_beyond_its_guard_is_held(acme: Workspace, rival: Workspace, receiver: Receiver) -> None:
     journey = guarded(acme, receiver.url("/status/404"), number=6)
     careless = guarded(rival, receiver.url("/status/404"), number=6)
     Journey.objects.filter(id=careless.id).update(guards=None)

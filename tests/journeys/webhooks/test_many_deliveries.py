@@ -77,9 +77,7 @@ def test_a_host_that_has_shown_to_be_slow_gets_less_room() -> None:
 
 
 @pytest.mark.parametrize(("threads", "room_left"), [(1, 1), (4, 1), (16, 2)])
-def test_a_slow_host_to_which_nothing_is_under_way_has_its_little_room_and_is_never_shut_out(
-    threads: int, room_left: int
-) -> None:
+def test_a_slow_host_has_its_little_room_and_is_never_shut_out(threads: int, room_left: int) -> None:
     slots = HostSlots(threads)
     slots.started("slow", workspace_id="acme")
     slots.finished("slow", workspace_id="acme", seconds=1.1)
@@ -218,9 +216,7 @@ def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -
 
 
 @with_others
-def test_what_was_answered_while_the_database_was_away_is_written_once_it_is_back(
-    acme: Workspace, receiver: Receiver
-) -> None:
+def test_what_was_answered_without_the_database_is_written_later(acme: Workspace, receiver: Receiver) -> None:
     [delivery] = standing(acme, receiver.url("/slow/0.4"))
     sender = Thread(target=send_elsewhere)
     sender.start()

@@ -20,9 +20,7 @@ with_others = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_worker_whose_clock_is_off_sends_and_records_by_the_databases_clock(
-    acme: Workspace, receiver: Receiver, hours: int
-) -> None:
+def test_a_worker_with_a_wrong_clock_goes_by_the_databases(acme: Workspace, receiver: Receiver, hours: int) -> None:
     [delivery] = standing(acme, receiver.url("/status/503"))
     now = timezone.now()
     with time_machine.travel(now + timedelta(hours=hours), tick=True):
@@ -51,9 +49,7 @@ def test_a_delivered_webhook_lets_its_enrollment_go_on(acme: Workspace, receiver
 
 
 @pytest.mark.parametrize(("status", "result"), [(404, "Answered 404."), (410, "Answered 410.")])
-def test_a_final_answer_fails_the_webhook_and_lets_its_enrollment_go_on(
-    acme: Workspace, receiver: Receiver, status: int, result: str
-) -> None:
+def test_a_final_answer_fails_the_webhook_alone(acme: Workspace, receiver: Receiver, status: int, result: str) -> None:
     [delivery] = standing(acme, receiver.url(f"/status/{status}"))
     [sent] = send()
     delivery.refresh_from_db()
@@ -154,9 +150,7 @@ def test_after_the_eighth_attempt_it_has_failed(acme: Workspace) -> None:
     assert sorted(delivery.made.values_list("number", flat=True)) == list(range(1, 9))
 
 
-def test_a_host_that_waits_out_its_retries_is_not_sent_to_before_they_are_due(
-    acme: Workspace, receiver: Receiver
-) -> None:
+def test_a_host_that_waits_out_its_retries_is_spared_until_then(acme: Workspace, receiver: Receiver) -> None:
     [later] = standing(acme, receiver.url())
     WebhookDelivery.objects.filter(id=later.id).update(due_at=timezone.now() + timedelta(hours=1))
     [now] = standing(acme, receiver.url())

@@ -16,9 +16,7 @@ pytestmark = pytest.mark.django_db
 WHO = {"reason": "They asked.", "actor": "staff root"}
 
 
-def test_nothing_is_sent_to_a_held_host_of_the_workspace_and_all_of_it_once_it_is_released(
-    acme: Workspace, rival: Workspace, receiver: Receiver
-) -> None:
+def test_nothing_is_sent_to_a_host_while_it_is_held(acme: Workspace, rival: Workspace, receiver: Receiver) -> None:
     ours, theirs = standing(acme, receiver.url(), number=2), standing(rival, receiver.url())
     host = ours[0].host
     assert hold_host(workspace_id=acme.id, host=host, **WHO)
@@ -33,9 +31,7 @@ def test_nothing_is_sent_to_a_held_host_of_the_workspace_and_all_of_it_once_it_i
     assert len(receiver.arrived) == 3
 
 
-def test_a_claim_takes_no_more_than_the_rate_of_a_host_and_the_next_one_what_is_left(
-    acme: Workspace, rival: Workspace
-) -> None:
+def test_a_claim_takes_no_more_than_the_rate_of_a_host(acme: Workspace, rival: Workspace) -> None:
     ours = standing(acme, "https://one.example/", number=5)
     standing(rival, "https://one.example/", number=2)
     host = ours[0].host

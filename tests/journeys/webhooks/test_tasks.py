@@ -77,9 +77,7 @@ def delivered() -> int:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_killed_worker_repeats_only_what_was_in_flight_and_under_the_same_ids(
-    acme: Workspace, receiver: Receiver, tmp_path: Path
-) -> None:
+def test_a_killed_worker_repeats_what_was_in_flight(acme: Workspace, receiver: Receiver, tmp_path: Path) -> None:
     deliveries = standing(acme, receiver.url("/slow/0.05"), number=400)
     with celery(*WEBHOOK_WORKER, log=tmp_path / "killed.log") as killed:
         wait_until(lambda: woken() and delivered() > 20)
@@ -100,9 +98,7 @@ def test_a_killed_worker_repeats_only_what_was_in_flight_and_under_the_same_ids(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_that_is_asked_to_end_writes_down_what_is_in_flight_and_claims_no_more(
-    acme: Workspace, receiver: Receiver, tmp_path: Path
-) -> None:
+def test_a_worker_that_ends_writes_down_what_is_in_flight(acme: Workspace, receiver: Receiver, tmp_path: Path) -> None:
     standing(acme, receiver.url("/slow/0.1"), number=1000)
     with celery(*WEBHOOK_WORKER, log=tmp_path / "worker.log") as worker:
         wait_until(lambda: woken() and delivered() > 0)
