@@ -253,41 +253,9 @@ def test_a_long_list_within_the_limits_is_rendered() -> None:
 
 
 PIECES = [
-    "{{",
-    "}}",
-    "{%",
-    "%}",
-    "{%-",
-    "-}}",
-    " ",
-    "a",
-    "customer.tags",
-    ".",
-    "|",
-    ":",
-    ",",
-    "'",
-    '"',
-    "(",
-    "1..3",
-    ")",
-]
-PIECES += [
-    "[",
-    "]",
-    "if",
-    "endif",
-    "for x in",
-    "endfor",
-    "assign x =",
-    "join",
-    "1",
-    "==",
-    "and",
-    "contains",
-    "else",
-    "\n",
-]
+    "{{", "}}", "{%", "%}", "{%-", "-}}", " ", "a", "customer.tags", ".", "|", ":", ",", "'", '"', "(", "1..3", ")",
+    "[", "]", "if", "endif", "for x in", "endfor", "assign x =", "join", "1", "==", "and", "contains", "else", "\n",
+]  # fmt: skip
 
 
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=30))

@@ -41,22 +41,8 @@ def test_comments_scripts_styles_and_tags_are_taken_out_as_in_liquid(text: str, 
 
 
 PIECES = [
-    "<",
-    ">",
-    "/",
-    "!",
-    "--",
-    "script",
-    "style",
-    "<script>",
-    "</script>",
-    "</style ",
-    "<!--",
-    "-->",
-    "a",
-    " ",
-    "\n",
-]
+    "<", ">", "/", "!", "--", "script", "style", "<script>", "</script>", "</style ", "<!--", "-->", "a", " ", "\n",
+]  # fmt: skip
 _BLOCKS = re.compile(r"<!--.*?-->|<script\b.*?</script\s*>|<style\b.*?</style\s*>", re.DOTALL)
 _TAGS = re.compile("<.*?>", re.DOTALL)
 
