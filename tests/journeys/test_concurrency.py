@@ -27,7 +27,7 @@ from tests.support.simultaneous import (
     made_to_wait,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("people")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 NAMES = [f"person-{n}" for n in range(40)]
 WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
@@ -61,7 +61,9 @@ def entries(journey: Journey) -> Counter[str | None]:
     return Counter(Enrollment.objects.filter(journey=journey).values_list("customer__external_id", flat=True))
 
 
-def test_one_entry_allowed_and_completing_at_once_is_one_entry(server: ServerClient, journey: Journey) -> None:
+def test_one_entry_allowed_and_completing_at_once_is_one_entry(
+    server: ServerClient, journey: Journey, people: list[Customer]
+) -> None:
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
     assert entries(journey) == dict.fromkeys(NAMES, 1)
@@ -69,14 +71,16 @@ def test_one_entry_allowed_and_completing_at_once_is_one_entry(server: ServerCli
     assert not EnrollmentJob.objects.exclude(status="decided").exists()
 
 
-def test_three_entries_allowed_and_completing_at_once_are_three(server: ServerClient, acme: Workspace) -> None:
+def test_three_entries_allowed_and_completing_at_once_are_three(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
     journey = JourneyFactory.create(workspace=acme, max_entries_per_customer=3)
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
     assert entries(journey) == dict.fromkeys(NAMES, 3)
 
 
-def test_never_two_active_enrollments(server: ServerClient, acme: Workspace) -> None:
+def test_never_two_active_enrollments(server: ServerClient, acme: Workspace, people: list[Customer]) -> None:
     journey = JourneyFactory.create(workspace=acme, steps=WAITING, max_entries_per_customer=50)
     all_at_once(calls_and_workers(server, journey))
     serve_until_empty()
@@ -86,7 +90,9 @@ def test_never_two_active_enrollments(server: ServerClient, acme: Workspace) -> 
     assert entries(journey) == jobs  # one enrollment per job, each replacing the one before
 
 
-def test_a_message_delivered_many_times_is_worked_once(server: ServerClient, acme: Workspace) -> None:
+def test_a_message_delivered_many_times_is_worked_once(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
     trigger_id = data(trigger(server, journey, {"external_ids": NAMES}))["triggerId"]
     all_at_once([lambda: serve_lane(lane=Chunk.Lane.BULK, named=(trigger_id, 0), seconds=1)] * 8)
@@ -94,7 +100,9 @@ def test_a_message_delivered_many_times_is_worked_once(server: ServerClient, acm
     assert entries(journey) == dict.fromkeys(NAMES, 1)
 
 
-def test_a_chunk_claimed_by_two_is_settled_by_one(server: ServerClient, acme: Workspace) -> None:
+def test_a_chunk_claimed_by_two_is_settled_by_one(
+    server: ServerClient, acme: Workspace, people: list[Customer]
+) -> None:
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
     data(trigger(server, journey, {"external_ids": NAMES}))
     claimed = claim_next_chunks(lane=Chunk.Lane.BULK)
@@ -103,7 +111,9 @@ def test_a_chunk_claimed_by_two_is_settled_by_one(server: ServerClient, acme: Wo
     assert entries(journey) == dict.fromkeys(NAMES, 1)
 
 
-def test_a_customers_second_job_waits_for_the_first(server: ServerClient, journey: Journey) -> None:
+def test_a_customers_second_job_waits_for_the_first(
+    server: ServerClient, journey: Journey, people: list[Customer]
+) -> None:
     first, second = [data(trigger(server, journey, {"external_id": NAMES[0]}))["triggerId"] for _ in range(2)]
     with transaction.atomic():
         assert settle(claim_chunk(trigger_id=first, start=0)).decided == 1  # and not committed yet
@@ -113,7 +123,7 @@ def test_a_customers_second_job_waits_for_the_first(server: ServerClient, journe
 
 
 def test_a_limit_that_is_raised_during_a_decision_counts_all_entries(
-    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+    server: ServerClient, acme: Workspace, people: list[Customer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many are counted as a journey allows; the rules are read a moment later."""
     journey = JourneyFactory.create(workspace=acme, allow_reenrollment=True)
@@ -141,7 +151,9 @@ def test_who_decides_for_many_locks_them_in_the_order_of_their_ids(
     assert done_with_customers_locked_in_order(lambda: settle(claimed)).decided == 3
 
 
-def test_jobs_are_decided_as_they_were_queued_however_chunks_come(server: ServerClient, journey: Journey) -> None:
+def test_jobs_are_decided_as_they_were_queued_however_chunks_come(
+    server: ServerClient, journey: Journey, people: list[Customer]
+) -> None:
     for _ in range(3):
         data(trigger(server, journey, {"external_id": NAMES[0]}))
     claimed = sorted(claim_next_chunks(lane=Chunk.Lane.SINGLE), key=lambda chunk: chunk.id)
@@ -150,7 +162,9 @@ def test_jobs_are_decided_as_they_were_queued_however_chunks_come(server: Server
     assert list(results) == ["enrolled", "already_enrolled", "already_enrolled"]
 
 
-def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(server: ServerClient, journey: Journey) -> None:
+def test_identical_calls_in_one_millisecond_all_get_jobs_of_their_own(
+    server: ServerClient, journey: Journey, people: list[Customer]
+) -> None:
     answers = all_at_once([lambda: data(trigger(server, journey, {"external_ids": NAMES}))] * 12)
     job_ids = [job_id for answer in answers for job_id in answer["jobIds"]]
     assert len(set(job_ids)) == len(job_ids) == 12 * len(NAMES)
