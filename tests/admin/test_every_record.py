@@ -162,9 +162,9 @@ def test_a_form_opens_whatever_its_address_fills_in(staff: Client, acme: Workspa
         add = f"{list_of(model)}add/"
         if staff.get(add).status_code == 403:
             continue
-        for field in staff.get(add).context["adminform"].form.fields:
-            with subtests.test(model=named(model), field=field):
-                assert staff.get(add, {field: "x"}).status_code == 200
+        with subtests.test(model=named(model)):
+            fields = staff.get(add).context["adminform"].form.fields
+            assert staff.get(add, dict.fromkeys(fields, "x")).status_code == 200
 
 
 def test_a_form_is_filled_in_by_its_address_where_that_fits(staff: Client, acme: Workspace) -> None:

@@ -22,10 +22,13 @@ from structlog.testing import capture_logs
 from engage.admin.idle_sessions import REFRESHED_SECONDS
 from engage.admin.login import LONGEST_WAIT
 
-pytestmark = pytest.mark.usefixtures("queue")  # which empties Redis
-
 LOGIN = "/admin/login/"
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_tried(queue: object) -> None:
+    """Redis is empty."""
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery
 
 from config import ROOT
 from config.celery import app
@@ -15,25 +16,23 @@ from config.server_urls import broker_url
 from tests.chaos.servers import own_redis
 from tests.config.environments import PRODUCTION
 
+URLS = [
+    "redis://:sesame@redis.example/0",
+    "redis://engage:sesame@redis.example:6379/0",
+    "rediss://engage:sesame%40sesame@redis.example/0?ssl_cert_reqs=none",
+    "redis://:sesame'sesame\"@redis.example/0",
+    "redis://:sesame@sesame@redis.example/0",
+    "unix://engage:sesame@/run/redis.sock?db=0",
+]
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://:sesame@redis.example/0",
-        "redis://engage:sesame@redis.example:6379/0",
-        "rediss://engage:sesame%40sesame@redis.example/0?ssl_cert_reqs=none",
-        "redis://:sesame'sesame\"@redis.example/0",
-        "redis://:sesame@sesame@redis.example/0",
-        "unix://engage:sesame@/run/redis.sock?db=0",
-    ],
-)
-def test_the_report_to_pass_on_holds_no_password(url: str) -> None:
+
+def test_the_report_to_pass_on_holds_no_password() -> None:
     report = subprocess.run(
         [Path(sys.executable).with_name("celery"), "-A", "config", "report"], cwd=ROOT, capture_output=True, text=True,
         check=True, timeout=60,
         env={
             "PATH": os.environ["PATH"], **PRODUCTION, "DATABASE_URL": "postgres://engage:hush@db.example/engage",
-            "REDIS_URL": url, "METRICS_TOKEN": "a-token-of-metrics",
+            "REDIS_URL": URLS[2], "METRICS_TOKEN": "a-token-of-metrics",
         },
     )  # fmt: skip
     printed = report.stdout + report.stderr
@@ -41,6 +40,13 @@ def test_the_report_to_pass_on_holds_no_password(url: str) -> None:
     assert "********@" in printed
     for secret in ("sesame", "hush", "a-token-of-metrics", PRODUCTION["SECRET_KEY"]):
         assert secret not in printed
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_the_report_hides_the_password_of_any_url(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Celery, "bugreport", lambda _: repr({"broker_url": broker_url(url), "REDIS_URL": url}))
+    assert "sesame" not in app.bugreport()
+    assert app.bugreport().count("********@") == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Other systems have other limits")

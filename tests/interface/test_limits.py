@@ -20,6 +20,8 @@ from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import ApiKeyFactory
 from tests.support.simultaneous import all_at_once
 
+pytestmark = pytest.mark.usefixtures("ada")
+
 
 @pytest.fixture(autouse=True)
 def _one_moment() -> Iterator[None]:
