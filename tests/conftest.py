@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -32,6 +33,7 @@ from tests.support.factories import (
     JourneyFactory,
     WorkspaceFactory,
 )
+from tests.support.processes import SCHEDULER, celery
 from tests.support.receiver import Receiver, running
 from tests.support.tables import empty_all
 from tests.support.template import template_database
@@ -151,6 +153,22 @@ def queue(settings: Settings) -> redis.Redis:
     client = redis.Redis.from_url(settings.REDIS_URL)
     client.flushdb()
     return client
+
+
+@pytest.fixture(scope="session")
+def _scheduler(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[int]:
+    """The id of its process group. It stands still unless a test asks for `ticks`."""
+    with celery(*SCHEDULER, log=tmp_path_factory.mktemp("scheduler") / "beat.log") as process:
+        os.killpg(process.pid, signal.SIGSTOP)
+        yield process.pid
+
+
+@pytest.fixture
+def ticks(_scheduler: int) -> Iterator[None]:
+    """A scheduler sends them as long as the test runs."""
+    os.killpg(_scheduler, signal.SIGCONT)
+    yield
+    os.killpg(_scheduler, signal.SIGSTOP)
 
 
 @pytest.fixture

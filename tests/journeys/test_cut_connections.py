@@ -25,7 +25,7 @@ from tests.support.calls import data, let_workers_decide, let_workers_walk, trig
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, crowd
-from tests.support.processes import SCHEDULER, WORKER, celery, pool_children
+from tests.support.processes import WORKER, celery, pool_children
 from tests.support.simultaneous import PATIENCE_SECONDS
 from tests.support.waiting import wait_until
 
@@ -190,9 +190,10 @@ def test_a_job_that_cuts_its_connection_spares_its_neighbours(server: ServerClie
     assert_all_went_well()
 
 
+@pytest.mark.usefixtures("ticks")
 def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path: Path) -> None:
     some_attempts_failed(MAX_ATTEMPTS - 1)
-    with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+    with celery(*WORKER, log=tmp_path / "worker.log"):
         with held_up(work):
             for _ in range(2):
                 time_passes(minutes=1)
@@ -204,9 +205,10 @@ def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path:
     assert_all_went_well()
 
 
+@pytest.mark.usefixtures("ticks")
 def test_work_with_which_five_processes_died_is_given_up(work: Work, tmp_path: Path) -> None:
     some_attempts_failed(MAX_ATTEMPTS - 2)
-    with celery(*WORKER, log=tmp_path / "worker.log") as worker, celery(*SCHEDULER, log=tmp_path / "beat.log"):
+    with celery(*WORKER, log=tmp_path / "worker.log") as worker:
         for _ in range(2):
             with held_up(work):
                 time_passes(minutes=1)

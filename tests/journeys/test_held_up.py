@@ -19,7 +19,7 @@ from tests.support.calls import data, let_workers_decide, let_workers_walk, trig
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, crowd
-from tests.support.processes import SCHEDULER, WORKER, celery
+from tests.support.processes import WORKER, celery
 from tests.support.waiting import wait_until
 
 pytestmark = [
@@ -123,6 +123,7 @@ def sessions(*, that: str) -> int:
         return int(cursor.fetchone()[0])
 
 
+@pytest.mark.usefixtures("ticks")
 @pytest.mark.parametrize("frozen_in", ["deciding", "walking"])
 def test_a_worker_that_freezes_amid_a_transaction_does_not_keep_its_locks(
     server: ServerClient, journey: Journey, tmp_path: Path, frozen_in: str
@@ -136,11 +137,11 @@ def test_a_worker_that_freezes_amid_a_transaction_does_not_keep_its_locks(
         let_workers_decide()
         lock = "LOCK TABLE journeys_steprun IN SHARE MODE"
     with celery(*WORKER, log=tmp_path / "frozen.log") as frozen:
-        with held(lock), celery(*SCHEDULER, log=tmp_path / "first.log"):
+        with held(lock):
             wait_until(lambda: sessions(that="wait_event_type = 'Lock'") > 0)
             os.killpg(frozen.pid, signal.SIGSTOP)
         wait_until(lambda: sessions(that="state = 'idle in transaction'") > 0)
-        with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+        with celery(*WORKER, log=tmp_path / "worker.log"):
             waiting = Enrollment.objects.filter(step_began_at__isnull=False)
             wait_until(lambda: waiting.count() == len(names), what="everybody to wait", seconds=30)
     assert set(EnrollmentJob.objects.values_list("result", flat=True)) == {"enrolled"}

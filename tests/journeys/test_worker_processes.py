@@ -15,7 +15,7 @@ from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.support.calls import data, job_of, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
-from tests.support.processes import SCHEDULER, WORKER, celery, kill_group, pool_children
+from tests.support.processes import WORKER, celery, kill_group, pool_children
 from tests.support.simultaneous import made_to_wait
 from tests.support.waiting import wait_until
 
@@ -70,11 +70,12 @@ def test_a_worker_that_is_told_to_start_anew_does(server: ServerClient, journey:
         assert worker.poll() is None
 
 
+@pytest.mark.usefixtures("ticks")
 def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp_path: Path) -> None:
     CustomerFactory.create(workspace=acme, external_id="ada")
     steps = [{"id": "one", "type": "delay", "for": "PT1S"}, {"id": "two", "type": "delay", "for": "PT0.5S"}]
     journey = JourneyFactory.create(workspace=acme, steps=steps)
-    with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+    with celery(*WORKER, log=tmp_path / "worker.log"):
         data(trigger(server, journey, {"external_id": "ada"}))
         wait_until(lambda: Enrollment.objects.filter(state="completed").exists())
     enrollment = Enrollment.objects.get()
@@ -82,33 +83,35 @@ def test_a_delay_is_walked_to_its_end(server: ServerClient, acme: Workspace, tmp
     assert 1.5 <= (enrollment.ended_at - enrollment.entered_at).total_seconds() <= 15  # a busy machine's
 
 
+@pytest.mark.usefixtures("ticks")
 def test_jobs_whose_messages_were_lost_are_decided(
     server: ServerClient, journey: Journey, queue: redis.Redis, tmp_path: Path
 ) -> None:
     for body in ({"external_id": "user-1"}, {"external_ids": NAMES}):
         data(trigger(server, journey, body))
     queue.flushdb()
-    with celery(*WORKER, log=tmp_path / "worker.log"), celery(*SCHEDULER, log=tmp_path / "beat.log"):
+    with celery(*WORKER, log=tmp_path / "worker.log"):
         wait_until(all_decided)
     assert Enrollment.objects.count() == 1000
 
 
+@pytest.mark.usefixtures("ticks")
 def test_jobs_of_a_killed_worker_are_decided_by_another(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
-    with celery(*SCHEDULER, log=tmp_path / "beat.log"):
-        with celery(*WORKER, log=tmp_path / "killed.log") as killed, transaction.atomic():
-            # Holds the worker up in the middle of its work.
-            Customer.objects.select_for_update().get(external_id="user-7")
-            made_to_wait(lambda: data(trigger(server, journey, {"external_ids": NAMES})))
-            kill_group(killed)
-        assert not all_decided()
-        with celery(*WORKER, log=tmp_path / "worker.log"):
-            wait_until(all_decided)
+    with celery(*WORKER, log=tmp_path / "killed.log") as killed, transaction.atomic():
+        # Holds the worker up in the middle of its work.
+        Customer.objects.select_for_update().get(external_id="user-7")
+        made_to_wait(lambda: data(trigger(server, journey, {"external_ids": NAMES})))
+        kill_group(killed)
+    assert not all_decided()
+    with celery(*WORKER, log=tmp_path / "worker.log"):
+        wait_until(all_decided)
     assert Enrollment.objects.count() == 1000
     assert EnrollmentJob.objects.filter(result="enrolled").count() == 1000
 
 
+@pytest.mark.usefixtures("ticks")
 def test_jobs_of_a_killed_pool_child_are_decided(server: ServerClient, journey: Journey, tmp_path: Path) -> None:
-    with celery(*SCHEDULER, log=tmp_path / "beat.log"), celery(*WORKER, log=tmp_path / "worker.log") as worker:
+    with celery(*WORKER, log=tmp_path / "worker.log") as worker:
         data(trigger(server, journey, {"external_id": "user-1"}))
         wait_until(all_decided)
         for _ in range(3):

@@ -16,7 +16,7 @@ from journeys.walking.turns import claim_longest_due
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
-from tests.support.processes import SCHEDULER, WORKER, celery, kill_group
+from tests.support.processes import WORKER, celery, kill_group
 from tests.support.simultaneous import all_at_once
 from tests.support.waiting import wait_until
 
@@ -107,11 +107,11 @@ def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
     assert_everybody_took_every_step_once()
 
 
-@pytest.mark.usefixtures("journey")
+@pytest.mark.usefixtures("journey", "ticks")
 def test_a_worker_that_is_killed_in_the_middle_repeats_and_loses_no_step(tmp_path: Path) -> None:
     walk_due(seconds=20)
     wake_all()
-    with celery(*WORKER, log=tmp_path / "first.log") as first, celery(*SCHEDULER, log=tmp_path / "beat.log"):
+    with celery(*WORKER, log=tmp_path / "first.log") as first:
         wait_until(lambda: StepRun.objects.filter(step_id="again").exists())
         kill_group(first)
         with celery(*WORKER, log=tmp_path / "second.log"):
