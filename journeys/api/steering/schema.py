@@ -170,7 +170,7 @@ and `alreadyDecided` are always all of its jobs. Those who have entered by the c
 `"enrollments": "exit"`. {_AGAIN}
 """,
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the call."), _DRY_RUN],
-    body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS]}}, optional=True),
+    body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS, None]}}, optional=True),
     requests=_CANCELS,
     answers=Answer(
         data=CancelledTriggerData,
