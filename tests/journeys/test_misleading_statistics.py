@@ -29,7 +29,7 @@ from tests.support.calls import customers_path, data, let_workers_decide, let_wo
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import JourneyFactory, crowd
-from tests.support.plans import rows_gone_through
+from tests.support.plans import note_statistics, rows_gone_through
 
 STEPS = [
     {"id": "day", "type": "delay", "for": "P1D"},
@@ -119,11 +119,6 @@ def webhooks_are_answered() -> None:
     )
     results = [AttemptResult(claimed=one, outcome=outcome, verdict=verdict) for one in claimed]
     assert write_results(results, wait=False).next_states == {NextState.DELIVERED: CALL}
-
-
-def note_statistics() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
 
 
 def erase_everybody() -> None:

@@ -9,6 +9,12 @@ from django.db import connection, transaction
 _EXPLAINED = ("WITH", "SELECT", "UPDATE", "INSERT", "DELETE")
 
 
+def note_statistics() -> None:
+    """ANALYZE of the service's tables; those that all databases share are left to the other test processes."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(connection.introspection.django_table_names(only_existing=True))}")
+
+
 @contextmanager
 def rows_gone_through() -> Iterator[dict[str, int]]:
     """By statement: the most rows that one of its executions in the block went through, over all nodes of its plan.
