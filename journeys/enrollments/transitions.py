@@ -2,8 +2,8 @@
 its journey, ending early.
 
 Who calls must hold the customers' row locks, so that nobody else changes these enrollments meanwhile; claims and what
-becomes of failed ones go by the number of attempts instead. Rows are updated by key, and `|| ''` keeps the index of the
-active ones out of it (docs/sql.md).
+becomes of failed ones go by the claim instead. Rows are updated by key, and `|| ''` keeps the index of the active ones
+out of it (docs/sql.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Any
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import COUNT_EXITS
-from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after
+from journeys.failures import PUT_OFF_SECONDS, pause_after
 
 _ENTERED = Rows(
     "entry",
@@ -45,25 +45,45 @@ def enter(entries: Sequence[Sequence[Any]]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimedEnrollment:
-    """An enrollment that was due at `due_at` (as PostgreSQL writes it); `attempts` counts this one."""
+    """An enrollment that has been due since `due_at`, and is claimed `until` then (as PostgreSQL writes both).
+
+    `attempts` counts this one.
+    """
 
     id: str
     attempts: int
     due_at: str
+    until: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Tells this claim from others of the same enrollment, as a row of CLAIMED."""
+        return self.id, self.due_at, self.until
 
 
-# The claim of those in a relation `chosen`, a part of the statements that choose them (walking/turns.py).
+# The claim of those in a relation `chosen`, a part of the statements that choose them (walking/turns.py). It changes
+# nothing that is indexed. If a claim has run out, its walker has died: that attempt is counted now, and those that were
+# claimed together are not claimed again, but found by claims of one that was tried before.
 CLAIM_CHOSEN = """
-    UPDATE journeys_enrollment enrollment SET attempts = attempts + 1, due_at = now() + interval '5 seconds'
+    UPDATE journeys_enrollment enrollment
+    SET attempts = attempts + (claimed_until IS NOT NULL)::int,
+        claimed_until = CASE WHEN claimed_until IS NULL OR attempts > 0 THEN now() + interval '5 seconds' END
     FROM chosen WHERE enrollment.id = ANY(ARRAY[chosen.id])
-    RETURNING enrollment.id, attempts, chosen.due_at::text, chosen.place
+    RETURNING enrollment.id, attempts + 1 AS attempts, enrollment.due_at::text, claimed_until::text AS until,
+              chosen.place
 """
+UNCLAIMED = "coalesce(claimed_until, '-infinity') <= now()"
+
+# Claims, and whether one still holds, asked so that no index of due times serves it. The version before moves `due_at`
+# when it claims, and leaves `claimed_until`.
+CLAIMED = {"id": "text", "due_at": "timestamptz", "until": "timestamptz"}
+STILL_CLAIMED = "enrollment.claimed_until = claimed.until AND enrollment.due_at IS NOT DISTINCT FROM claimed.due_at"
 
 _GO_ON = Statement(
     """
 UPDATE journeys_enrollment enrollment SET
     state = stop.state, exit_reason = stop.exit_reason, step_id = stop.step_id, due_at = stop.due_at,
-    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, attempts = 0, error = '',
+    awaits_event = stop.awaits_event, steps_begun = stop.steps_begun, claimed_until = NULL, attempts = 0, error = '',
     step_began_at = CASE WHEN stop.began THEN now() END,
     ended_at = CASE WHEN stop.state <> 'active' THEN now() END
 FROM {stops} WHERE enrollment.id = ANY(ARRAY[stop.id])
@@ -95,7 +115,7 @@ FROM {heard} WHERE enrollment.id = ANY(ARRAY[heard.id])
 _END_WAITS = Statement(
     """
 UPDATE journeys_enrollment SET awaits_event = '', event_id = heard.event_id, chain = heard.chain, due_at = now(),
-    was_due_at = NULL, attempts = 0, error = ''
+    was_due_at = NULL, claimed_until = NULL, attempts = 0, error = ''
 FROM {heard} WHERE journeys_enrollment.id = ANY(ARRAY[heard.id])
 """,
     heard=_HEARD,
@@ -119,14 +139,15 @@ MOVE_ANSWERED = """
     UPDATE journeys_enrollment SET due_at = now() WHERE id = ANY(ARRAY(SELECT id FROM answered)) RETURNING 1
 """
 
-_OF_CLAIM = "enrollment.id = ANY(ARRAY[claimed.id]) AND enrollment.attempts = claimed.attempts"
+_OF_CLAIM = f"enrollment.id = ANY(ARRAY[claimed.id]) AND {STILL_CLAIMED}"
 _HOLD_BACK = Statement(
     """
-UPDATE journeys_enrollment enrollment SET error = claimed.error, due_at = now() + {pause}
+UPDATE journeys_enrollment enrollment
+SET attempts = claimed.attempts, error = claimed.error, due_at = now() + {pause}, claimed_until = NULL
 FROM {failures} WHERE {of_claim} AND enrollment.state || '' = 'active'
 """,
-    pause=pause_after("enrollment.attempts"),
-    failures=Rows("claimed", {"id": "text", "attempts": "int", "error": "text"}),
+    pause=pause_after("claimed.attempts"),
+    failures=Rows("claimed", CLAIMED | {"attempts": "int", "error": "text"}),
     of_claim=_OF_CLAIM,
 )
 
@@ -142,15 +163,17 @@ class FailedAttempt:
 def hold_back(failures: Sequence[FailedAttempt]) -> None:
     """Records why attempts failed, and delays the next ones."""
     if failures:
-        _HOLD_BACK.execute(failures=[(one.claimed.id, one.claimed.attempts, one.error) for one in failures])
+        _HOLD_BACK.execute(failures=[(*one.claimed.key, one.claimed.attempts, one.error) for one in failures])
 
 
 _PUT_OFF = Statement(
     """
-UPDATE journeys_enrollment SET error = {error}, {put_off}
-WHERE id = {id} AND attempts = {attempts} AND state = 'active'
+UPDATE journeys_enrollment enrollment SET attempts = greatest(enrollment.attempts, 1), error = {error},
+    due_at = now() + make_interval(secs => {seconds}), claimed_until = NULL
+FROM {claimed} WHERE {of_claim} AND enrollment.state || '' = 'active'
 """,
-    put_off=PUT_OFF,
+    claimed=Rows("claimed", CLAIMED),
+    of_claim=_OF_CLAIM,
 )
 
 
@@ -159,15 +182,14 @@ def put_off(failure: FailedAttempt) -> None:
 
     It is retried for as long as it takes, always alone: if it is at fault after all, it costs others nothing.
     """
-    claimed = failure.claimed
-    _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, id=claimed.id, attempts=claimed.attempts)
+    _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, claimed=[failure.claimed.key])
 
 
-_UNTRIED = Rows("claimed", {"id": "text", "attempts": "int", "due_at": "timestamptz"})
+_UNTRIED = Rows("claimed", CLAIMED)
 _PUT_BACK = Statement(
     """
 UPDATE journeys_enrollment enrollment
-SET attempts = enrollment.attempts - 1, due_at = coalesce(now() + make_interval(secs => {seconds}), claimed.due_at)
+SET claimed_until = NULL, due_at = coalesce(now() + make_interval(secs => {seconds}), enrollment.due_at)
 FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
 """,
     untried=_UNTRIED,
@@ -176,12 +198,12 @@ FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
 
 
 def put_back(untried: Sequence[ClaimedEnrollment], *, seconds: float | None = None) -> None:
-    """Returns enrollments that were not tried: the claim does not count, and they are as long due as before.
+    """Returns enrollments that were not tried: they are as long due as before.
 
     With `seconds`, they are due after these.
     """
     if untried:
-        _PUT_BACK.execute(seconds=seconds, untried=[(one.id, one.attempts, one.due_at) for one in untried])
+        _PUT_BACK.execute(seconds=seconds, untried=[one.key for one in untried])
 
 
 # The journeys' rows are locked against a resumption: what is parked before it is released by it, and nothing after it.
@@ -192,7 +214,7 @@ WITH paused AS MATERIALIZED (
     WHERE id = ANY({journey_ids}::text[]) AND (held_at IS NOT NULL OR per_minute IS NOT NULL) ORDER BY id FOR SHARE
 )
 UPDATE journeys_enrollment enrollment
-SET attempts = enrollment.attempts - 1, due_at = NULL, was_due_at = claimed.due_at
+SET claimed_until = NULL, due_at = NULL, was_due_at = enrollment.due_at
 FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
   AND enrollment.journey_id = ANY(ARRAY(SELECT id FROM paused))
 RETURNING enrollment.id
@@ -203,13 +225,12 @@ RETURNING enrollment.id
 
 
 def park(untried: Sequence[ClaimedEnrollment], *, journey_ids: Iterable[str]) -> None:
-    """Puts enrollments aside until their journeys are resumed; the claim does not count.
+    """Puts enrollments aside until their journeys are resumed.
 
     Those whose journey has been resumed meanwhile are put back.
     """
     if untried:
-        rows = [(one.id, one.attempts, one.due_at) for one in untried]
-        parked = set(_PARK.column(untried=rows, journey_ids=sorted(set(journey_ids))))
+        parked = set(_PARK.column(untried=[one.key for one in untried], journey_ids=sorted(set(journey_ids))))
         put_back([one for one in untried if one.id not in parked])
 
 
@@ -260,7 +281,7 @@ WITH asked AS MATERIALIZED (
 ), ended AS (
     UPDATE journeys_enrollment enrollment
     SET state = 'exited', exit_reason = asked.reason, ended_at = statement_timestamp(), due_at = NULL,
-        was_due_at = NULL, step_began_at = NULL, awaits_event = '', attempts = 0, error = ''
+        was_due_at = NULL, step_began_at = NULL, awaits_event = '', claimed_until = NULL, attempts = 0, error = ''
     FROM asked WHERE enrollment.id = ANY(ARRAY[asked.id])
     RETURNING enrollment.id
 ), interrupted AS (

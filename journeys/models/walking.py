@@ -57,7 +57,11 @@ class Enrollment(models.Model):
     event = models.ForeignKey(Event, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     chain = models.PositiveSmallIntegerField(default=0, db_default=0)
     steps_begun = models.PositiveIntegerField(default=0, db_default=0, help_text="How many steps its history has.")
-    attempts = models.PositiveIntegerField(default=0, help_text="How often going on was tried since it last went well.")
+    # In no index, so that a claim writes no index either.
+    claimed_until = models.DateTimeField(
+        null=True, editable=False, help_text="Set while a walker has it; once that is past, the walker has died."
+    )
+    attempts = models.PositiveIntegerField(default=0, help_text="How often going on failed since it last went well.")
     error = models.TextField(blank=True, default="", db_default="", help_text="Why the last attempt failed.")
     crowd = models.BooleanField(
         default=False,

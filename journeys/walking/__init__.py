@@ -2,9 +2,9 @@
 
 A wait is a `due_at` in PostgreSQL. What happens to one batch:
 
-1. turns.py: one committed statement claims many due enrollments (its update is in enrollments/transitions.py). It
-   counts the attempt and defers them by some seconds, so a worker that dies leaves a trace and delays no enrollment
-   for long.
+1. turns.py: one committed statement claims many due enrollments for some seconds (its update is in
+   enrollments/transitions.py). So a worker that dies leaves a trace, and delays no enrollment for long: whoever comes
+   by when the time is over counts the attempt.
 2. One transaction: the customers' rows are locked in the order of their ids (everything about one customer happens one
    after the other), and what the steps may read is read in sets (standings.py).
 3. Each enrollment is walked by the engine (steps/course.py), in memory, to its next stop.

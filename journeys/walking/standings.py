@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from customers.conditions import CustomerFacts
 from engage.database.sql import Rows, Statement
 from journeys.enrollments.early_events import Listener
-from journeys.enrollments.transitions import ClaimedEnrollment
+from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnrollment
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
@@ -118,7 +118,7 @@ class Walked(NamedTuple):
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _READ = Statement(
     """
-SELECT enrollment.id, enrollment.attempts, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
+SELECT enrollment.id, enrollment.workspace_id, enrollment.journey_id, journey.name AS journey_name,
        journey.held_at IS NOT NULL AS held,
        CASE WHEN journey.per_minute IS NOT NULL THEN journey.resumed_at END AS paced,
        enrollment.revision_id, enrollment.step_id, enrollment.step_began_at IS NOT NULL AS began,
@@ -137,10 +137,11 @@ LEFT JOIN LATERAL (
     SELECT * FROM journeys_webhookdelivery sent
     WHERE sent.enrollment_id = enrollment.id AND sent.ordinal = enrollment.steps_begun - 1 LIMIT 1
 ) AS delivery ON true
-WHERE enrollment.attempts = claimed.attempts AND enrollment.state = 'active'
+WHERE {still_claimed} AND enrollment.state = 'active'
 ORDER BY claimed.place
 """,
-    claimed=Rows("claimed", {"id": "text", "attempts": "int"}, place="place"),
+    claimed=Rows("claimed", CLAIMED, place="place"),
+    still_claimed=STILL_CLAIMED,
 )
 _PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
 
@@ -150,7 +151,7 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
 
     Their customers must be locked.
     """
-    rows = _READ.records(claimed=[(one.id, one.attempts) for one in claimed])
+    rows = _READ.records(claimed=[one.key for one in claimed])
     triggers = _triggers({row["trigger_id"] for row in rows})
     by_id = {one.id: one for one in claimed}
     return [_standing(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]

@@ -15,19 +15,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models.functions import Now
-
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
-from journeys.enrollments.transitions import CLAIM_CHOSEN, ClaimedEnrollment
-from journeys.models import Enrollment
+from journeys.enrollments.transitions import CLAIM_CHOSEN, UNCLAIMED, ClaimedEnrollment
 
 BATCH = 500
 
 # Customers and enrollments are locked for the statement only, and skipped if another transaction has locked them. Of
 # one customer's enrollments one is taken, since what it does may affect the others: the one that was due first, or that
 # was queued first.
-# The lease is short: while the walker lives, its locks on the customers keep other walkers away.
+# The claim is short: while the walker lives, its locks on the customers keep other walkers away.
 #
 # The planner's statistics may be from a time when no enrollment was due, or no customer existed, so it has no choice:
 # each customer is looked up by key, (docs/sql.md), not before it is the enrollment's turn; and the
@@ -51,12 +48,13 @@ WITH due AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY crowd, workspace_id ORDER BY due_at, job_id) AS place
     FROM ({free} LIMIT {most}) AS longest
 ), {claim}
-SELECT id, attempts, due_at, (SELECT count(*) FROM due) = {most} AS is_full FROM claimed ORDER BY place, random()
+SELECT claimed.*, (SELECT count(*) FROM due) = {most} AS is_full FROM claimed
+WHERE until IS NOT NULL ORDER BY place, random()
 """
 
 _DUE = """
     SELECT id, customer_id, due_at, job_id, crowd, workspace_id FROM journeys_enrollment, {in_index_order}
-    WHERE due_at <= now() AND attempts = 0
+    WHERE due_at <= now() AND attempts = 0 AND {unclaimed}
     ORDER BY due_at OFFSET 0 FOR NO KEY UPDATE OF journeys_enrollment SKIP LOCKED
 """
 
@@ -66,13 +64,14 @@ _MOMENT = "coalesce(due_at, 'infinity')"
 
 _NEXT_WORKSPACE = """
     SELECT crowd, workspace_id, due_at FROM journeys_enrollment, {in_index_order}
-    WHERE due_at IS NOT NULL AND {whose} AND (crowd, workspace_id) > (before.crowd, before.workspace_id)
+    WHERE due_at IS NOT NULL AND {whose} AND {unclaimed}
+      AND (crowd, workspace_id) > (before.crowd, before.workspace_id)
     ORDER BY crowd, workspace_id, {moment} LIMIT 1
 """
 
 _DUE_OF_ONE = """
     SELECT id, customer_id, due_at, job_id FROM journeys_enrollment, {in_index_order}
-    WHERE due_at IS NOT NULL AND {whose} AND {moment} <= now()
+    WHERE due_at IS NOT NULL AND {whose} AND {moment} <= now() AND {unclaimed}
       AND crowd = served.crowd AND workspace_id = served.workspace_id
     ORDER BY {moment} OFFSET 0 FOR NO KEY UPDATE OF journeys_enrollment SKIP LOCKED
 """
@@ -101,7 +100,7 @@ FROM (
         SELECT CASE WHEN count(*) = {most} THEN max(number) ELSE (SELECT max(number) FROM looked_at) END FROM served
     )
 ) AS last
-LEFT JOIN claimed ON true ORDER BY place, random()
+LEFT JOIN claimed ON until IS NOT NULL ORDER BY place, random()
 """
 
 # Each condition is part of the statement's text, so that its partial index serves it.
@@ -111,7 +110,7 @@ _FRESH, _TRIED = "attempts = 0", "attempts > 0"
 def _claim(text: str, *, due: str, whose: str) -> Statement:
     return Statement(
         text, free=_FREE, claim=_CLAIM, claim_chosen=CLAIM_CHOSEN, next_workspace=_NEXT_WORKSPACE, due=due,
-        in_index_order=IN_INDEX_ORDER, whose=whose, moment=_MOMENT,
+        in_index_order=IN_INDEX_ORDER, whose=whose, moment=_MOMENT, unclaimed=UNCLAIMED,
     )  # fmt: skip
 
 
@@ -161,9 +160,14 @@ def _claim_in_turn(statement: Statement, *, most: int) -> list[ClaimedEnrollment
 
 
 def _claimed(row: Mapping[str, Any]) -> ClaimedEnrollment:
-    return ClaimedEnrollment(id=row["id"], attempts=row["attempts"], due_at=row["due_at"])
+    return ClaimedEnrollment(id=row["id"], attempts=row["attempts"], due_at=row["due_at"], until=row["until"])
+
+
+_IS_ANYBODY_DUE = Statement(
+    "SELECT EXISTS (SELECT FROM journeys_enrollment WHERE due_at <= now() AND {unclaimed})", unclaimed=UNCLAIMED
+)
 
 
 def is_anybody_due() -> bool:
     """Whether an enrollment is due and not claimed: after a claim that found none, one whose customer is locked."""
-    return Enrollment.objects.filter(due_at__lte=Now()).exists()
+    return bool(_IS_ANYBODY_DUE.column()[0])

@@ -17,7 +17,7 @@ def standing_still_while(another: Callable[[], object]) -> Iterator[None]:
 
     def stand_still(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         claimed = execute(sql, *rest)
-        if others and "attempts = attempts + 1" in sql:
+        if others and "attempts = attempts + " in sql:
             time_passes(seconds=6)
             all_at_once([others.pop()])
         return claimed

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from customers.models import Customer
@@ -200,6 +201,7 @@ def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path:
                 wait_until(somebody_waits)
                 who_wait("pg_terminate_backend(pid)")
                 wait_until(nobody_waits)
+                wait_until(lambda: not Enrollment.objects.filter(claimed_until__gt=Now()).exists())
         time_passes(minutes=1)
         wait_until(lambda: Enrollment.objects.filter(step_began_at__isnull=False).exists())
     assert_all_went_well()

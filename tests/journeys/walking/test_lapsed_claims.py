@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.enrollments.locks import lock_customers_of
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from journeys.walking.turns import claim_longest_due
+from journeys.walking.standings import read_standings
+from journeys.walking.turns import claim_longest_due, claim_tried
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
 from tests.support.clients import ServerClient
+from tests.support.clock import time_passes
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.simultaneous import done_with_customers_locked_in_order, elsewhere
 
@@ -81,3 +84,26 @@ def test_who_was_claimed_by_another_since_is_not_put_off_where_the_walk_fails(en
         assert walk_due(seconds=0).moved == 0
     assert failed
     assert_it_waits_for_a_day(enrollment)
+
+
+def test_who_was_claimed_together_when_a_walker_died_is_tried_alone(
+    server: ServerClient, enrollment: Enrollment
+) -> None:
+    enter(server, enrollment.journey, CustomerFactory.create(workspace=enrollment.workspace))
+    assert [one.attempts for one in claim_longest_due().enrollments] == [1, 1]
+    assert claim_longest_due().enrollments == claim_tried() == []
+    time_passes(seconds=6)
+    assert claim_longest_due().enrollments == []
+    assert [one.attempts for one in (*claim_tried(), *claim_tried())] == [2, 2]
+    time_passes(seconds=6)
+    assert [one.attempts for one in claim_tried()] == [3]
+
+
+def test_whom_a_walker_of_the_version_before_has_claimed_since_is_left_to_it(enrollment: Enrollment) -> None:
+    """It counts an attempt, and moves the due time; while it walks, the enrollment has no attempts again."""
+    claimed = claim_longest_due().enrollments
+    assert [standing.claimed.id for standing in read_standings(claimed)] == [enrollment.id]
+    Enrollment.objects.update(attempts=1, due_at=Now() + timedelta(seconds=5))
+    assert read_standings(claimed) == []
+    Enrollment.objects.update(attempts=0, due_at=Now() + timedelta(days=1))
+    assert read_standings(claimed) == []

@@ -157,6 +157,18 @@ def test_what_was_tried_before_has_turns_as_well(journey: Journey, rivals_journe
     }
 
 
+def test_a_claim_leaves_all_indexes_alone(journey: Journey) -> None:
+    def updated_in_no_index() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_get_xact_tuples_hot_updated('journeys_enrollment'::regclass)")
+            return int(cursor.fetchone()[0])
+
+    inside(journey, turns.BATCH)
+    before = updated_in_no_index()
+    assert len(claim_longest_due().enrollments) == turns.BATCH
+    assert updated_in_no_index() - before == turns.BATCH
+
+
 @pytest.mark.parametrize("noted", ["when all was done", "when nobody was due", "when all were due"])
 @pytest.mark.parametrize("joins", ["hashing", "comparing"])
 def test_a_claim_reads_no_more_than_it_takes(journey: Journey, rivals_journey: Journey, noted: str, joins: str) -> None:

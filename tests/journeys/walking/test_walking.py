@@ -194,7 +194,7 @@ def test_one_that_was_tried_before_is_claimed_when_its_turn_has_come(server: Ser
     Enrollment.objects.filter(id=tried.id).update(attempts=1)
     with CaptureQueriesContext(connection) as captured:
         walk_due(seconds=0)
-    marks = {"attempts = 0 ": "fresh", "attempts > 0 ": "tried", "state = stop.state": "walked"}
+    marks = {"AND attempts = 0 AND": "fresh", "AND attempts > 0 AND": "tried", "state = stop.state": "walked"}
     order = [what for query in captured for mark, what in marks.items() if mark in query["sql"].replace("\n", " ")]
     assert order == ["fresh", "walked", "tried", "walked", "tried"]
 
