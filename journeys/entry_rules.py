@@ -10,6 +10,7 @@ against the limit; exited ones do not. The entry conditions must also hold.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Verdict(StrEnum):
@@ -32,8 +33,7 @@ class EntryRules:
     allow_reenrollment: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class History:
+class History(NamedTuple):
     """One customer's past in one journey: the enrollment that is active, and how many were completed; ids or None.
 
     `last_completed` is one of the completed ones.
@@ -44,8 +44,7 @@ class History:
     last_completed: str | None
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """A verdict with its reason in words, and whether the active enrollment is exited to make room.
 
     `details` are what the reason rests on. They quote the customer's values, which the reason never does.

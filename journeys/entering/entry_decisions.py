@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_ids
@@ -71,7 +71,7 @@ def decide_jobs(relation: Fragment, *, held: Container[str] | None = None) -> De
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
         decided.decisions = [
-            (job, replace(decision, details=tuple(reasons[job.id])) if job.id in reasons else decision)
+            (job, decision._replace(details=tuple(reasons[job.id])) if job.id in reasons else decision)
             for job, decision in decided.decisions
         ]
     return decided

@@ -7,7 +7,7 @@ contains either jobs that wait, or supposed ones that no table holds; every quer
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import F
 from psycopg.types.json import Jsonb
@@ -20,8 +20,7 @@ from journeys.steps.events import EventPattern
 from journeys.steps.exit_rules import parse_exit_rules
 
 
-@dataclass(frozen=True, kw_only=True)
-class WaitingJob:
+class WaitingJob(NamedTuple):
     """A job with its customer's past in the journey; `completed` is counted up to `counted_to`, the entries allowed.
 
     `last_completed_id` is one of the enrollments counted.
@@ -30,6 +29,8 @@ class WaitingJob:
     the call or event that queued it, are "" for a supposed job. Events with a higher `serial` came after it was queued;
     None if that is not known, as for a supposed job. It is one of a `crowd` if a call for more than a chunk's worth of
     customers queued it, or many events at once.
+
+    A tuple, as all that is made for each job: a frozen dataclass takes three times as long to make.
     """
 
     id: int
