@@ -75,8 +75,9 @@ class EnrollmentAdmin(ReadOnlyAdmin):
                 "fields": (
                     ("step_id", "step_began_at"),
                     ("due_at", "was_due_at"),
+                    ("attempts", "claimed_until"),
                     ("entered_at", "ended_at"),
-                    ("attempts", "crowd"),
+                    "crowd",
                 )
             },
         ),
