@@ -24,9 +24,9 @@ _AT_ONCE = 500
 
 
 def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
-    """Aborts the journey. If more are inside than leave within some seconds, the others leave in the background.
+    """Aborts the journey. If more are inside than leave within some seconds, the others leave with the next ticks.
 
-    One that is aborted already stays so. The caller wakes the workers.
+    One that is aborted already stays so.
     """
     if not dry_run:
         forget_results(journey)
