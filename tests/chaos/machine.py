@@ -44,14 +44,19 @@ class Machine:
         """Packets of the TCP connections that it has now to these ports are lost, new ones pass. How many those are."""
         ports = self._ports_in_use({f"{_in_hex(self.here)}:{port:04X}" for port in to})
         if ports:
-            listed = ", ".join(map(str, ports))
-            for what in ("sport", "dport"):
-                self._route(f"add rule inet way through tcp {what} {{ {listed} }} drop")
+            its_own, others = ",".join(map(str, ports)), ",".join(map(str, to))
+            # No new connection gets one of these ports, whose packets would be lost too.
+            self._run_there(f"echo {its_own} >/proc/sys/net/ipv4/ip_local_reserved_ports")
+            for source, destination in ((its_own, others), (others, its_own)):
+                self._route(f"add rule inet way through tcp sport {{ {source} }} tcp dport {{ {destination} }} drop")
         return len(ports)
 
     def mend(self) -> None:
         """All packets pass again."""
         self._route("flush chain inet way through")
+
+    def _run_there(self, command: str) -> None:
+        _run("ip", "netns", "exec", self.name, "sh", "-c", command)
 
     def _route(self, rule: str) -> None:
         _run("ip", "netns", "exec", _router(self.name), "nft", rule)
