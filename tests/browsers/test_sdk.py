@@ -61,6 +61,18 @@ def test_what_the_page_declares_is_recorded_and_no_preflight_asked(context: Brow
     until(page, NOTHING_WAITS)
 
 
+def test_a_frame_that_was_there_before_the_pages_script_is_heard(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    page.evaluate(
+        "new Promise((loaded) => { const late = document.createElement('iframe');"
+        "  Object.assign(late, { id: 'late', sandbox: 'allow-scripts', src: '/framed', onload: () => loaded() });"
+        "  document.body.append(late); })"
+    )
+    page.frame_locator("#late").locator("#inside").click()
+    page.evaluate("void message.frame(document.getElementById('late'))")
+    wait_until(lambda: names() == ["framed"], what="the click in the frame")
+
+
 def test_a_double_click_is_one(context: BrowserContext, shop: Shop) -> None:
     page = opened(context, shop)
     page.dblclick("#click")

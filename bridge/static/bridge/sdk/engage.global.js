@@ -56,7 +56,7 @@ const valuesOf = (form) => valuesIn(held(form));
 
 class Engage {
   #name; #address; #token; #debug; #retry; #mine; #tokens = new Map(); #listeners = {}; #waiting = new Map();
-  #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false; 
+  #flying = new Set(); #drains = null; #again = false; #timer = 0; #until = 0; #tries = 0; #skew = 0; #skewed = false;
   #page = random(); #count = 1e6; #most = CALLS_AT_FIRST;
 
   constructor({ app, host, token, debug, retry = { first: 1000, most: 300e3 } }) {

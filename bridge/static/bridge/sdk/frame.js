@@ -19,7 +19,13 @@ addEventListener("message", (event) => {
   port.onmessage = ({ data: [which, done] }) => { asked.get(which)?.(done); asked.delete(which); };
   waiting.splice(0).forEach((call) => port.postMessage(call));
 });
-parent.postMessage("engage:frame", "*");
+/* The page may load its script, or call message.frame(), after this frame has loaded. */
+const knock = (ms) => {
+  if (port) return;
+  parent.postMessage("engage:frame", "*");
+  setTimeout(knock, ms, Math.min(ms * 2, 1000));
+};
+knock(50);
 
 const first = (element) => { const was = last.get(element) ?? 0, now = Date.now(); last.set(element, now); return now - was > 400; };
 addEventListener("click", (event) => {
