@@ -44,13 +44,16 @@ class Steering(RuleBasedStateMachine):
         self.server, self.theirs = server, theirs
         self.ours = Journey.objects.get(id=ours.id)  # as it is before each example
         self.days = 0
+        self.calls: list[str] = []  # those that were accepted, the last one last
         self.begun_when_held: Counter[str] = Counter()
 
     # What happens by itself ---------------------------------------------------------------------------------------
 
     @rule(names=sets(sampled_from(NAMES), min_size=1))
     def call(self, names: set[str]) -> None:
-        trigger(self.server, self.ours, {"external_ids": sorted(names)})
+        answer = trigger(self.server, self.ours, {"external_ids": sorted(names)})
+        if answer.status_code == 202:
+            self.calls.append(data(answer)["triggerId"])
 
     @rule()
     def decide(self) -> None:
@@ -100,14 +103,14 @@ class Steering(RuleBasedStateMachine):
         did = abort(self.ours, **WHO)
         assert (did.exited, did.inside) == (would.exited, would.inside) == (inside, 0)
 
-    @rule(which=integers(-1, 2), leave=booleans())
-    def cancel(self, which: int, leave: bool) -> None:
-        """One of the last calls, or one of this moment."""
-        if which < 0:
+    @rule(which=integers(0, 2), of_this_moment=booleans(), leave=booleans())
+    def cancel(self, which: int, of_this_moment: bool, leave: bool) -> None:
+        """One of the last calls, among which one may be of this moment."""
+        if of_this_moment:
             self.call({*NAMES})
-        sent = Trigger.objects.filter(journey=self.ours).order_by("-id")[max(which, 0) :].first()
-        if sent is None:
+        if which >= len(self.calls):
             return
+        sent = Trigger.objects.get(id=self.calls[-1 - which])
         jobs = EnrollmentJob.objects.filter(trigger=sent)
         queued = jobs.filter(status="queued").count()
         would = cancel_trigger(sent, exit_enrollments=leave, dry_run=True, **WHO)
