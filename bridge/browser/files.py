@@ -39,8 +39,8 @@ class SdkFile:
 
 def build() -> dict[str, str]:
     """The generated files, by name: the script-tag form and the manifest."""
-    script = as_script((FOLDER / "engage.js").read_text())
-    contents = {name: (FOLDER / name).read_text() for name in ("engage.js", "frame.js", "engage.d.ts")}
+    contents = {name: _served_text(name) for name in ("engage.js", "frame.js", "engage.d.ts")}
+    script = as_script(contents["engage.js"])
     manifest = {name: _entry(name, text.encode()) for name, text in {**contents, SCRIPT: script}.items()}
     return {SCRIPT: script, MANIFEST: json.dumps(manifest, indent=2) + "\n"}
 
@@ -48,6 +48,11 @@ def build() -> dict[str, str]:
 def as_script(module: str) -> str:
     """The module for a plain script tag: it leaves one name, `Engage`, on the page."""
     return f"(() => {{\n{re.sub(r'^export ', '', module, flags=re.MULTILINE)}globalThis.Engage = Engage;\n}})();\n"
+
+
+def _served_text(name: str) -> str:
+    """Without comments that have lines of their own: they are for whoever reads the source."""
+    return re.sub(r"^ */\*.*\*/\n", "", (FOLDER / name).read_text(), flags=re.MULTILINE)
 
 
 def _entry(name: str, content: bytes) -> Entry:
@@ -76,7 +81,7 @@ def served() -> Mapping[str, SdkFile]:
     """Each file under both of its names."""
     files: dict[str, SdkFile] = {}
     for name, entry in manifest().items():
-        content = (FOLDER / name).read_bytes()
+        content = _served_text(name).encode()
         for called in (name, entry["hashed"]):
             files[called] = SdkFile(
                 content=content,

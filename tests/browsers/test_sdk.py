@@ -225,6 +225,21 @@ def test_what_waits_is_never_sent_as_somebody_else(context: BrowserContext, shop
     assert theirs != before
 
 
+def test_who_somebody_is_waits_for_what_was_done_on_the_page_before(
+    acme: Workspace, context: BrowserContext, shop: Shop
+) -> None:
+    ada = CustomerFactory.create(workspace=acme, external_id="ada")
+    page = opened(context, shop)
+    shop.proxy.fails = 0
+    assert page.evaluate("message.track('before')")["status"] == "queued"
+    page.goto(f"{shop.url}/")
+    until(page, "window.ready")
+    shop.proxy.fails = None
+    page.evaluate("void engage.identify({ external_id: 'ada' })")
+    wait_until(lambda: kinds() == ["track_event", "identify"], what="both in their order")
+    assert Event.objects.get().customer == ada
+
+
 @pytest.mark.parametrize("leaving", [False, True])
 def test_what_was_done_before_logging_in_becomes_the_known_persons(
     acme: Workspace, context: BrowserContext, shop: Shop, leaving: bool
@@ -266,3 +281,60 @@ def test_who_opts_out_sends_nothing(context: BrowserContext, shop: Shop) -> None
     assert page.evaluate("message.track('seen')")["status"] == "refused"
     page.click("#click")
     assert shop.proxy.methods["POST"] == 0
+
+
+def test_what_waits_is_not_sent_after_opting_out(context: BrowserContext, shop: Shop) -> None:
+    """Nor what waits for a token, nor what is on the disk alone."""
+    page = opened(context, shop)
+    another = f"new engage.constructor({{ app: '{shop.app.id}', host: '{shop.proxy.url}', token: () => window.ask() }})"
+    page.evaluate("window.ask = () => new Promise((give) => Object.assign(window, { give, asked: true })), undefined")
+    page.evaluate(f"window.other = {another}; other.on('refused', ({{ code }}) => {{ window.why = code; }}), undefined")
+    page.evaluate("void other.message('sale').track('a')")
+    until(page, "window.asked")
+    page.evaluate("other.optOut(), give()")
+    assert page.evaluate("window.why") == "opted_out"
+    page.evaluate("engage.optOut(false)")
+    shop.proxy.fails = 0
+    assert page.evaluate("message.track('b')")["status"] == "queued"
+    page.evaluate(f"Object.keys(localStorage).forEach((name) => delete localStorage[name]); {another}.optOut()")
+    shop.proxy.fails = None
+    asked = shop.proxy.methods["POST"]
+    page.evaluate("engage.flush()")
+    until(page, NOTHING_WAITS)
+    assert shop.proxy.methods["POST"] == asked
+    assert not Interaction.objects.exists()
+
+
+def test_a_token_that_never_comes_holds_nobody_up_for_ever(context: BrowserContext, shop: Shop) -> None:
+    page = context.new_page()
+    page.clock.install()
+    page.goto(f"{shop.url}/")
+    until(page, "window.ready")
+    options = f"{{ app: '{shop.app.id}', host: '{shop.proxy.url}', token: () => new Promise(() => {{}}) }}"
+    page.evaluate(f"void new engage.constructor({options}).message('sale').track('a')")
+    page.evaluate("void message.track('b')")
+    page.clock.fast_forward(10_001)
+    wait_until(lambda: names() == ["a", "b"], what="both")
+
+
+def test_what_leaves_with_the_page_is_not_sent_again_meanwhile(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    page.evaluate("void message.track('a'), void message.track('b'), dispatchEvent(new Event('pagehide'))")
+    until(page, NOTHING_WAITS)
+    assert (names(), shop.proxy.methods["POST"]) == (["a", "b"], 1)
+    assert page.evaluate("window.outcomes.filter(([what]) => what === 'sent').length") == 2
+
+
+def test_a_page_that_is_left_asks_no_sooner_than_it_was_told_to(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    shop.proxy.fails, shop.proxy.retry_after = 429, "60"
+    assert page.evaluate("message.track('a')")["status"] == "queued"
+    page.goto(f"{shop.url}/elsewhere")
+    assert shop.proxy.methods["POST"] == 1
+
+
+def test_a_link_without_an_address_leads_nowhere(context: BrowserContext, shop: Shop) -> None:
+    page = opened(context, shop)
+    refused = {"status": "refused", "code": "link_not_allowed"}
+    assert page.evaluate("Promise.all([message.open(null), message.open('data:,x')])") == [refused, refused]
+    assert page.url == f"{shop.url}/"

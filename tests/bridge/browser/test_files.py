@@ -16,12 +16,18 @@ def test_what_is_made_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("name", list(BUDGETS))
 def test_each_file_is_within_its_budget(name: str) -> None:
-    assert len(gzip.compress((FOLDER / name).read_bytes(), 9)) <= BUDGETS[name]
+    assert len(served()[name].compressed) <= BUDGETS[name]
+
+
+def test_comments_on_lines_of_their_own_and_nothing_else_are_left_out() -> None:
+    lines = (FOLDER / "engage.js").read_text().splitlines(keepends=True)
+    code = [line for line in lines if not line.strip().startswith("/*")]
+    assert served()["engage.js"].content.decode() == "".join(code) != "".join(lines)
 
 
 @pytest.mark.parametrize("name", ["engage.js", "engage.global.js", "frame.js", "engage.d.ts"])
 def test_a_file_is_served_for_an_hour_and_under_its_hash_for_ever(name: str) -> None:
-    content = (FOLDER / name).read_bytes()
+    content = served()[name].content
     for called, kept in ((name, "public, max-age=3600"), (manifest()[name]["hashed"], "immutable")):
         answer = Answer.of(Client().get(f"/sdk/v1/{called}"))
         assert (answer.status_code, answer.content) == (200, content)

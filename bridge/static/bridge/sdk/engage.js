@@ -1,14 +1,15 @@
 /* What people do in in-app messages: written down before it is sent, under a key that stays the same on every try. */
+/* Comments on lines of their own are not served, so that they cost visitors nothing. */
 
 const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_BYTES = 256 * 1024;
 const CALLS_AT_FIRST = 5, CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, RECENT_MS = 2000;
-const LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6;
+const LEAVING_BYTES = 48 * 1024, LEAVING_REQUESTS = 6, TOKEN_MS = 10e3;
 
 const random = () => crypto.getRandomValues(new Uint32Array(4)).join("");
 const bytes = (text) => new TextEncoder().encode(text).length;
 const sizeOf = (entries) => entries.reduce((sum, { size }) => sum + size, 0);
 const json = (text, otherwise) => {
-  try { return text ? JSON.parse(text) : otherwise; } catch { return otherwise; }
+  try { return JSON.parse(text); } catch { return otherwise; }
 };
 
 const storage = (() => {
@@ -104,7 +105,7 @@ export class Engage {
 
   optOut(out = true) {
     if (out) {
-      for (const { name } of this.#entries()) drop(name);
+      for (const entry of this.#entries()) this.#end(entry, "refused", { code: "opted_out" });
       this.#write("out", "1");
     } else drop(`${this.#name}out`);
   }
@@ -115,7 +116,7 @@ export class Engage {
     const begin = `${this.#name}q:`;
     return Object.keys(storage).filter((name) => name.startsWith(begin)).sort().flatMap((name) => {
       const text = storage[name], entry = json(text);
-      if (entry && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: bytes(text) + 200 }];
+      if (entry && !this.#read("out") && Date.now() - entry.at < KEPT_MS) return [{ ...entry, name, size: bytes(text) + 200 }];
       drop(name);
       return [];
     });
@@ -161,7 +162,7 @@ export class Engage {
       .catch((error) => this.#say(error)).finally(() => { this.#drains = null; });
   }
 
-  #next(from, room = BYTES_AT_ONCE) {
+  #next([oldest], from, room) {
     const batch = [];
     for (const entry of from) {
       const [first] = batch, alone = entry.call === "identify" || first?.call === "identify" || first?.who !== entry.who;
@@ -169,7 +170,8 @@ export class Engage {
       if (first && (alone || room < 0 || batch.length === CALLS_AT_ONCE)) break;
       batch.push(entry);
     }
-    return batch;
+    /* Who somebody is waits for all that is older: it was done by an anonymous person, whom nobody may name later. */
+    return batch[0]?.call === "identify" && batch[0] !== oldest ? [] : batch;
   }
 
   #request(batch, keepalive) {
@@ -187,14 +189,20 @@ export class Engage {
   async #turn() {
     for (const name of this.#waiting.keys()) if (!storage[name]) this.#answer(name, { status: "sent" });
     const now = Date.now(), wait = this.#until - now, entries = this.#entries();
-    /* Other pages send theirs. */
-    const due = entries.filter(({ name, at }) => name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS);
-    const batch = this.#next(due.slice(0, this.#most));
+    /* Other pages send theirs, unless they are gone; and what this one sends as it is hidden is on its way. */
+    const due = entries.filter(({ name, at }) => !this.#flying.has(name) && (name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS));
+    const batch = this.#next(entries, due.slice(0, this.#most), BYTES_AT_ONCE);
     if (!entries.length) return false;
     if (wait > 0 || !batch.length) return this.#later(wait);
     const { who } = batch[0];
     if (this.#token && !this.#tokens.has(who) && who === JSON.stringify(this.#me)) {
-      try { this.#tokens.set(who, await this.#token()); } catch (error) { this.#say(error); }
+      /* All tabs wait meanwhile. A token that comes later is there for the next try. */
+      try {
+        await Promise.race([
+          Promise.resolve(this.#token()).then((token) => this.#tokens.set(who, token)),
+          new Promise((_, late) => setTimeout(late, TOKEN_MS, "no token")),
+        ]);
+      } catch (error) { this.#say(error); }
     }
     if (await this.#send(batch, sizeOf(batch) < LEAVING_BYTES / 3)) return true;
     return this.#later(this.#until - Date.now(), this.#tries++);
@@ -202,6 +210,8 @@ export class Engage {
 
   async #send(batch, keepalive) {
     let answer, told;
+    /* While the token was asked for, they may have opted out, or pushed it out. */
+    batch = batch.filter(({ name }) => storage[name]);
     batch.forEach(({ name }) => this.#flying.add(name));
     try {
       answer = await this.#request(batch, keepalive);
@@ -238,11 +248,12 @@ export class Engage {
   }
 
   #leave() {
-    let waits = this.#entries().filter(({ name }) => name.endsWith(this.#page) && !this.#flying.has(name)), left = LEAVING_BYTES;
-    for (let n = 0; waits.length && n < LEAVING_REQUESTS; n++) {
-      const batch = this.#next(waits, left);
+    const entries = this.#entries();
+    let waits = entries.filter(({ name }) => !this.#flying.has(name) && name.endsWith(this.#page)), left = LEAVING_BYTES;
+    for (let n = 0; waits.length && this.#until < Date.now() && n < LEAVING_REQUESTS; n++) {
+      const batch = this.#next(entries, waits, left);
       left -= sizeOf(batch);
-      if (left < 0 || (batch[0].call === "identify" && this.#flying.size)) return;
+      if (left < 0 || !batch.length) return;
       this.#send(batch, true);
       waits = waits.slice(batch.length);
     }
@@ -273,7 +284,7 @@ class Message {
     return done;
   }
   #leads(url) {
-    try { if (/^(https?|mailto|tel):$/.test(new URL(url, location.href).protocol)) return true; } catch {}
+    try { if (/^(https?|mailto|tel):$/.test(new URL(url ?? "x:", location.href).protocol)) return true; } catch {}
     this.#tell("no link", url);
     return false;
   }
