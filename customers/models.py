@@ -176,7 +176,7 @@ class Event(models.Model):
     class Source(models.TextChoices):
         BRIDGE_ACTION = "bridge_action"
         BRIDGE_CAPTURE = "bridge_capture"
-        API = "api"
+        API = "api", "API"
         JOURNEY = "journey"
 
         @property

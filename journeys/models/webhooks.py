@@ -49,7 +49,7 @@ class WebhookDelivery(models.Model):
     held_for = models.CharField(max_length=OBJECT_ID_LENGTH, null=True, help_text="Its journey, while it is held.")  # noqa: DJ001
 
     class Meta:
-        verbose_name_plural = "webhook deliveries"
+        verbose_name_plural = "failures"  # the admin lists no others
         constraints: ClassVar = [
             unique_in_workspace("delivery_in_workspace"),
             # Serves an enrollment's history.

@@ -80,6 +80,17 @@ def test_a_panel_shows_the_latest_records_and_leads_to_all_of_them(staff: Client
     assert set(staff.get(more).context["cl"].result_list) == set(events)
 
 
+def test_an_event_that_was_reported_by_api_is_shown_so(staff: Client, acme: Workspace) -> None:
+    (customer,) = populate(acme, rows=1)
+    Event.objects.update(source="api")
+    event = Event.objects.get()
+    assert cells(staff.get(list_of(Event)).content.decode(), "source") == ["API"]
+    for url in (page_url(event), page_url(customer)):
+        page = staff.get(url).content.decode()
+        assert re.search(r">\s*API\s*<", page)
+        assert not re.search(r">\s*Api\s*<", page)
+
+
 def test_what_customers_send_is_text_and_nothing_else(staff: Client, acme: Workspace) -> None:
     script, text = "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"
     (customer,) = populate(acme, rows=1)

@@ -16,7 +16,7 @@ from bridge.models import Message
 from customers.models import Customer, Segment, SegmentMembership
 from engage.admin.columns import page_url
 from engage.models import ApiKey, App, IdentityKey, Workspace
-from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookSecret
+from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookDelivery, WebhookSecret
 from tests.admin.records import MODELS, list_of, named
 from tests.admin.staff import needed_to_add, staff_with
 from tests.support.factories import crowd
@@ -157,7 +157,7 @@ def test_no_page_counts_a_whole_table(staff: Client, acme: Workspace) -> None:
 
 
 def test_a_form_opens_whatever_its_address_fills_in(staff: Client, acme: Workspace, subtests: pytest.Subtests) -> None:
-    models: list[type[Model]] = [*MODELS, User, Group]
+    models: list[type[Model]] = [*MODELS, WebhookDelivery, User, Group]
     for model in models:
         add = f"{list_of(model)}add/"
         if staff.get(add).status_code == 403:
