@@ -205,6 +205,36 @@ def test_who_has_lost_all_sets_up_anew(ada: User, capsys: pytest.CaptureFixture[
     assert where(logged_in()) == 200
 
 
+@pytest.mark.parametrize("required", [False, True])
+def test_sessions_from_before_a_reset_are_not_asked_for_a_code_that_nobody_has(
+    ada: User, settings: Settings, required: bool
+) -> None:
+    """Neither one that was being asked for it, nor one that had shown it."""
+    settings.SECOND_FACTOR = ["all"] if required else []
+    verified = logged_in()
+    set_up(verified, ada)
+    asked = logged_in()
+    assert where(asked) == ASK
+    call_command("reset_second_factor", "ada", stdout=io.StringIO())
+    for browser in (asked, verified):
+        assert where(browser, ASK) == INDEX
+        assert where(browser) == (SET_UP if required else 200)
+    assert where(asked, ASK) == INDEX  # as often as it is looked at
+    set_up(asked, ada)
+    assert where(asked) == 200
+    assert where(logged_in()) == ASK
+
+
+def test_who_sends_a_code_after_a_reset_is_let_in_as_after_a_login(ada: User, settings: Settings) -> None:
+    settings.SECOND_FACTOR = ["all"]
+    set_up(logged_in(), ada)
+    browser = logged_in()
+    code = code_of(ada)
+    call_command("reset_second_factor", "ada", stdout=io.StringIO())
+    assert browser.post(ASK, {"code": code}).headers["Location"] == INDEX
+    assert where(browser) == SET_UP
+
+
 def test_the_server_s_shell_makes_an_account_that_gets_in(
     db: None, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from engage.admin.second_factor.requirement import is_required, note_device
+from engage.admin.second_factor.requirement import forget_device, is_required, note_device
 from engage.audit.recording import Deed, deed, record
 from engage.audit.refusals import record_refusal
 from engage.models import AuditEntry, Phone
@@ -53,7 +53,13 @@ class CodeForm(forms.Form):
 @never_cache
 @login_required(login_url="admin:login")
 def ask(request: HttpRequest) -> HttpResponse:
-    """Takes a code of the phone, or one of the recovery codes, which is then used up."""
+    """Takes a code of the phone, or one of the recovery codes, which is then used up.
+
+    Whoever has neither, as after `manage.py reset_second_factor`, goes on as after a login: maybe to set one up.
+    """
+    if not user_has_device(request.user):
+        forget_device(request)
+        return redirect("admin:index")
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():

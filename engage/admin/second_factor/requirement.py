@@ -48,6 +48,11 @@ def note_device(request: HttpRequest) -> None:
     request.session[_HAS_DEVICE] = True
 
 
+def forget_device(request: HttpRequest) -> None:
+    """The account's devices were taken away: the session goes on as one that begins now."""
+    request.session[_HAS_DEVICE] = False
+
+
 def _log_in_anew(request: HttpRequest) -> str:
     """Ends the session. The page to log in leads back to the one that was asked for."""
     logout(request)
