@@ -14,10 +14,11 @@ from config.local.demo import ADMIN, Demo, read_demo
 from config.local.tour import TOUR
 from customers.models import Customer
 from engage.credentials import digest
-from engage.models import ApiKey, Workspace
+from engage.models import ApiKey, AuditEntry, Workspace
 from journeys.entering.walk_through import walk_through
 from journeys.models import Journey
 from journeys.steps.definition import STEP_TYPES
+from tests.support.audit import told
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +44,26 @@ def test_the_notes_hold_what_is_shown_only_once(notes: Path) -> None:
     assert secret
     assert ApiKey.objects.get().workspace_id == demo["workspace"]["workspaceId"]
     assert notes.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_it_makes_and_changes_is_in_the_audit_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the seed makes is there under the seed's."""
+
+    def by_prepare() -> list[tuple[str, str]]:
+        return [(which, what) for who, which, what in told() if who == "prepare"]
+
+    monkeypatch.setenv("DEMO_RECEIVER_PORT", "8123")
+    tour = prepared()["workspace"]["journeys"][TOUR]
+    made = [(str(User.objects.get().pk), "Created."), (tour, "Created.")]
+    assert by_prepare() == made
+    prepared()
+    assert by_prepare() == made
+    ApiKey.objects.update(revoked_at=timezone.now())
+    monkeypatch.setenv("DEMO_RECEIVER_PORT", "8124")
+    prepared()
+    another = ApiKey.objects.get(name="make run")
+    assert by_prepare() == [*made, (another.pk, "Created."), (tour, "Changed Steps and Revision.")]
+    assert set(AuditEntry.objects.values_list("actor_kind", flat=True)) == {"command"}
 
 
 def test_a_second_start_changes_nothing() -> None:
