@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.local import embedded
-from config.local.processes import commands
+from config.local.processes import commands, with_us
 from tests.support import pooler
 from tests.support.receiver import free_port
 from tests.support.waiting import wait_until
@@ -45,17 +45,26 @@ def _database() -> dict[str, str]:
 
 @contextmanager
 def celery(*arguments: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A Celery process in a process group of its own; what is left of it at the end is killed."""
+    """A Celery process in a process group of its own; what is left of it at the end is killed.
+
+    It is killed with the tests, too, even while it stands still.
+    """
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [Path(sys.executable).with_name("celery"), "-A", "config", *arguments],
+            [*with_us(signal.SIGKILL), Path(sys.executable).with_name("celery"), "-A", "config", *arguments],
             cwd=ROOT, env={**environment(), "TMPDIR": str(log.parent)},  # a killed one does not tidy up
             stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
         try:
+            wait_until(lambda: _runs(process), what=f"celery {arguments[0]}")
             yield process
         finally:
             kill_group(process)
+
+
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    """One that is stopped before would not be bound to us yet."""
+    return Path(f"/proc/{process.pid}/exe").resolve().name != "setpriv"
 
 
 @contextmanager
@@ -65,7 +74,7 @@ def web(*, log: Path) -> Iterator[str]:
     variables = {"PORT": str(port), "WEB_WORKERS": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {commands(ROOT / 'Procfile')['web']}"],
+            [*with_us(signal.SIGKILL), "/bin/sh", "-c", f"exec {commands(ROOT / 'Procfile')['web']}"],
             cwd=ROOT, env={**environment(), **variables}, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
         try:

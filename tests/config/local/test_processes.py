@@ -15,12 +15,26 @@ from django.conf import settings
 from config import ROOT
 from config.local.processes import ProcessEnded, Processes, commands, workers
 from journeys.models import Chunk
+from tests.support.processes import environment
+from tests.support.waiting import wait_until
 
 LAUNCHER = """
 import os, pathlib, sys, time
 from config.local.processes import Processes
 Processes().start(procfile=pathlib.Path(sys.argv[1]), environment=os.environ)
 time.sleep(60)
+"""
+
+TESTS = """
+import os, pathlib, signal, sys, time
+import django
+django.setup()
+from tests.support.processes import SCHEDULER, celery
+folder = pathlib.Path(sys.argv[1])
+with celery(*SCHEDULER, log=folder / "beat.log") as scheduler:
+    os.killpg(scheduler.pid, signal.SIGSTOP)
+    (folder / "pid").write_text(str(scheduler.pid))
+    time.sleep(60)
 """
 
 
@@ -38,10 +52,7 @@ def start(processes: Processes, folder: Path, *lines: str) -> None:
 
 
 def appeared(path: Path) -> str:
-    deadline = time.monotonic() + 10
-    while not (path.exists() and path.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: path.exists() and path.read_text() != "", what=path.name)
     return path.read_text()
 
 
@@ -121,6 +132,16 @@ def test_none_outlives_a_launcher_that_is_killed(tmp_path: Path) -> None:
     while alive(web) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not alive(web)
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="a tool of Linux")
+def test_a_scheduler_that_stands_still_does_not_outlive_tests_that_are_killed(tmp_path: Path) -> None:
+    tests = subprocess.Popen([sys.executable, "-c", TESTS, tmp_path], cwd=ROOT, env=environment())
+    scheduler = int(appeared(tmp_path / "pid"))
+    assert alive(scheduler)
+    tests.kill()
+    tests.wait()
+    wait_until(lambda: not alive(scheduler), what="the scheduler's end")
 
 
 def alive(pid: int) -> bool:
