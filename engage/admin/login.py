@@ -21,11 +21,9 @@ from django.core.exceptions import ValidationError
 from unfold.forms import AuthenticationForm
 
 from engage.admin.known_devices import is_known_device
-from engage.audit.recording import Deed
-from engage.audit.refusals import record_refusal
+from engage.audit.refusals import record_failed_login
 from engage.http.caps import CapReached, count_towards, count_within, counted_so_far
 from engage.http.client_address import client_address
-from engage.models import AuditEntry
 
 LONGEST_WAIT = 32  # seconds
 _FAILURES = "failed_logins"
@@ -100,12 +98,4 @@ def _note_failure(account: str, address: str) -> None:
     account_id = User.objects.filter(username=account).values_list("pk", flat=True).first()
     log.warning("login_failed", account_id=account_id)
     # Not what was typed, where it is no account: it may be a password.
-    record_refusal(
-        Deed(
-            action=AuditEntry.Action.LOGIN_FAILED,
-            workspace_id=None,
-            kind="user",
-            id=str(account_id or ""),
-            named=account if account_id else "",
-        )
-    )
+    record_failed_login(account_id, account if account_id else "")

@@ -31,6 +31,20 @@ def record_refused_call(request: HttpRequest, refusal: Refusal) -> None:
     )
 
 
+def record_failed_login(account_id: int | None, name: str, *, note: str = "") -> None:
+    """That nobody was let in: at this account, or None where there is none of the name, if that may be told."""
+    record_refusal(
+        Deed(
+            action=AuditEntry.Action.LOGIN_FAILED,
+            workspace_id=None,
+            kind="user",
+            id=str(account_id or ""),
+            named=name,
+            note=note,
+        )
+    )
+
+
 def record_refusal(deed: Deed, *, by: Actor | None = None) -> None:
     """Writes the entry, unless many were written within the hour. The log has all of them."""
     actor = by or who_acts()

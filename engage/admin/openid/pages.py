@@ -22,8 +22,8 @@ from engage.admin.login import LoginLimitExceeded
 from engage.admin.openid.accounts import MayNotEnter, account_of
 from engage.admin.openid.provider import NotProven, ProviderAway, claims_of, setting
 from engage.admin.second_factor.requirement import ELSEWHERE
-from engage.audit.recording import Deed, deed, record
-from engage.audit.refusals import record_refusal
+from engage.audit.recording import deed, record
+from engage.audit.refusals import record_failed_login
 from engage.errors import Refusal
 from engage.http.caps import count_towards
 from engage.http.client_address import client_address
@@ -112,16 +112,7 @@ def _note_failure(refusal: MayNotEnter | NotProven) -> None:
     name = refusal.account if isinstance(refusal, MayNotEnter) else ""
     account_id = User.objects.filter(username=name).values_list("pk", flat=True).first() if name else None
     log.warning("login_failed", account_id=account_id, reason=refusal.code)
-    record_refusal(
-        Deed(
-            action=AuditEntry.Action.LOGIN_FAILED,
-            workspace_id=None,
-            kind="user",
-            id=str(account_id or ""),
-            named=name,
-            note=refusal.message,
-        )
-    )
+    record_failed_login(account_id, name, note=refusal.message)
 
 
 def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:

@@ -23,7 +23,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from engage.admin.second_factor.requirement import forget_device, is_required, note_device
 from engage.audit.recording import Deed, deed, record
-from engage.audit.refusals import record_refusal
+from engage.audit.refusals import record_failed_login
 from engage.models import AuditEntry, Phone
 from engage.second_factor import device_that_takes, phone_to_set_up, replace_recovery_codes
 
@@ -113,7 +113,7 @@ def _told(user: Any, note: str) -> Deed:
 
 def _note_failure(user: Any) -> None:
     log.warning("login_failed", account_id=user.pk, reason="second_factor")
-    record_refusal(deed(AuditEntry.Action.LOGIN_FAILED, user, note="A code of the second factor was wrong."))
+    record_failed_login(user.pk, user.get_username(), note="A code of the second factor was wrong.")
 
 
 def _picture(device: Phone) -> SafeString:
