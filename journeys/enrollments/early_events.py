@@ -33,17 +33,8 @@ class Listener:
         asked = [pattern for pattern in self.patterns if pattern.concerns(name=name, from_bridge=from_bridge)]
         if not asked or any(pattern.where is None for pattern in asked):
             return bool(asked)
-        properties = json.loads(event.properties)
-        return any(
-            pattern.matches(
-                name=name,
-                properties=properties,
-                from_bridge=from_bridge,
-                message=event.message,
-                verified=event.verified,
-            )
-            for pattern in asked
-        )
+        occurrence = event.occurrence()
+        return any(pattern.matches(occurrence, from_bridge=from_bridge) for pattern in asked)
 
     @property
     def heeds_bridge(self) -> bool:

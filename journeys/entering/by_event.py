@@ -18,6 +18,7 @@ from journeys.due import QueuedEntry
 from journeys.entering.inserts import QUEUE_EACH
 from journeys.job_ids import job_id
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob
+from journeys.steps.context import Occurrence
 from journeys.steps.events import EventPattern, stored_pattern
 
 _A_FEW = 10  # entries of one workspace
@@ -32,6 +33,11 @@ class EventEntry:
     trigger_id: str = field(default_factory=new_object_id)
 
 
+def occurrence_of(event: NewEvent) -> Occurrence:
+    """The event as patterns and steps see it."""
+    return Occurrence(name=event.name, properties=event.properties, message=event.message_id, verified=event.verified)
+
+
 def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool]) -> list[QueuedEntry]:
     """Queues the customers of the events for the active journeys that these events start, in order of the events.
 
@@ -42,13 +48,7 @@ def queue_entries(events: Sequence[NewEvent], *, may_queue: Callable[[int], bool
         EventEntry(event=event, journey_id=journey_id)
         for event in events
         for journey_id, pattern in starts.get((event.workspace_id, event.name), ())
-        if pattern.matches(
-            name=event.name,
-            properties=event.properties,
-            from_bridge=event.source.is_bridge,
-            message=event.message_id,
-            verified=event.verified,
-        )
+        if pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge)
     ]
     return _queue(entries) if entries and may_queue(len(entries)) else []
 

@@ -76,7 +76,7 @@ def walk_through(*, journey: Journey, customer: Customer, payload: Mapping[str, 
 
 def _why_not_started(journey: Journey, event: Occurrence) -> str | None:
     pattern = stored_pattern(name=journey.event_name, where=journey.event_where, from_bridge=journey.event_from_bridge)
-    if pattern.matches(name=event.name, properties=event.properties, from_bridge=False):
+    if pattern.matches(event, from_bridge=False):
         return None
     return f"An event {event.name!r} with these properties does not start the journey: its `where` does not hold."
 

@@ -15,7 +15,7 @@ from journeys.rendering import Rendering
 
 @dataclass(frozen=True, kw_only=True)
 class Occurrence:
-    """The event that last started or moved the enrollment."""
+    """An event as patterns, conditions and templates see it."""
 
     name: str
     properties: Mapping[str, Any]
@@ -50,8 +50,9 @@ class EarlyEvent:
 class StepContext:
     """One enrollment at one moment. A step that writes attributes replaces `customer`, so later steps see them.
 
-    `now` is aware and in UTC. `chain` counts the events by which journeys led here; it is 0 for an API call. `early` is
-    for the wait that begins next: the event that ends it as it begins. The wait takes it for `event`.
+    `now` is aware and in UTC. `event` is what last started or moved the enrollment. `chain` counts the events by which
+    journeys led here; it is 0 for an API call. `early` is for the wait that begins next: the event that ends it as it
+    begins. The wait takes it for `event`.
     """
 
     journey_id: str

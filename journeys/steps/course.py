@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import monotonic, thread_time
 
-from journeys.steps.context import StepContext
+from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
@@ -89,5 +89,6 @@ def _exit_by_its_event(course: Course, result: StepResult) -> Stop | None:
     tracked = result.step_record.tracked
     if tracked is None or not tracked.reacts:
         return None
-    reason = course.exit_rules.matching(name=tracked.name, properties=tracked.properties, from_bridge=False)
+    event = Occurrence(name=tracked.name, properties=tracked.properties)
+    reason = course.exit_rules.matching(event, from_bridge=False)
     return Ended(step_id=result.step_record.step_id, exited=True, reason=reason) if reason else None

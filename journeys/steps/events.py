@@ -10,6 +10,7 @@ from typing import Any
 from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.json.documents import Part, Reading, one_of
+from journeys.steps.context import Occurrence
 
 # These conditions cannot refer to the customer.
 _NOBODY = CustomerFacts(id="", external_id=None, email=None, phone=None, user_id=None, attributes={})
@@ -32,26 +33,18 @@ class EventPattern:
         """Whether the event has the name, and comes from where it counts."""
         return name == self.name and (self.from_bridge or not from_bridge)
 
-    def matches(
-        self,
-        *,
-        name: str,
-        properties: Mapping[str, Any],
-        from_bridge: bool,
-        message: str | None = None,
-        verified: bool | None = None,
-    ) -> bool:
-        """Whether the event matches; `from_bridge`: the bridge recorded it, from the in-app message `message`."""
-        if not self.concerns(name=name, from_bridge=from_bridge):
+    def matches(self, event: Occurrence, *, from_bridge: bool) -> bool:
+        """Whether the event matches; `from_bridge`: the bridge recorded it."""
+        if not self.concerns(name=event.name, from_bridge=from_bridge):
             return False
         return self.where is None or evaluate(
             self.where,
             Facts(
                 customer=_NOBODY,
-                event_name=name,
-                event_properties=properties,
-                event_message=message,
-                event_verified=verified,
+                event_name=event.name,
+                event_properties=event.properties,
+                event_message=event.message,
+                event_verified=event.verified,
             ),
         )
 

@@ -5,14 +5,13 @@ as soon as it is recorded (with `"fromBridge": false` unless the bridge recorded
 step.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from customers.conditions import Condition, Facts, Root, evaluate
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
+from journeys.steps.context import Occurrence
 from journeys.steps.events import EventPattern, read_condition, read_pattern
 
 MAX_RULES = 20
@@ -36,24 +35,10 @@ class ExitRules:
         """The distinct names of the events that may end it, sorted."""
         return tuple(sorted({pattern.name for pattern in self.events}))
 
-    def matching(
-        self,
-        *,
-        name: str,
-        properties: Mapping[str, Any],
-        from_bridge: bool,
-        message: str | None = None,
-        verified: bool | None = None,
-    ) -> str | None:
+    def matching(self, event: Occurrence, *, from_bridge: bool) -> str | None:
         """Why this event ends the enrollment; None if it does not."""
-        matching = (
-            pattern.matches(
-                name=name, properties=properties, from_bridge=from_bridge, message=message, verified=verified
-            )
-            for pattern in self.events
-        )
-        if any(matching):
-            return ended_by(name)
+        if any(pattern.matches(event, from_bridge=from_bridge) for pattern in self.events):
+            return ended_by(event.name)
         return None
 
     def holding(self, facts: Facts) -> str | None:

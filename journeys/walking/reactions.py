@@ -16,7 +16,7 @@ from engage.errors import Refusal
 from journeys.due import Due
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enrollments
-from journeys.entering.by_event import queue_entries, starts_nothing
+from journeys.entering.by_event import occurrence_of, queue_entries, starts_nothing
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS
 from journeys.steps.wait_for_event import WaitForEvent
@@ -127,13 +127,7 @@ def _effects(events: Sequence[NewEvent], inside: Sequence[_ActiveEnrollment]) ->
 
 def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> None:
     """The first event that ends an enrollment ends it; the first one that it waits for moves it."""
-    reason = inside.course.exit_rules.matching(
-        name=event.name,
-        properties=event.properties,
-        from_bridge=event.source.is_bridge,
-        message=event.message_id,
-        verified=event.verified,
-    )
+    reason = inside.course.exit_rules.matching(occurrence_of(event), from_bridge=event.source.is_bridge)
     if reason is not None:
         effects.exits.setdefault(inside.id, EnrollmentExit(enrollment_id=inside.id, reason=reason))
     elif inside.awaits and _is_awaited(event, inside):
@@ -142,10 +136,6 @@ def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> No
 
 def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
     step = inside.course.steps.get(inside.step_id)
-    return isinstance(step, WaitForEvent) and step.pattern.matches(
-        name=event.name,
-        properties=event.properties,
-        from_bridge=event.source.is_bridge,
-        message=event.message_id,
-        verified=event.verified,
-    )
+    if not isinstance(step, WaitForEvent):
+        return False
+    return step.pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge)

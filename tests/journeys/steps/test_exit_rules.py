@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from journeys.steps.context import Occurrence
 from journeys.steps.exit_rules import ExitRules, InvalidExitRules, parse_exit_rules
 from tests.journeys.steps.contexts import context
 from tests.support.factories import PRO
@@ -25,7 +26,7 @@ def test_there_may_be_none(value: object) -> None:
     rules = parse_exit_rules(value)
     assert rules == ExitRules()
     assert rules.event_names == ()
-    assert rules.matching(name="order", properties={}, from_bridge=False) is None
+    assert rules.matching(Occurrence(name="order", properties={}), from_bridge=False) is None
     assert rules.holding(context().facts()) is None
 
 
@@ -40,7 +41,7 @@ def test_there_may_be_none(value: object) -> None:
 )
 def test_an_event_that_matches_says_why(name: str, properties: dict[str, Any], reason: str | None) -> None:
     rules = parse_exit_rules([{"event": "order", "where": PRICEY}, {"event": "left", "where": None}])
-    assert rules.matching(name=name, properties=properties, from_bridge=True) == reason
+    assert rules.matching(Occurrence(name=name, properties=properties), from_bridge=True) == reason
 
 
 def test_a_condition_that_holds_says_which() -> None:

@@ -81,7 +81,7 @@ def test_the_pattern_of_the_event_can_be_asked(name: str, properties: dict[str, 
     where = {"all": [PRICEY, {"field": "event.name", "op": "eq", "value": "order"}]}
     step = course(wait(where=where)).steps["wait"]
     assert isinstance(step, WaitForEvent)
-    assert step.pattern.matches(name=name, properties=properties, from_bridge=True) is matches
+    assert step.pattern.matches(Occurrence(name=name, properties=properties), from_bridge=True) is matches
 
 
 def test_the_bounds_themselves_are_allowed() -> None:
