@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.chaos.crowd import CROWD
 from tests.chaos.machine import other_machine, what_is_missing
+from tests.chaos.mischief import MANNERS, POISON, targets
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.service import running_service
-from tests.chaos.surroundings import with_bad_receivers
 from tests.chaos.trial import Finding, hold_trial, plan_trial
-from tests.support import pooler
+from tests.support import pooler, receiver
 
 
 def main() -> int:
@@ -35,7 +36,9 @@ def main() -> int:
     try:
         with ExitStack() as stack:
             machine = stack.enter_context(other_machine()) if with_machine else None
-            beside = stack.enter_context(with_bad_receivers())
+            # Each alone at its address: circuits are kept per host.
+            bad = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
+            beside = [*POISON, *targets(bad), CROWD]
             service = stack.enter_context(running_service(scratch, beside=beside, machine=machine))
             _say(f"started after {time.monotonic() - began:.0f} s; logs in {scratch / 'logs'}\n\n{_HEAD}")
             for number in range(1, arguments.rounds + 1):
