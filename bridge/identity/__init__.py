@@ -1,7 +1,7 @@
 """Whether people are who the page says: signed tokens from the app's own server.
 
-1. An app has up to three keys, each with its `kid`, one algorithm and an end (keyring.py). They are read once for as
-   long as the app is remembered.
+1. An app has up to three keys, each with its `kid`, one algorithm and an end (keyring.py). They come with the app,
+   and are read once for as long as it is remembered.
 2. A token is verified by PyJWT with the algorithm of its key alone (tokens.py), and remembered, since a page sends the
    same one again and again.
 3. proof.py is what a bridge call asks. With an app whose identity is `off`, that is one comparison. Every identifier of

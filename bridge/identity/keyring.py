@@ -1,12 +1,17 @@
 """An app's keys, ready to verify."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
+from engage.encryption import decrypted
 from engage.identity_keys import verifying_key
-from engage.models import App, IdentityKey
+from engage.models import App
+
+_prepared = lru_cache(maxsize=1000)(verifying_key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,19 +32,20 @@ Keyring = Mapping[str, Key]
 
 
 def keyring_of(app: App) -> Keyring:
-    """The app's keys by `kid`: read once, and kept as long as the app is remembered."""
+    """The keys of an app that called, by `kid`: they came with it, and are kept as long as it is remembered."""
     kept: Keyring | None = vars(app).get("keyring")
     if kept is None:
-        kept = {row.kid: _key(row) for row in IdentityKey.objects.filter(app=app, workspace=app.workspace_id)}
-        vars(app)["keyring"] = kept
+        stored = json.loads(vars(app)["stored_keys"] or "[]")
+        kept = vars(app)["keyring"] = {kid: _key(kid, *columns) for kid, *columns in stored}
     return kept
 
 
-def _key(row: IdentityKey) -> Key:
+def _key(kid: str, alg: str, stored: str, expires_at: str | None) -> Key:
+    secret = decrypted(stored)
     return Key(
-        kid=row.kid,
-        alg=row.alg,
-        secret=row.secret,
-        verifies=verifying_key(row.alg, row.secret),
-        expires_at=row.expires_at,
+        kid=kid,
+        alg=alg,
+        secret=secret,
+        verifies=_prepared(alg, secret),
+        expires_at=None if expires_at is None else datetime.fromisoformat(expires_at),
     )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bridge.messages.definition import Definition, parse_definition
 from engage.database.sql import Statement
@@ -32,6 +33,11 @@ def active_message(*, workspace_id: str, message_id: str) -> KnownMessage | None
 
 def _look_up(workspace_id: str, message_id: str) -> KnownMessage | None:
     for id_, actions, forms in _ACTIVE.rows(workspace_id=workspace_id, key=message_id):
-        definition = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
-        return KnownMessage(id=id_, definition=definition)
+        return KnownMessage(id=id_, definition=_parsed(actions, forms))
     return None
+
+
+@lru_cache(maxsize=256)
+def _parsed(actions: str, forms: str) -> Definition:
+    """Of a message that is looked up again, nothing has changed as a rule."""
+    return parse_definition(actions=json.loads(actions), forms=json.loads(forms))

@@ -41,8 +41,13 @@ UPDATE engage_apikey SET last_used_at = %(now)s, last_used_from = %(address)s::i
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at <= %(noted_before)s) FOR NO KEY UPDATE SKIP LOCKED
 ))
 """
+# Its identity keys come along if its calls need them.
 _ENABLED_APP = """
-SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous FROM engage_app WHERE id = %s AND enabled
+SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, CASE WHEN identity <> 'off' THEN (
+    SELECT jsonb_agg(jsonb_build_array(known.kid, known.alg, known.secret, known.expires_at))
+    FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
+) END AS stored_keys
+FROM engage_app app WHERE id = %s AND enabled
 """
 _BEARER = {"WWW-Authenticate": "Bearer"}
 _Caller = TypeVar("_Caller", ApiKey, App)
@@ -187,11 +192,19 @@ def app_of(app_id: str) -> App:
 
 
 def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Caller | None:
-    """The first row of the statement, with only the columns that it selects, or None."""
+    """The first row of the statement, with only the columns that it selects, or None.
+
+    A column that is no field comes last, and is an attribute of that name.
+    """
     with connection.cursor() as cursor:
         cursor.execute(statement, [parameter])
         row = cursor.fetchone()
-        return model.from_db(None, [column.name for column in cursor.description], row) if row else None
+        if row is None:
+            return None
+        names = [column.name for column in cursor.description]
+    found = model.from_db(None, names, row)
+    vars(found)[names[-1]] = row[-1]
+    return found
 
 
 def require_allowed_origin(app: App, origin: str | None) -> None:

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key a
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.db import connection
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
@@ -127,8 +128,9 @@ def test_enforced_a_forged_token_writes_nothing(strict: SdkClient, acme: Workspa
     refused(as_ada(strict, None, **UPDATE, identityToken=made()), code)
 
 
-def test_a_public_key_is_no_shared_secret(acme: Workspace) -> None:
-    sdk = app_with(acme, alg="RS256", secret=pem("RS256"))
+@pytest.mark.parametrize("alg", ["RS256", "HS256"])
+def test_a_public_key_is_no_shared_secret(acme: Workspace, alg: str) -> None:
+    sdk = app_with(acme, alg=alg, secret=pem("RS256"))
     key = pem("RS256").encode()
     header = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "kid": "k1"}).encode()).rstrip(b"=").decode()
     body = token().split(".")[1]
@@ -146,8 +148,20 @@ def test_keys_are_of_one_app_and_of_one_workspace(acme: Workspace, rival: Worksp
 
 
 def test_a_key_has_an_end(acme: Workspace, strict: SdkClient) -> None:
+    IdentityKey.objects.update(expires_at=timezone.now() + timedelta(minutes=1, microseconds=500))
+    assert as_ada(strict, token()).status_code == 200
+    Interaction.objects.all().delete()
+
     IdentityKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     refused(as_ada(strict, token(), **UPDATE), "invalid")
+
+
+def test_an_app_comes_with_its_keys(
+    strict: SdkClient, acme: Workspace, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="ada")
+    with django_assert_num_queries(2):  # the app, and the one statement that records
+        assert as_ada(strict, token(), **SEEN).status_code == 200
 
 
 @pytest.mark.parametrize(
