@@ -17,7 +17,18 @@ from typing import Any
 
 from tests.benchmarks import pairs, peer
 from tests.benchmarks.figures import Figure, table
-from tests.benchmarks.measures import bridge, growth, idle, lateness, segment, single, thousand, walking, webhooks
+from tests.benchmarks.measures import (
+    bridge,
+    checks,
+    growth,
+    idle,
+    lateness,
+    segment,
+    single,
+    thousand,
+    walking,
+    webhooks,
+)
 from tests.benchmarks.pairs import Measure
 from tests.benchmarks.service import Effort, running_servers, running_service
 from tests.benchmarks.trees import checked_out, commit_of, install, this_tree
@@ -26,6 +37,7 @@ MEASURES: dict[str, Measure] = {
     "single": single.measure,
     "thousand": thousand.measure,
     "bridge": bridge.measure,
+    "checks": checks.measure,
     "idle": idle.measure,
     "segment": segment.measure,
     "growth": growth.measure,

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,17 +30,37 @@ def load(url: str, *, headers: Mapping[str, str], body: str, customers: int, sec
     """POSTs the body again and again; `{n}` in it is the number of a customer, another one each time."""
     before, _, after = body.partition("{n}")
     lines = [
-        'wrk.method = "POST"',
-        *(f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()),
         "local n = math.floor(os.time() % 7919) * 104729",
         "request = function()",
         f"  n = (n + 7919) % {customers}",
         f"  return wrk.format(nil, nil, nil, [[{before}]] .. {'n' if '{n}' in body else '[[]]'} .. [[{after}]])",
         "end",
     ]
+    return _seen(url, lines, headers=headers, seconds=seconds)
+
+
+def load_of(url: str, *, headers: Mapping[str, str], bodies: Sequence[str], seconds: int) -> Load:
+    """POSTs the bodies, each of them one line, in turn."""
+    with tempfile.NamedTemporaryFile("w", suffix=".lines") as file:
+        file.write("\n".join(bodies))
+        file.flush()
+        lines = [
+            "local bodies, n = {}, 0",
+            f"for line in io.lines([[{file.name}]]) do bodies[#bodies + 1] = line end",
+            "request = function()",
+            "  n = n % #bodies + 1",
+            "  return wrk.format(nil, nil, nil, bodies[n])",
+            "end",
+        ]
+        return _seen(url, lines, headers=headers, seconds=seconds)
+
+
+def _seen(url: str, lines: Sequence[str], *, headers: Mapping[str, str], seconds: int) -> Load:
+    """What wrk sees with these lines of Lua, which make its requests."""
+    common = ['wrk.method = "POST"', *(f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items())]
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "load.lua"
-        script.write_text("\n".join(lines))
+        script.write_text("\n".join([*common, *lines]))
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script), url]
         seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return Load(
