@@ -14,7 +14,8 @@ from django_otp.oath import totp
 from playwright.sync_api import Playwright
 from pytest_django.live_server_helper import LiveServer
 
-from engage.models import ApiKey, Phone, Workspace
+from engage.models import ApiKey, Membership, Phone, Workspace
+from tests.admin.staff import member
 from tests.browsers.admin_pages import pages
 from tests.browsers.conftest import launched
 from tests.browsers.furnished import furnish
@@ -49,6 +50,19 @@ def test_every_page_is_sound(
     for name, url in pages(furnish(acme, server)).items():
         with subtests.test(page=name):
             assert wrong_with(staff, url, called=f"{name} {theme}") == []
+
+
+@pytest.mark.parametrize("theme", ["light"], indirect=True)
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_every_page_is_sound_for_a_member(
+    staff: Staff, acme: Workspace, server: ServerClient, role: str, subtests: pytest.Subtests
+) -> None:
+    found = pages(furnish(acme, server))
+    member(role, acme=role)
+    staff.logs_in(User.objects.get(username=role))
+    for name, url in found.items():
+        with subtests.test(page=name):
+            assert wrong_with(staff, url, called=f"{name} {role}", sizes=["narrow"]) == []
 
 
 @pytest.mark.telling
