@@ -1,7 +1,8 @@
 """A journey is aborted: it takes in nobody, and all who are inside leave it.
 
 1. It is closed, and held until all have left: nobody steps, and no attempt at a webhook begins.
-2. Once the decisions that were under way have been committed, nobody comes in any more.
+2. Once the decisions that were under way have been committed, nobody comes in any more. Whoever lets people out waits
+   for that first.
 3. Those inside are exited, some at a time. If the process dies, another one goes on (going_on.py).
 """
 
@@ -26,14 +27,14 @@ _AT_ONCE = 500
 def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
     """Aborts the journey. If more are inside than leave within some seconds, the others leave with the next ticks.
 
-    One that is aborted already stays so.
+    One that is aborted already, with nobody inside, stays as it is.
     """
     if not dry_run:
         forget_results(journey)
     with transaction.atomic():
         journey = locked(journey)
-        changed = journey.aborted_at is None
         queued, inside = queued_and_inside(journey)
+        changed = journey.aborted_at is None or (journey.held_at is None and inside > 0)
         if changed and not dry_run:
             closed = {"active": False, "updated_at": Now(), "aborted_at": Now()}
             put_on_hold(
@@ -47,7 +48,6 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
             )
     exited = inside
     if not dry_run:
-        wait_for_lockers(seconds=LONGEST_WALK_SECONDS)
         exited = let_out(journey.id, seconds=_EXIT_SECONDS)
         queued, inside = queued_and_inside(journey)
     return Steered(
@@ -61,10 +61,13 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
 
 
 def let_out(journey_id: str, *, seconds: float) -> int:
-    """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice."""
+    """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice.
+
+    Nobody, if some are deciding for longer than it waits for them: they may yet let somebody in.
+    """
     aborting = Journey.objects.filter(id=journey_id, aborted_at__isnull=False, held_at__isnull=False)
     journey = aborting.first()
-    if journey is None:
+    if journey is None or not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
         return 0
     total, last, until = 0, "", time.monotonic() + seconds
     while (found := _inside(journey, after=last)) or last:  # until nobody is found from the start on

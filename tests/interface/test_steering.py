@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
 from journeys.steering.going_on import go_on
 from journeys.walking import walk_due
@@ -23,7 +24,7 @@ from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.receiver import Receiver
-from tests.support.simultaneous import PATIENCE_SECONDS
+from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere
 
 pytestmark = pytest.mark.django_db
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"noted": True}}
@@ -256,6 +257,37 @@ def test_an_abort_whose_process_died_goes_on(server: ServerClient, inside: Enrol
     inside.refresh_from_db()
     assert (inside.state, inside.was_due_at) == ("exited", None)
     assert steered(server, inside.journey, "activate")["state"] == "active"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whom_a_decision_under_way_lets_into_an_aborted_journey_leaves_it(
+    server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The decision takes longer than the abort, and than a sweep that goes on with it."""
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    CustomerFactory.create(workspace=acme, external_id="grace")
+    data(trigger(server, journey, {"external_id": "grace"}))
+    write = settling._write_decisions
+
+    def slowly(*decisions: Any) -> None:
+        elsewhere(lambda: steered(server, journey, "abort", reason="The offer has ended."))
+        elsewhere(lambda: go_on(seconds=1))
+        write(*decisions)
+
+    monkeypatch.setattr(settling, "_write_decisions", slowly)
+    monkeypatch.setattr("journeys.steering.aborting.LONGEST_WALK_SECONDS", 0.1)
+    let_workers_decide()
+    assert Enrollment.objects.get().state == "active"
+    go_on(seconds=5)
+    assert Enrollment.objects.get().state == "exited"
+    assert Journey.objects.get().held_at is None
+
+
+def test_an_aborted_journey_with_somebody_inside_is_aborted_again(server: ServerClient, inside: Enrollment) -> None:
+    Journey.objects.update(active=False, aborted_at=timezone.now())
+    aborted = steered(server, inside.journey, "abort", reason="The offer has ended.")
+    assert (aborted["changed"], aborted["inside"], aborted["exited"]) == (True, 0, 1)
+    assert steered(server, inside.journey, "abort", reason="The offer has ended.")["changed"] is False
 
 
 @pytest.mark.django_db(transaction=True)
