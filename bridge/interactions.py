@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from psycopg.types.json import Jsonb
 
 from bridge.caps import count_customer_created, count_journeys_started
 from bridge.identity.problems import IdentityTokenMissing
 from bridge.identity.proof import proven, unproven
 from bridge.models import Interaction
-from bridge.requests import NO_MARKS, BridgeCall
+from bridge.requests import BridgeCall
 from customers.events import NewEvent, insert_of_event
 from customers.identity import best_match_query, find_or_create_customer
 from customers.models import Customer, Event
 from customers.profile import check_claim, claim_attributes
-from engage.database.fragment import Fragment, compose
 from engage.database.object_ids import new_object_id
+from engage.database.sql import Fragment, Statement, Template
 from engage.models import App
 from journeys import wakeups
 from journeys.walking.reactions import record_and_react, unnoticed
@@ -113,7 +113,17 @@ def _record_step_by_step(
     return interaction
 
 
-_ANONYMOUS = "WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL"
+# Find first, then lock: SKIP LOCKED skips a locked row, and must not lead to the second-best match. And lock before the
+# check for what the event leads to.
+_KNOWN = Template("""
+WITH held AS MATERIALIZED (
+    SELECT known.id, known.workspace_id FROM ({match}) AS best
+    JOIN customers_customer known ON known.id = best.id {who} FOR NO KEY UPDATE OF known SKIP LOCKED
+)
+SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {unnoticed}
+""")
+_ANYBODY = Fragment("")
+_ANONYMOUS = Fragment("WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL")
 
 
 def _record_at_once(
@@ -129,15 +139,10 @@ def _record_at_once(
         interaction = RecordedInteraction(kind=kind)
         known = Fragment(f"{match.sql} FOR KEY SHARE", match.params)
         return interaction if _insert(interaction, app, call, known) else None
-    # Find first, then lock: SKIP LOCKED skips a locked row, and must not lead to the second-best match. And lock before
-    # the check for what the event leads to.
-    known = compose(
-        "WITH held AS MATERIALIZED (SELECT known.id, known.workspace_id FROM ({}) AS best "
-        "JOIN customers_customer known ON known.id = best.id {} FOR NO KEY UPDATE OF known SKIP LOCKED) "
-        "SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {}",
-        match,
-        Fragment(_ANONYMOUS if call.must_be_anonymous else "", []),
-        unnoticed(event.name),
+    known = _KNOWN.filled(
+        match=match,
+        who=_ANONYMOUS if call.must_be_anonymous else _ANYBODY,
+        unnoticed=unnoticed(event.name),
     )
     event_id = new_object_id()
     interaction = RecordedInteraction(kind=kind, event_id=event_id)
@@ -154,20 +159,19 @@ def _record_at_once(
 
 
 # Written as SQL because every call needs it: building the statement with the ORM takes three times as long as
-# executing it.
-_INSERT = """
-INSERT INTO bridge_interaction
-    (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer,
-     created_at)
-SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, coalesce(%s::timestamptz, statement_timestamp()) FROM customer
-"""
-_INSERT_MARKED = """
+# executing it. An event is another insert for the same customer.
+_INSERT = Statement("""
+WITH customer AS ({customer}) {with_event}
 INSERT INTO bridge_interaction
     (id, workspace_id, app_id, customer_id, event_id, message_id, kind, form_data, attributes_written, created_customer,
      created_at, action_id, message_problems, verified, identity_problem, origin)
-SELECT %s, %s, %s, customer.id, %s, %s, %s, %s, %s, %s, coalesce(%s::timestamptz, statement_timestamp()),
-    %s, %s, %s, %s, %s FROM customer
-"""
+SELECT {id}, {workspace_id}, {app_id}, customer.id, {event_id}, {message_id}, {kind}, {form_data}, {attributes_written},
+    {created_customer}, coalesce({occurred_at}::timestamptz, statement_timestamp()), {action_id}, {message_problems},
+    {verified}, {identity_problem}, {origin}
+FROM customer
+""")
+_WITH_EVENT = Template(", event AS ({event})")
+_NO_EVENT = Fragment("")
 
 
 def insert_interaction(interaction: RecordedInteraction, *, app: App, call: BridgeCall, customer_id: str) -> None:
@@ -182,23 +186,27 @@ def _insert(
 
     `also` is another insert for the same `customer`.
     """
-    values: list[Any] = [
-        interaction.id, app.workspace_id, app.id, interaction.event_id, call.message_id, interaction.kind,
-        Jsonb(call.form_data), Jsonb(interaction.attributes_written), interaction.created_customer,
-        call.occurred_at,
-    ]  # fmt: skip
-    statement, marks = _INSERT, call.marks
-    if marks is not NO_MARKS:
-        problems = None if marks.message_problems is None else Jsonb(marks.message_problems)
-        values += [marks.action_id, problems, marks.verified, marks.identity_problem, marks.origin]
-        statement = _INSERT_MARKED
-    before = (
-        compose("customer AS ({}), event AS ({})", customer, also) if also else compose("customer AS ({})", customer)
+    marks = call.marks
+    inserted = _INSERT.execute(
+        customer=customer,
+        with_event=_WITH_EVENT.filled(event=also) if also else _NO_EVENT,
+        id=interaction.id,
+        workspace_id=app.workspace_id,
+        app_id=app.id,
+        event_id=interaction.event_id,
+        message_id=call.message_id,
+        kind=interaction.kind,
+        form_data=Jsonb(call.form_data),
+        attributes_written=Jsonb(interaction.attributes_written),
+        created_customer=interaction.created_customer,
+        occurred_at=call.occurred_at,
+        action_id=marks.action_id,
+        message_problems=None if marks.message_problems is None else Jsonb(marks.message_problems),
+        verified=marks.verified,
+        identity_problem=marks.identity_problem,
+        origin=marks.origin,
     )
-    whole = compose("WITH {} {}", before, Fragment(statement, values))
-    with connection.cursor() as cursor:
-        cursor.execute(whole.sql, whole.params)
-        return bool(cursor.rowcount)
+    return bool(inserted)
 
 
 def _record(event: MessageEvent, customer: Customer, *, app: App, call: BridgeCall, now: datetime) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import connection
 
 from customers.aliases import customer_behind
 from customers.identifier_rules import LONGEST, comparable_email, one_spelling
 from customers.models import Customer
-from engage.database.sql import Fragment, Statement
+from engage.database.sql import Fragment, Statement, Template
 from engage.errors import InvalidRequest
 
 
@@ -159,23 +158,26 @@ def _lock_best_match(*, workspace_id: str, known_by: Identifiers, unless_alias: 
     """`unless_alias`: finds nobody if this user id is an alias."""
     query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
     if unless_alias is not None:
-        query = Fragment(f"{query.sql} {_NO_ALIAS}", [*query.params, workspace_id, unless_alias])
+        query = _UNLESS_ALIAS.filled(match=query, workspace_id=workspace_id, user_id=unless_alias)
     return _locked(query)
 
 
-_NO_ALIAS = "AND NOT EXISTS (SELECT FROM customers_alias alias WHERE alias.workspace_id = %s AND alias.user_id = %s)"
+_UNLESS_ALIAS = Template("""{match} AND NOT EXISTS (
+    SELECT FROM customers_alias alias WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {user_id}
+)""")
+_BY_ID = Template(
+    "SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}",
+    columns=", ".join(_READ),
+)
+_LOCK = Statement("{match} FOR NO KEY UPDATE")
 
 
 def _lock_customer(*, workspace_id: str, customer_id: str) -> Customer | None:
-    select = f"SELECT {', '.join(_READ)} FROM customers_customer WHERE workspace_id = %s AND id = %s"
-    return _locked(Fragment(select, [workspace_id, customer_id]))
+    return _locked(_BY_ID.filled(workspace_id=workspace_id, customer_id=customer_id))
 
 
-def _locked(query: Fragment) -> Customer | None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"{query.sql} FOR NO KEY UPDATE", query.params)
-        row = cursor.fetchone()
-    return Customer.from_db(None, _READ, row) if row else None
+def _locked(match: Fragment) -> Customer | None:
+    return next((Customer.from_db(None, _READ, row) for row in _LOCK.rows(match=match)), None)
 
 
 def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",)) -> Fragment:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from engage.audit.acting import Actor, key_as_actor, let_act
 from engage.credentials import KEY_PREFIX, digest, is_well_formed
 from engage.database.object_ids import is_object_id
+from engage.database.sql import Statement
 from engage.errors import InvalidRequest, Refusal
 from engage.http.client_address import exact_address
 from engage.http.credential_memory import CredentialMemory
@@ -29,26 +30,26 @@ KEY_LEAKED = "An API key was sent to the bridge. It has leaked into a client: re
 _USE_NOTED_EVERY = timedelta(minutes=1)
 # Written as SQL because every call needs it: building the same query with the ORM takes three times as long as
 # executing it.
-_KEY_OF_DIGEST = """
+_KEY = Statement("""
 SELECT id, workspace_id, name, rate_limit, customers_rate_limit, events_rate_limit, scopes, journeys, networks,
        expires_at, revoked_at, last_used_at
-FROM engage_apikey WHERE digest = %s
-"""
+FROM engage_apikey WHERE digest = {digest}
+""")
 # Skips a key that is locked: a call does not wait for whoever changes its key.
-_NOTE_USE = """
-UPDATE engage_apikey SET last_used_at = %(now)s, last_used_from = %(address)s::inet WHERE id = ANY(ARRAY(
+_NOTE_USE = Statement("""
+UPDATE engage_apikey SET last_used_at = {now}, last_used_from = {address}::inet WHERE id = ANY(ARRAY(
     SELECT id FROM engage_apikey
-    WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at <= %(noted_before)s) FOR NO KEY UPDATE SKIP LOCKED
+    WHERE id = {key_id} AND (last_used_at IS NULL OR last_used_at <= {noted_before}) FOR NO KEY UPDATE SKIP LOCKED
 ))
-"""
+""")
 # Its identity keys come along if its calls need them.
-_ENABLED_APP = """
+_ENABLED_APP = Statement("""
 SELECT id, workspace_id, allowed_origins, message_policy, identity, anonymous, CASE WHEN identity <> 'off' THEN (
     SELECT jsonb_agg(jsonb_build_array(known.kid, known.alg, known.secret, known.expires_at))
     FROM engage_identitykey known WHERE known.app_id = app.id AND known.workspace_id = app.workspace_id
 ) END AS stored_keys
-FROM engage_app app WHERE id = %s AND enabled
-"""
+FROM engage_app app WHERE id = {app_id} AND enabled
+""")
 _BEARER = {"WWW-Authenticate": "Bearer"}
 _Caller = TypeVar("_Caller", ApiKey, App)
 _known_keys: CredentialMemory[ApiKey] = CredentialMemory()
@@ -139,10 +140,7 @@ def note_use(key: ApiKey, request: HttpRequest, *, now: datetime) -> None:
         return
     seen = exact_address(request)
     address = str(seen) if seen else None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _NOTE_USE, {"id": key.id, "now": now, "address": address, "noted_before": now - _USE_NOTED_EVERY}
-        )
+    _NOTE_USE.execute(key_id=key.id, now=now, address=address, noted_before=now - _USE_NOTED_EVERY)
     key.last_used_at = now  # every caller shares the remembered key, so the next update is due in a minute
 
 
@@ -151,7 +149,7 @@ def _key_with(secret: str) -> ApiKey | None:
     if not is_well_formed(secret):
         return None
     hashed = digest(secret)
-    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY_OF_DIGEST, hashed))
+    return _known_keys.recall(hashed, lambda: _first(ApiKey, _KEY, digest=hashed))
 
 
 def _ids_of_key(secret: str) -> dict[str, str]:
@@ -185,25 +183,22 @@ class AppAuthentication(BaseAuthentication):
 
 def app_of(app_id: str) -> App:
     """The enabled app with this id. Raises InvalidAppId."""
-    app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id)) if is_object_id(app_id) else None
+    app = _known_apps.recall(app_id, lambda: _first(App, _ENABLED_APP, app_id=app_id)) if is_object_id(app_id) else None
     if app is None:
         raise InvalidAppId
     return app
 
 
-def _first(model: type[_Caller], statement: str, parameter: str | bytes) -> _Caller | None:
+def _first(model: type[_Caller], statement: Statement, **values: str | bytes) -> _Caller | None:
     """The first row of the statement, with only the columns that it selects, or None.
 
     A column that is no field comes last, and is an attribute of that name.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [parameter])
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        names = [column.name for column in cursor.description]
-    found = model.from_db(None, names, row)
-    vars(found)[names[-1]] = row[-1]
+    row = next(iter(statement.records(**values)), None)
+    if row is None:
+        return None
+    found = model.from_db(None, list(row), list(row.values()))
+    vars(found).update(row)
     return found
 
 

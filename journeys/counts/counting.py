@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from django.db import connection
-
+from engage.database.sql import Rows, Statement
 from journeys.models.counts import CountKind
 from journeys.steps.graph import ENTRY, EXITED
 
@@ -11,20 +10,26 @@ NO_REVISION = 0
 # The workspace, the journey, the revision, the kind, and the name and outcome that it counts.
 Key = tuple[str, str, int, str, str, str]
 
-_WRITE = """
+_WRITE = Statement(
+    """
 INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
 SELECT workspace_id, journey_id, revision_id, date_trunc('hour', now(), 'UTC'), kind, name, outcome, number
-FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[])
-  AS delta(workspace_id, journey_id, revision_id, kind, name, outcome, number)
-"""
+FROM {deltas}
+""",
+    deltas=Rows(
+        "delta",
+        {
+            "workspace_id": "text", "journey_id": "text", "revision_id": "bigint", "kind": "text", "name": "text",
+            "outcome": "text", "number": "bigint",
+        },
+    ),
+)  # fmt: skip
 
 
 def write_counts(numbers: Counter[Key]) -> None:
     """Adds the numbers to the counts of this hour, within the caller's transaction."""
     if numbers:
-        columns = [list(column) for column in zip(*numbers, strict=True)]
-        with connection.cursor() as cursor:
-            cursor.execute(_WRITE, [*columns, list(numbers.values())])
+        _WRITE.execute(deltas=[(*key, number) for key, number in numbers.items()])
 
 
 def count_entries(*, workspace_id: str, journey_id: str, result: str, number: int = 1) -> None:

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from django.db import connection
-
+from engage.database.sql import Rows, Statement
 from journeys.counts.counting import Key
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 from journeys.steps.results import Ended
@@ -31,20 +30,19 @@ def counts_of(walks: Sequence[Walked]) -> Counter[Key]:
     return numbers
 
 
-_EARLIER = """
-SELECT asked.id, run.step_id FROM unnest(%s::text[], %s::int[]) AS asked(id, ordinal)
+_EARLIER = Statement(
+    """
+SELECT asked.id, run.step_id FROM {asked}
 CROSS JOIN LATERAL (
     SELECT step_id FROM journeys_steprun known
     WHERE known.enrollment_id = asked.id AND known.ordinal = asked.ordinal LIMIT 1
 ) AS run
-"""
+""",
+    asked=Rows("asked", {"id": "text", "ordinal": "int"}),
+)
 
 
 def _earlier_steps(standings: Sequence[Standing]) -> dict[str, str]:
     """The last steps of those that paused between two, by enrollment. There are few: usually no statement."""
     paused = [standing for standing in standings if standing.steps_begun and not standing.began]
-    if not paused:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_EARLIER, [[one.claimed.id for one in paused], [one.steps_begun - 1 for one in paused]])
-        return dict(cursor.fetchall())
+    return dict(_EARLIER.rows(asked=[(one.claimed.id, one.steps_begun - 1) for one in paused])) if paused else {}
