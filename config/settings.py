@@ -111,7 +111,7 @@ SILENCED_SYSTEM_CHECKS = [
 
 WEB_STATEMENT_SECONDS = environment.seconds("WEB_STATEMENT_SECONDS", default=15.0)  # of a call; 0 is no limit
 INSTALLED_APPS = [
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
     "config.admin_app.AdminAppConfig",  # django.contrib.admin
     "engage",  # some of its commands take the place of those of django.contrib.auth
