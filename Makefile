@@ -37,7 +37,7 @@ bench: ## speed, beside its floors (needs wrk); BASE=commit compares with a comm
 fuzz: ## 1,000 requests made from the OpenAPI document for every call; FUZZ_EXAMPLES chooses another number
 	@.ci/install requirements-dev.txt
 	@TEST_DATABASE_NAME=test_engage_$$$$ FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} \
-		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py tests/bridge/messages/test_any_call.py $(ARGS)
+		$(PYTHON_IN_VENV) -m pytest --numprocesses auto --dist worksteal tests/abuse/test_fuzz.py tests/bridge/messages/test_any_call.py tests/journeys/rendering/test_fuzz.py $(ARGS)
 
 format: ## what ruff can mend by itself
 	@.ci/install requirements-dev.txt
