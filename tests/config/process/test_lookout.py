@@ -1,8 +1,10 @@
 """While Redis is away, jobs are decided, enrollments walked and webhooks sent all the same."""
 
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -67,45 +69,51 @@ def sessions() -> int:
         return int(cursor.fetchone()[0])
 
 
+@dataclass(frozen=True)
+class Workers:
+    processes: list["subprocess.Popen[bytes]"]
+    logs: list[Path]
+
+    def each_says_without_redis(self, times: int) -> bool:
+        return all(log.read_text().count(WITHOUT_REDIS) == times for log in self.logs)
+
+
 @contextmanager
-def all_workers(folder: Path) -> Iterator[list[Path]]:
-    """All processes but the web server's; the logs of the workers."""
+def all_workers(folder: Path) -> Iterator[Workers]:
+    """Beside them a scheduler."""
     logs = [folder / "worker.log", folder / "webhooks.log"]
     with ExitStack() as stack:
-        stack.enter_context(celery(*WORKER, log=logs[0]))
-        stack.enter_context(celery(*WEBHOOK_WORKER, log=logs[1]))
+        pairs = zip((WORKER, WEBHOOK_WORKER), logs, strict=True)
+        processes = [stack.enter_context(celery(*arguments, log=log)) for arguments, log in pairs]
         stack.enter_context(celery(*SCHEDULER, log=folder / "beat.log"))
-        yield logs
+        yield Workers(processes, logs)
 
 
+@pytest.mark.mostly_waits(long=True)
 def test_all_goes_on_without_redis_and_by_messages_again_once_it_is_back(
     server: ServerClient, journey: Journey, server_of_queues: OwnServer, tmp_path: Path
 ) -> None:
     Journey.objects.update(allow_reenrollment=True, max_entries_per_customer=99)
-    with all_workers(tmp_path) as logs:
+    with all_workers(tmp_path) as workers:
         let_go_through(server, journey, "user-0", completed=2)
-        assert not any(WITHOUT_REDIS in log.read_text() for log in logs)
+        assert workers.each_says_without_redis(0)
         for times, away in enumerate((killed, frozen, demoted), start=1):
             before = 6 * times - 4
             with away(server_of_queues):
                 let_go_through(server, journey, "user-1", completed=before + 2)
-                wait_until(lambda number=times: all(log.read_text().count(WITHOUT_REDIS) == number for log in logs))  # type: ignore[misc]
+                wait_until(lambda number=times: workers.each_says_without_redis(number))  # type: ignore[misc]
                 let_go_through(server, journey, "user-2", completed=before + 4)
                 without = sessions()
             wait_until(lambda most=without: sessions() < most)  # type: ignore[misc]
             let_go_through(server, journey, "user-0", completed=before + 6)
 
 
-def test_workers_that_start_without_redis_look_for_themselves(
+def test_workers_that_start_without_redis_look_for_themselves_and_end_when_they_are_asked_to(
     server: ServerClient, journey: Journey, server_of_queues: OwnServer, tmp_path: Path
 ) -> None:
-    with killed(server_of_queues), all_workers(tmp_path):
+    with killed(server_of_queues), all_workers(tmp_path) as workers:
         let_go_through(server, journey, "user-0", completed=2)
-
-
-def test_a_worker_that_looks_for_itself_ends_when_it_is_asked_to(server_of_queues: OwnServer, tmp_path: Path) -> None:
-    log = tmp_path / "worker.log"
-    with killed(server_of_queues), celery(*WORKER, log=log) as worker:
-        wait_until(lambda: WITHOUT_REDIS in log.read_text())
-        worker.terminate()
-        assert worker.wait(60) == 0
+        wait_until(lambda: workers.each_says_without_redis(1))
+        for process in workers.processes:
+            process.terminate()
+        assert [process.wait(60) for process in workers.processes] == [0, 0]

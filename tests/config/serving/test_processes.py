@@ -24,10 +24,14 @@ def application(environ, start_response):
 """
 
 
+STARTS_SLOWLY = f"import time\ntime.sleep(1.5){SLOW}"
+
+
 @pytest.mark.parametrize("killed", ["while it serves", "while it starts"])
 def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path) -> None:
     """Or half of the next server's calls would be answered by the old code, with the old settings."""
-    with web_server(tmp_path, ready=False) as web:
+    application = STARTS_SLOWLY if killed == "while it starts" else SLOW
+    with web_server(tmp_path, application=application, ready=False) as web:
         wait_until(lambda: somebody_listens(web.port) if killed == "while it starts" else is_served(web.port))
         web.process.kill()
         web.process.wait()
