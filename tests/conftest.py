@@ -54,8 +54,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who waits leaves the processors to others. pytest-django puts most of these last, where no others are left."""
-    items.sort(key=lambda item: item.get_closest_marker("mostly_waits") is None)
+    """Who waits leaves the processors to others. pytest-django puts most of these last, where no others are left.
+
+    The longest come first: one of them at the end would have the machine to itself.
+    """
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    waits = item.get_closest_marker("mostly_waits")
+    if waits is None:
+        return 2
+    return 0 if waits.kwargs.get("long") else 1
 
 
 def pytest_collection_finish() -> None:

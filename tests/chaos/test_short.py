@@ -79,6 +79,7 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
         yield running
 
 
+@pytest.mark.mostly_waits(long=True)
 def test_all_promises_hold_over_a_killed_worker_a_lost_redis_and_cut_connections(service: Service) -> None:
     finding = hold_trial(service, SHORT, plan_trial(SHORT, seed="short", number=1))
     assert finding.broken == []

@@ -191,6 +191,7 @@ def test_a_job_that_cuts_its_connection_spares_its_neighbours(server: ServerClie
     assert_all_went_well()
 
 
+@pytest.mark.mostly_waits(long=True)
 @pytest.mark.usefixtures("ticks")
 def test_workers_whose_connections_are_cut_give_nothing_up(work: Work, tmp_path: Path) -> None:
     some_attempts_failed(MAX_ATTEMPTS - 1)

@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(sockets)
 
 
+@pytest.mark.mostly_waits(long=True)
 def test_a_first_start_works_says_what_to_try_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", str(free_port()))
     output = folder / "output"

@@ -43,6 +43,7 @@ def after_several_looks(client: redis.Redis) -> list[Any]:
     return waiting(client)
 
 
+@pytest.mark.mostly_waits(long=True)
 def test_a_tick_is_never_there_twice_however_many_schedulers_send_them(client: redis.Redis, tmp_path: Path) -> None:
     with celery(*SCHEDULER, log=tmp_path / "one.log"):
         assert after_several_looks(client) == [1, 1, 1]

@@ -108,6 +108,7 @@ def test_a_customer_who_is_busy_is_passed_over_and_walked_later() -> None:
 
 
 @pytest.mark.usefixtures("journey", "ticks")
+@pytest.mark.mostly_waits(long=True)
 def test_a_worker_that_is_killed_in_the_middle_repeats_and_loses_no_step(tmp_path: Path) -> None:
     walk_due(seconds=20)
     wake_all()
