@@ -77,9 +77,10 @@ def check_message(message: Message) -> None:
     parse_definition(actions=message.actions, forms=message.forms)
 
 
-def message_with_key(*, workspace_id: str, key: str) -> Message:
-    """Raises MessageNotFound."""
-    found = None if unstorable(key) else Message.objects.filter(workspace_id=workspace_id, key=key).first()
+def message_with_key(*, workspace_id: str, key: str, locked: bool = False) -> Message:
+    """`locked` holds its row until the transaction ends. Raises MessageNotFound."""
+    messages = Message.objects.select_for_update() if locked else Message.objects.all()
+    found = None if unstorable(key) else messages.filter(workspace_id=workspace_id, key=key).first()
     if found is None:
         raise MessageNotFound
     return found
@@ -88,7 +89,7 @@ def message_with_key(*, workspace_id: str, key: str) -> Message:
 def delete_message(*, workspace_id: str, key: str) -> None:
     """What was recorded of it stays. Raises MessageNotFound."""
     with transaction.atomic():
-        message = message_with_key(workspace_id=workspace_id, key=key)
+        message = message_with_key(workspace_id=workspace_id, key=key, locked=True)
         record(deed(AuditEntry.Action.DELETED, message, changes=changes_between(facts_of(message), {})))
         message.delete()
 

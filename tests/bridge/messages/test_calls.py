@@ -1,17 +1,21 @@
 """`/api/v1/messages/{workspaceId}`: servers say what in-app messages may write."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.db import transaction
 
+from bridge.messages.authoring import delete_message, save_message
 from bridge.messages.rules import Rule, RuleType
 from bridge.models import Message
-from engage.models import Workspace
+from engage.models import AuditEntry, Workspace
 from tests.bridge.messages import sale
 from tests.support.calls import data, refused
 from tests.support.clients import ServerClient
 from tests.support.factories import MessageFactory
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 WHOLE = {"status": "active", "actions": sale.ACTIONS, "forms": sale.FORMS}
 
@@ -40,6 +44,27 @@ def test_a_message_is_made_changed_read_and_deleted(acme: Workspace, server: Ser
     assert data(server.delete(path(acme, "sale")), status=200) == {"key": "sale", "deleted": True}
     refused(server.get(path(acme, "sale")), status=404, error="Message not found")
     refused(server.delete(path(acme, "sale")), status=404, error="Message not found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_delete_it_at_once_the_second_finds_nothing(acme: Workspace, server: ServerClient) -> None:
+    MessageFactory.create(workspace=acme, key="sale")
+    with transaction.atomic():
+        delete_message(workspace_id=acme.id, key="sale")
+        waiting = made_to_wait(partial(server.delete, path(acme, "sale")))
+    refused(waiting.result(PATIENCE_SECONDS), status=404, error="Message not found")
+    assert AuditEntry.objects.filter(action=AuditEntry.Action.DELETED).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deletion_that_waited_for_a_change_tells_what_was_deleted(acme: Workspace, server: ServerClient) -> None:
+    MessageFactory.create(workspace=acme, key="sale", status="active")
+    with transaction.atomic():
+        save_message(workspace_id=acme.id, key="sale", status="archived")
+        waiting = made_to_wait(partial(server.delete, path(acme, "sale")))
+    data(waiting.result(PATIENCE_SECONDS), status=200)
+    facts = AuditEntry.objects.get(action=AuditEntry.Action.DELETED).changes or {}
+    assert facts["status"] == ["archived", None]
 
 
 def test_a_new_message_is_a_draft_that_lists_nothing(acme: Workspace, server: ServerClient) -> None:
