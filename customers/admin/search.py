@@ -9,7 +9,7 @@ from customers.identifier_rules import comparable_email, one_spelling
 from customers.identity import stored_phone
 from customers.models import Alias, Customer
 from engage.admin.columns import may_view
-from engage.admin.reach import reach_of
+from engage.admin.reach import reach_of, reachable
 from engage.database.sql import Statement
 from engage.models import Workspace
 
@@ -52,8 +52,9 @@ def _exactly(text: str, request: HttpRequest) -> list[Customer]:
     by_id = Customer.objects.filter(Q(pk=text) | Q(pk__in=merged)).only("pk", "workspace_id")
     if not may_view(Customer, request=request):
         return list(by_id)
-    # The workspace leads the indexes of the identifiers; naming all of them lets each be probed.
-    everywhere = Customer.objects.filter(workspace__in=Workspace.objects.order_by().values("pk"))
+    # The workspace leads the indexes of the identifiers; naming those that are seen lets each be probed.
+    seen = reachable(Workspace.objects.order_by(), request=request)
+    everywhere = Customer.objects.filter(workspace__in=seen.values("pk"))
     ways = (
         Q(external_id=one_spelling(text)),
         Q(email=comparable_email(text)),

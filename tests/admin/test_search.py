@@ -18,7 +18,7 @@ from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named
-from tests.admin.staff import staff_with
+from tests.admin.staff import member, staff_with
 from tests.support.clock import later
 from tests.support.factories import (
     ApiKeyFactory,
@@ -226,6 +226,17 @@ def test_an_external_id_finds_who_has_it_in_any_workspace(staff: Client, ada: Cu
     Customer.objects.filter(workspace=rival).update(external_id="Shop-ada")
     for model in (Customer, Event):
         assert {record.workspace_id for record in found(staff, model, "Shop-ada")} == {ada.workspace_id, rival.pk}
+
+
+def test_a_member_finds_their_own_however_many_others_have_the_external_id(
+    ada: Customer, rival: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("customers.admin.search.MOST_FOUND", 1)
+    Customer.objects.filter(workspace=rival).update(external_id="Shop-ada")
+    for number, customer in enumerate(Customer.objects.filter(external_id="Shop-ada")):
+        browser = member(f"m{number}", **{customer.workspace.key: "support"})
+        for model in (Customer, Event):
+            assert {record.workspace_id for record in found(browser, model, "Shop-ada")} == {customer.workspace_id}
 
 
 def test_a_search_is_for_the_whole_value(staff: Client, ada: Customer) -> None:
