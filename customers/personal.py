@@ -73,11 +73,14 @@ def counts_of(*, workspace_id: str, customer_id: str) -> Mapping[str, int]:
     return dict(zip(erased, numbers, strict=True))
 
 
-def export_customer(*, workspace_id: str, customer_id: str) -> Records:
-    """Each kind of record with its rows, to be read in this order inside the transaction. Raises CustomerNotFound."""
+def export_customer(*, workspace_id: str, customer_id: str) -> tuple[str, Records]:
+    """The customer's id, which is another one if that one was merged, and each kind of record with its rows.
+
+    They are to be read in this order inside the transaction. Raises CustomerNotFound.
+    """
     customer = customer_by_id(workspace_id=workspace_id, customer_id=customer_id)
     told = Deed(action=AuditEntry.Action.EXPORTED, workspace_id=workspace_id, kind="customer", id=customer.id)
     record(told)
-    return (
+    return customer.id, (
         (name, rows_of(kept, workspace_id=workspace_id, customer_id=customer.id)) for name, kept in PERSONAL.items()
     )

@@ -77,8 +77,8 @@ class CustomerExportView(_CustomersCall):
     @schema.describe_export
     def get(self, request: Request, workspace_id: str, customer_id: str) -> HttpResponseBase:
         with snapshot():
-            records = export_customer(workspace_id=workspace_id, customer_id=customer_id)
-            return finished_answer(answers.export_pieces(customer_id, records, now=timezone.now()))
+            own_id, records = export_customer(workspace_id=workspace_id, customer_id=customer_id)
+            return finished_answer(answers.export_pieces(own_id, records, now=timezone.now()))
 
 
 class SegmentMembersView(_CustomersCall):

@@ -85,7 +85,8 @@ def test_the_merged_customers_id_leads_on_but_erases_nobody(
     merged(server, acme)
     there = customers_path(acme, anonymous.id)
     assert data(server.get(there), status=200)["customerId"] == ada.id
-    assert data(server.get(f"{there}/journeys"), status=200)["customerId"] == ada.id
+    for told in ("journeys", "export"):
+        assert data(server.get(f"{there}/{told}"), status=200)["customerId"] == ada.id
     put = {"customerId": anonymous.id, "attributes": {"plan": "pro"}}
     assert data(server.put(customers_path(acme), put), status=200)["customerId"] == ada.id
     event = {"customerId": anonymous.id, "eventName": "seen"}
