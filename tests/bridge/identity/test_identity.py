@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -109,6 +110,10 @@ FORGED: dict[str, tuple[Callable[[], str], str]] = {
     "not yet": (lambda: token(nbf=int(time.time()) + 600), "invalid"),
     "for too long": (lambda: token(exp=int(time.time()) + 90_000), "invalid"),
     "for ever": (lambda: token(exp=None), "invalid"),
+    "for longer than a float tells": (lambda: token(exp=10**400), "invalid"),
+    "for infinity": (lambda: token(exp=math.inf), "invalid"),
+    "issued at infinity": (lambda: token(iat=math.inf), "invalid"),
+    "not before no number": (lambda: token(nbf=math.nan), "invalid"),
     "10 KB": (lambda: token(more="x" * 10_000), "invalid"),
     "another app's": (lambda: token(aud="6b0669c1fdf2d75afaefaf80"), "invalid"),
     "blank": (lambda: token(sub="  "), "invalid"),
