@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._place.came(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.state is not State.SERVING:  # then its body is still there
+        if self.state is not State.SERVING or self._spool is not None:  # else its body is still there
             self._hold(0)
         self.state, self.deadline = State.GONE, math.inf
         self._buffer.clear()
