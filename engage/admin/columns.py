@@ -24,7 +24,16 @@ from engage.models import Workspace
 Colours = Mapping[str, Mapping[str, str]]
 
 # What is known of people in records that are about something else; by name, because their apps import this one.
-_PERSONAL = frozenset({"journeys.Trigger.payload"})
+_PERSONAL = frozenset(
+    {
+        "bridge.Interaction.attributes_written",
+        "bridge.Interaction.form_data",
+        "bridge.Interaction.message_problems",
+        "customers.Event.properties",
+        "journeys.Trigger.payload",
+        "journeys.WebhookDelivery.answer",
+    }
+)
 
 
 def page_url(record: Model) -> str:

@@ -11,8 +11,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from customers.models import Customer
-from engage.admin.columns import badge, column_of, linked_fields, may_view, moment, shown
+from engage.admin.columns import badge, column_of, linked_fields, may_view, moment, sees_people, shown
 from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawings import Drawing
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
@@ -60,8 +59,8 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     may = request.user.has_perm
     staff = _Staff(
         event=column_of(StepRun, "event", request=request),
-        sees_values=may_view(Customer, request=request),
-        sees_requests=may("journeys.view_webhookdelivery"),
+        sees_values=sees_people(request),
+        sees_requests=may("journeys.view_webhookdelivery") and sees_people(request),
         sees_headers=sees_credentials(request),
         sends_again=may("journeys.change_webhookdelivery"),
     )

@@ -169,6 +169,8 @@ def test_who_may_not_view_customers_or_journeys_sees_none_of_them(acme: Workspac
     (failed,) = failed_webhooks(acme)
     page = staff_with("view_webhookdelivery").get(FAILURES).content.decode()
     assert "mail.example" in page
+    assert cells(page, "answer") == ["•••"]
+    assert "No such list." not in page
     assert str(failed.enrollment.customer) not in page
     assert str(failed.enrollment.journey) not in page
 

@@ -60,6 +60,28 @@ def test_lists_and_pages_show_nothing_of_what_their_user_may_not_view(subtests: 
                     assert f'FROM "{other._meta.db_table}"' not in statements
 
 
+SAID: dict[type[Model], dict[str, Any]] = {
+    Event: {"properties": {"city": "hush-said"}},
+    Interaction: {
+        "form_data": {"city": "hush-said"},
+        "attributes_written": ["hush-said"],
+        "message_problems": [{"reason": "unknown", "field": "hush-said"}],
+    },
+    Trigger: {"payload": {"city": "hush-said"}},
+}
+
+
+@pytest.mark.usefixtures("customer")
+@pytest.mark.parametrize("model", SAID, ids=named)
+def test_what_people_did_and_said_is_told_to_who_may_view_customers(model: type[Model]) -> None:
+    model._default_manager.update(**SAID[model])
+    own, url = f"view_{model._meta.model_name}", page_url(model._default_manager.get())
+    for permissions, told in (([own], 0), ([own, "view_customer"], len(SAID[model]))):
+        page, _ = seen(staff_with(*permissions), url)
+        assert page.count("hush-said") == told
+        assert page.count("•••") == len(SAID[model]) - told
+
+
 def test_a_list_has_the_columns_and_filters_that_its_user_may_view(customer: Customer) -> None:
     for permissions, shown in ((["view_enrollment"], []), (["view_enrollment", "view_customer"], ["customer"])):
         page, _ = seen(staff_with(*permissions), list_of(Enrollment))

@@ -155,8 +155,11 @@ def test_what_a_receiver_answers_is_text_and_nothing_else(staff: Client, failed:
     assert "<b>" not in page
 
 
-def test_who_may_not_see_webhooks_sees_the_steps_without_requests_and_answers(failed: Enrollment) -> None:
-    page = page_of(staff_with("view_enrollment"), failed)
+@pytest.mark.parametrize("others", [[], ["view_webhookdelivery"], ["view_customer"]])
+def test_who_may_not_see_webhooks_and_people_sees_the_steps_without_requests_and_answers(
+    failed: Enrollment, others: list[str]
+) -> None:
+    page = page_of(staff_with("view_enrollment", *others), failed)
     assert WebhookDelivery.objects.get().result in page
     assert "POST http" not in page
     assert "As you wish." not in page
