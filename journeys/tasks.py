@@ -114,15 +114,15 @@ def _worker_stops() -> bool:
 def sweep() -> None:
     """Wakes workers for jobs that have waited too long: their message was lost, or no worker was there to receive it.
 
-    First it goes on with resumptions and aborts that are not finished.
+    Then it goes on with resumptions and aborts that are not finished.
 
     Walkers and senders are woken by a tick every second anyway.
     """
     late = due_chunks(most=_WAKEUPS, seconds=_LATE_SECONDS)
-    if go_on(seconds=_STEER_SECONDS):
-        wakeups.wake(Due(walk=True, webhooks=True))
     for lane, chunks in groupby(late, key=attrgetter("lane")):
         wakeups.wake_lane(lane=lane, first_jobs=[chunk.first_job for chunk in chunks])
+    if go_on(seconds=_STEER_SECONDS):
+        wakeups.wake(Due(walk=True, webhooks=True))
 
 
 @shared_task(name=wakeups.FOLD)
