@@ -160,8 +160,12 @@ FROM decided WHERE job.id = ANY(ARRAY[decided.id])
 
 
 def _write_decisions(decisions: Sequence[tuple[WaitingJob, Decision]]) -> None:
-    if decisions:
-        _WRITE_DECISIONS.execute(decisions=[_decided(job, decision) for job, decision in decisions])
+    """Raises if another has cancelled one of the jobs meanwhile: whoever does not lock its chunk or customer can."""
+    if not decisions:
+        return
+    written = _WRITE_DECISIONS.execute(decisions=[_decided(job, decision) for job, decision in decisions])
+    if written < len(decisions):
+        raise RuntimeError("Jobs were cancelled while they were decided; those that are left are decided again.")
 
 
 def _decided(job: WaitingJob, decision: Decision) -> tuple[Any, ...]:

@@ -7,7 +7,8 @@ from django.db import transaction
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun
+from journeys.entering import settling
+from journeys.models import Chunk, CountDelta, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun
 from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
@@ -89,6 +90,27 @@ def test_a_worker_that_comes_later_decides_nothing(server: ServerClient, journey
     let_workers_decide()
     assert walk_due(seconds=0).moved == 0
     assert set(EnrollmentJob.objects.values_list("status", flat=True)) == {"cancelled"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_is_cancelled_while_it_is_decided_enrolls_nobody(
+    server: ServerClient, journey: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where its chunk was parted at the moment of the cancellation, which then did not wait for the half."""
+    data(trigger(server, journey, {"external_ids": NAMES[:2]}))
+    first = EnrollmentJob.objects.filter(ordinal=0)
+    write = settling._write_decisions
+
+    def late(*decisions: Any) -> None:
+        elsewhere(lambda: first.filter(status="queued").update(status="cancelled", result="cancelled"))
+        write(*decisions)
+
+    monkeypatch.setattr(settling, "_write_decisions", late)
+    let_workers_decide()
+    assert list(EnrollmentJob.objects.order_by("ordinal").values_list("result", flat=True)) == ["cancelled", "enrolled"]
+    assert list(Enrollment.objects.values_list("job__ordinal", flat=True)) == [1]
+    assert CountDelta.objects.get().number == 1
+    assert not Chunk.objects.exists()
 
 
 def test_a_trigger_of_another_workspace_or_of_none_is_not_found_and_a_wrong_choice_is_named(
