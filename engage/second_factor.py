@@ -23,10 +23,10 @@ _FORMER_LENGTH = 8  # of codes that are stored as they are
 
 def phone_to_set_up(user: Any) -> Phone:
     """The account's phone that has not shown a code yet; it is made if there is none."""
-    fresh = {"name": "phone", "key": encrypted(random_hex())}
-    phone: Phone
-    phone, _ = Phone.objects.get_or_create(user=user, confirmed=False, defaults=fresh)
-    return phone
+    with transaction.atomic():
+        list(User.objects.select_for_update(no_key=True).filter(pk=user.pk).values_list("pk"))  # one tab at a time
+        phone: Phone | None = Phone.objects.filter(user=user, confirmed=False).order_by("pk").first()
+        return phone or Phone.objects.create(user=user, confirmed=False, name="phone", key=encrypted(random_hex()))
 
 
 def replace_recovery_codes(user: User, *, number: int) -> list[str]:

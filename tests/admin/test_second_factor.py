@@ -9,6 +9,7 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django_otp.oath import totp
@@ -17,7 +18,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
 from engage.models import Membership, Phone, Workspace
+from engage.second_factor import phone_to_set_up
 from tests.support.audit import told, written
+from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 INDEX, LISTS = "/admin/", "/admin/journeys/journey/"
@@ -167,6 +170,27 @@ def test_a_secret_is_shown_until_the_phone_is_set_up(ada: User) -> None:
     assert "<svg" in page
     assert "not the code" in browser.post(SET_UP, {"code": "000000"}).content.decode()
     assert where(logged_in()) == 200  # nothing is asked for yet
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tabs_that_load_at_once_show_one_secret() -> None:
+    ada = User.objects.create_superuser("ada", password=PASSWORD)
+    with transaction.atomic():
+        shown = phone_to_set_up(ada)
+        other_tab = made_to_wait(lambda: phone_to_set_up(ada))
+    assert other_tab.result(PATIENCE_SECONDS) == shown == Phone.objects.get()
+
+
+def test_an_account_with_two_phones_that_were_never_set_up_gets_in(ada: User, settings: Settings) -> None:
+    """As loads of the page at once once left it."""
+    settings.SECOND_FACTOR = ["all"]
+    first, _ = (Phone.objects.create(user=ada, confirmed=False, name="phone", key="ab" * 20) for _ in range(2))
+    browser = logged_in()
+    for _ in range(2):
+        assert where(browser, SET_UP) == 200
+    assert browser.post(SET_UP, {"code": f"{totp(first.bin_key):06d}"}).status_code == 200
+    assert Phone.objects.get() == first
+    assert where(browser) == 200
 
 
 @pytest.mark.parametrize(("asked", "owes"), [(["all"], True), (["admin"], True), (["superuser", "viewer"], False)])
