@@ -198,7 +198,9 @@ def _series(asked: Mapping[str, Any], span: Span) -> list[Bucket]:
     buckets = [Bucket(begin=begin, end=end) for begin, end in pairwise(span.edges)]
     begins_and_end = {name: asked[name] for name in ("journey_id", "revision", "begin", "end")}
     for place, kind, name, outcome, number in _SERIES.rows(**begins_and_end, edges=list(span.edges)) if buckets else ():
-        bucket = buckets[place - 1]
+        # Without an end, what the database counted in an hour that this clock has not reached belongs to the last one,
+        # as it does to the totals.
+        bucket = buckets[min(place, len(buckets)) - 1]
         if kind == "entry":
             bucket.entries[name] += number
         elif outcome == COMPLETED:

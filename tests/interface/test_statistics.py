@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 
 from engage.models import Workspace
@@ -59,6 +60,20 @@ def test_statistics_count_what_happened_and_who_is_where(
     assert [bucket["entries"] for bucket in stats["series"] if bucket["entries"]] == [{"enrolled": 3}]
     earlier = get(server, journey, f"stats?to={now.date()}T00:00Z")
     assert (earlier["entries"], earlier["outcomes"]["active"], earlier["steps"]["day"]["waiting"]) == ({}, 3, 3)
+
+
+@pytest.mark.parametrize("interval", ["hour", "day", "week"])
+def test_a_series_until_now_has_all_that_its_sums_have_even_of_an_hour_that_has_only_begun_for_the_database(
+    server: ServerClient, acme: Workspace, journey: Journey, interval: str
+) -> None:
+    data(trigger(server, journey, {"external_ids": crowd(acme, 3)}))
+    let_workers_decide()
+    moment_before = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(milliseconds=1)
+    begin = (moment_before - timedelta(hours=2)).strftime("%Y-%m-%dT%H:00Z")
+    with time_machine.travel(moment_before, tick=False):
+        stats = get(server, journey, f"stats?from={begin}&interval={interval}")
+    assert stats["entries"] == {"enrolled": 3}
+    assert stats["series"][-1]["entries"] == {"enrolled": 3}
 
 
 @pytest.mark.parametrize(
