@@ -5,6 +5,7 @@ has it still needs the password, and is treated as a stranger after a few tries 
 """
 
 import secrets
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -30,7 +31,8 @@ def remembering(login: _Login) -> _Login:
 
     def page(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         answer = login(request, extra_context)
-        if request.method == "POST" and request.user.is_authenticated:
+        is_let_in = request.method == "POST" and answer.status_code == HTTPStatus.FOUND
+        if is_let_in and request.user.is_authenticated:
             _remember(request, answer, account=request.user.get_username())
             record(deed(AuditEntry.Action.LOGGED_IN, request.user))
         return answer

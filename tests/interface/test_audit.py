@@ -302,6 +302,13 @@ def test_so_many_failed_logins_are_noted_and_nothing_typed(settings: Any, monkey
 
 
 @pytest.mark.django_db
+def test_who_fails_to_log_in_again_has_not_logged_in(admin_client: Client) -> None:
+    answer = admin_client.post("/admin/login/", {"username": "nobody", "password": "wrong"})
+    assert [one.action for one in AuditEntry.objects.all()] == ["login_failed"]
+    assert "device" not in answer.cookies
+
+
+@pytest.mark.django_db
 def test_staff_who_may_not_are_noted(client: Client) -> None:
     client.force_login(User.objects.create_user("bob", is_staff=True))
     assert client.get("/admin/engage/apikey/").status_code == 403
