@@ -2,18 +2,22 @@
 
 1. A thread of the worker's first process asks Redis once a second whether it takes writes. The consumer says whether it
    listens: after a long absence it connects ever more rarely, and may miss that Redis is back for half a minute.
-2. While one of both does not hold, the thread does once a second what a message would have made a child do. The
-   children get no tasks: the consumer may be blocked for as long as it tries to connect.
+2. While one of both does not hold, the thread does what a message would have made a child do: for a lane once a second,
+   and else as often as the scheduler ticks. The children get no tasks: the consumer may be blocked for as long as it
+   tries to connect.
 3. As soon as both hold, the thread closes its database connection, and only asks.
 """
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
 from typing import Any
 
 import structlog
 from celery import bootsteps
+from django.conf import settings
 from django.db import close_old_connections, connections
 from redis import Redis
 
@@ -23,14 +27,22 @@ from engage.redis.availability import redis_availability, redis_client, takes_wr
 log = structlog.get_logger(__name__)
 _SECONDS_BETWEEN = 1.0
 _LAST_LOOK_SECONDS = 20.0  # webhooks that are in flight take ten at most
-# The task that looks for the work of each queue.
-_LOOKS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "single": ("enroll", {"lane": "single", "trigger_id": None, "start": None}),
-    "bulk": ("enroll", {"lane": "bulk", "trigger_id": None, "start": None}),
-    "walk": ("walk", {}),
-    "webhooks": ("send", {}),
-}
+_LANES = ("single", "bulk")
 _listening = Event()
+
+
+@dataclass(kw_only=True)
+class _Look:
+    """A task that looks for work by itself, and how many seconds lie between two looks, at least."""
+
+    task: Callable[[], object]
+    seconds: float
+    next_at: float = 0.0  # of the monotonic clock
+
+    def run_if_due(self) -> None:
+        if time.monotonic() >= self.next_at:
+            self.next_at = time.monotonic() + self.seconds
+            _run(self.task)
 
 
 class NoteListening(bootsteps.StartStopStep):
@@ -56,9 +68,7 @@ class Lookout(bootsteps.StartStopStep):
         self._thread: Thread | None = None
 
     def start(self, parent: Any) -> None:
-        tasks, queues = parent.app.tasks, parent.app.amqp.queues.consume_from
-        found = [_LOOKS[queue] for queue in queues if queue in _LOOKS]
-        looks = [partial(tasks[name], **arguments) for name, arguments in found]
+        looks = list(_looks(parent.app.tasks, parent.app.amqp.queues.consume_from))
         self._thread = Thread(target=self._look_out, args=[looks], name="lookout", daemon=True)
         self._thread.start()
 
@@ -67,16 +77,28 @@ class Lookout(bootsteps.StartStopStep):
         if self._thread is not None:
             self._thread.join(_LAST_LOOK_SECONDS)
 
-    def _look_out(self, looks: list[Callable[[], object]]) -> None:
+    def _look_out(self, looks: list[_Look]) -> None:
         redis, is_away = redis_client(), False
         while not self._ends.wait(_SECONDS_BETWEEN):
             was_away, is_away = is_away, _is_away(redis)
             if is_away and not was_away:
                 log.warning("looking_without_redis")
             for look in looks if is_away else ():
-                _look(look)
+                look.run_if_due()
             if was_away and not is_away:
                 connections.close_all()
+
+
+def _looks(tasks: Mapping[str, Callable[..., object]], queues: Collection[str]) -> Iterator[_Look]:
+    """Those for the work of these queues: the lanes', and the tasks of all ticks."""
+    for lane in _LANES:
+        if lane in queues:
+            task = partial(tasks["enroll"], lane=lane, trigger_id=None, start=None)
+            yield _Look(task=task, seconds=_SECONDS_BETWEEN)
+    ticks: Mapping[str, Any] = settings.CELERY_BEAT_SCHEDULE
+    for tick in ticks.values():
+        if settings.CELERY_TASK_ROUTES[tick["task"]]["queue"] in queues:
+            yield _Look(task=tasks[tick["task"]], seconds=tick["schedule"])
 
 
 def _is_away(redis: Redis) -> bool:
@@ -86,10 +108,10 @@ def _is_away(redis: Redis) -> bool:
     return True
 
 
-def _look(look: Callable[[], object]) -> None:
+def _run(task: Callable[[], object]) -> None:
     close_old_connections()
     try:
-        look()
+        task()
     except Exception as error:
         if is_outage(error):
             log.warning("look_failed", error=type(error).__name__)

@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 import redis
 from django.db import connection
+from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.models import Enrollment, Journey
+from journeys.models import CountDelta, Enrollment, Journey, Resending, WebhookDelivery
+from journeys.webhooks.failures import Wanted
+from journeys.webhooks.resending import ask_to_resend
+from tests.admin.failures import failed_webhooks
 from tests.chaos.servers import OwnServer
+from tests.journeys.walking.stories import walked
 from tests.support.calls import data, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import JourneyFactory, crowd
+from tests.support.factories import DAY, JourneyFactory, crowd
 from tests.support.processes import SCHEDULER, WEBHOOK_WORKER, WORKER, celery
 from tests.support.receiver import Receiver
 from tests.support.waiting import wait_until
@@ -117,3 +122,19 @@ def test_workers_that_start_without_redis_look_for_themselves_and_end_when_they_
         for process in workers.processes:
             process.terminate()
         assert [process.wait(60) for process in workers.processes] == [0, 0]
+
+
+def test_aborts_requests_to_send_again_and_folding_go_on_without_redis(
+    server: ServerClient, acme: Workspace, server_of_queues: OwnServer, tmp_path: Path
+) -> None:
+    inside = walked(server, acme, [DAY])
+    now = timezone.now()
+    Journey.objects.update(active=False, aborted_at=now, held_at=now, held_because="Enough.")
+    failed_webhooks(acme, number=2)
+    ask_to_resend(Wanted(), asked_by="root", now=timezone.now())
+    assert CountDelta.objects.exists()
+    with killed(server_of_queues), celery(*WORKER, log=tmp_path / "worker.log"):
+        wait_until(lambda: Enrollment.objects.filter(id=inside.id, state="exited").exists())
+        wait_until(lambda: Resending.objects.get().ended_at is not None)
+        wait_until(lambda: not CountDelta.objects.exists())
+    assert WebhookDelivery.objects.filter(state="waiting", again=True).count() == 2
