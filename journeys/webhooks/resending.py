@@ -41,13 +41,17 @@ def send_again(*, workspace_id: str, delivery_id: int) -> None:
         raise DeliveryNotFailed("Only a webhook that has failed can be sent again, once its journey has gone on.")
 
 
-def resend(deliveries: QuerySet[WebhookDelivery]) -> int:
-    """Makes those of the deliveries due that have failed and whose journey has gone on since; how many there were.
+@transaction.atomic
+def resend(deliveries: QuerySet[WebhookDelivery]) -> Sequence[int]:
+    """Makes those of the deliveries due that have failed and whose journey has gone on since; their ids.
 
     The caller wakes the sender.
     """
-    ready = deliveries.filter(~unread(), state=WebhookDelivery.State.FAILED)
-    return ready.update(state=WebhookDelivery.State.WAITING, result="", again=True, due_at=Now())
+    ready = deliveries.filter(~unread(), state=WebhookDelivery.State.FAILED).order_by("pk")
+    ids = list(ready.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
+    again = {"state": WebhookDelivery.State.WAITING, "result": "", "again": True, "due_at": Now()}
+    WebhookDelivery.objects.filter(pk__in=ids).update(**again)
+    return ids
 
 
 def ask_to_resend(wanted: Wanted, *, asked_by: str, now: datetime) -> list[Resending]:
@@ -67,7 +71,7 @@ def go_on_resending() -> Due | None:
     if asked is None:
         return None
     part = _next_part(asked)
-    sent = resend(WebhookDelivery.objects.filter(pk__in=[pk for _, pk in part]))
+    sent = len(resend(WebhookDelivery.objects.filter(pk__in=[pk for _, pk in part])))
     Resending.objects.filter(pk=asked.pk).update(
         looked_at=F("looked_at") + len(part),
         sent=F("sent") + sent,

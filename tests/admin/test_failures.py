@@ -95,6 +95,16 @@ def test_one_and_the_chosen_are_sent_again(staff: Client, acme: Workspace) -> No
     assert [what for _, _, what in told("webhookdelivery")] == ["Sent again."] * 3
 
 
+def test_the_audit_names_those_that_were_sent_again_and_no_other_that_was_chosen(
+    staff: Client, acme: Workspace
+) -> None:
+    failed, trying = failed_webhooks(acme, number=2)
+    WebhookDelivery.objects.filter(pk=trying.pk).update(state="waiting")
+    page = staff.post(SEND_AGAIN, {"chosen": [failed.pk, trying.pk]}, follow=True).content.decode()
+    assert "1 webhook is sent again. 1 webhook is not:" in page
+    assert told("webhookdelivery") == [("root", str(failed.pk), "Sent again.")]
+
+
 def test_all_that_match_are_sent_again_once_in_the_background(staff: Client, acme: Workspace, rival: Workspace) -> None:
     chosen = ids(failed_webhooks(acme, number=3)) + ids(failed_webhooks(rival, number=2))
     failed_webhooks(acme, host="sms.example")

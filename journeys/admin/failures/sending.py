@@ -59,24 +59,26 @@ class SendsAgain(ReadOnlyAdmin):
 
     def _send_chosen(self, request: HttpRequest, chosen: list[int]) -> None:
         own = reachable(WebhookDelivery.objects.filter(pk__in=chosen), request=request)
-        sent = resend(own)
-        left = len(chosen) - sent
+        with transaction.atomic():
+            ids = resend(own)
+            _note(own.filter(pk__in=ids).defer("headers", "body"), "Sent again.")
+            if ids:
+                transaction.on_commit(wake_sender, robust=True)
+        sent, left = len(ids), len(chosen) - len(ids)
         said = f"{_webhooks(sent)} sent again." if sent else ""
         if left:
             said += f" {_webhooks(left)} not: only one that has failed can be sent again, once its journey has gone on."
         self.message_user(request, said.strip(), messages.WARNING if left else messages.SUCCESS)
-        if sent:
-            _note(own.defer("headers", "body"), "Sent again.")
-            transaction.on_commit(wake_sender, robust=True)
 
     def _send_all(self, request: HttpRequest) -> None:
-        asked = ask_to_resend(wanted_by(request), asked_by=request.user.get_username(), now=timezone.now())
+        with transaction.atomic():
+            asked = ask_to_resend(wanted_by(request), asked_by=request.user.get_username(), now=timezone.now())
+            _note(asked, f"Asked to send again: {conditions_in(request) or 'all'}")
+            transaction.on_commit(wake_resender, robust=True)
         total = sum(one.total for one in asked)
         self.message_user(
             request, f"{_webhooks(total)} sent again, in the background." if total else "Nothing matches any more."
         )
-        _note(asked, f"Asked to send again: {conditions_in(request) or 'all'}")
-        transaction.on_commit(wake_resender, robust=True)
 
     def _ask(self, request: HttpRequest, *, number: int, chosen: list[int] | None = None) -> HttpResponse:
         return self.page(
