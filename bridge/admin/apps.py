@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
@@ -80,6 +81,7 @@ class AppAdmin(RecordAdmin):
                 **section,
             )
 
+        @transaction.atomic
         def enforce() -> tuple[App, str]:
             enforce_identity(app_id=app.pk, now=now)
             self.log_change(request, app, f"Enforces identity from now on. {section.get('in_words', '')}".strip())

@@ -109,6 +109,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
         enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_enrollment"))
 
+        @transaction.atomic
         def end() -> tuple[Enrollment, str]:
             _end(enrollment, reason=request.POST.get("reason", "").strip()[:LONGEST_REASON])
             # Without the reason: it goes into the audit, which outlives the person.
@@ -121,6 +122,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
             raise Http404
 
+        @transaction.atomic
         def again() -> tuple[Enrollment, str]:
             send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
             transaction.on_commit(wake_sender, robust=True)

@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern
 from django.utils import timezone
@@ -42,8 +43,9 @@ class JourneyPages(SteersJourneys):
         form, trial = TryForm(journey, request), None
         try:
             if form.is_valid() and "send" in request.POST:
-                done = sent(journey, form)
-                self.log_change(request, journey, done)
+                with transaction.atomic():
+                    done = sent(journey, form)
+                    self.log_change(request, journey, done)
                 self.message_user(request, done)
                 return HttpResponseRedirect(request.path)
             trial = tried(journey, form, request=request, now=timezone.now()) if form.is_valid() else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
@@ -51,6 +52,7 @@ class KeepsJourneys(RecordAdmin):
             def view(request: HttpRequest, object_id: str, **_: Any) -> HttpResponse:
                 journey = self.found(request, object_id, may=allowed(request))
 
+                @transaction.atomic
                 def done() -> tuple[Journey, str]:
                     about, said = act(request, journey)
                     self.log_change(request, about, said)

@@ -1,0 +1,83 @@
+"""What staff do with a button and its entry in the audit are one transaction."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from engage.admin.columns import page_url
+from engage.models import App, AuditEntry, IdentityKey, Workspace
+from journeys.design.authoring import save_journey
+from journeys.models import Enrollment, Journey, JourneyRevision, Resending, StepRun, Trigger, WebhookDelivery
+from tests.admin.enrollment_page import action
+from tests.admin.failures import failed_webhooks
+from tests.admin.records import list_of
+from tests.bridge.identity.tokens import SECRET
+from tests.support.factories import DAY, AppFactory, CustomerFactory, JourneyFactory
+
+SEND_AGAIN = f"{list_of(WebhookDelivery)}send-again/"
+CHANGED = (App, Enrollment, Journey, JourneyRevision, Resending, StepRun, Trigger, WebhookDelivery)
+
+
+@pytest.fixture
+def app(acme: Workspace) -> App:
+    made = AppFactory.create(workspace=acme, identity=App.Identity.REPORT)
+    IdentityKey.objects.create(workspace=acme, app=made, kid="k1", alg="HS256", secret=SECRET)
+    return made
+
+
+@pytest.fixture
+def journey(acme: Workspace) -> Journey:
+    """With two revisions."""
+    own = JourneyFactory.create(workspace=acme)
+    return save_journey(workspace=acme, key=own.key, now=timezone.now(), steps=[DAY]).journey
+
+
+@pytest.fixture(
+    params=["end", "again", "chosen", "all", "archive", "restore", "duplicate", "roll-back", "enforce", "try"]
+)
+def button(request: pytest.FixtureRequest, acme: Workspace, journey: Journey, app: App) -> tuple[str, dict[str, Any]]:
+    """An address, and what is posted to it."""
+    about: Callable[[str], Any] = request.getfixturevalue
+    match request.param:
+        case "end":
+            return action(about("failed"), "end"), {"reason": "Because."}
+        case "again":
+            return action(about("failed"), "webhooks", WebhookDelivery.objects.get().pk, "send-again"), {}
+        case "chosen":
+            return SEND_AGAIN, {"chosen": [one.pk for one in failed_webhooks(acme, number=2)]}
+        case "all":
+            failed_webhooks(acme, number=2)
+            return SEND_AGAIN, {}
+        case "enforce":
+            return page_url(app).replace("change", "enforce-identity"), {}
+        case "try":
+            own = CustomerFactory.create(workspace=acme)
+            return page_url(journey).replace("/change/", "/try/"), {"customer": own.pk, "send": "yes"}
+        case "restore":
+            Journey.objects.filter(pk=journey.pk).update(active=False, archived_at=timezone.now())
+    return page_url(journey).replace("/change/", f"/{request.param}/"), {"key": "copy", "number": 1}
+
+
+def stored() -> list[Any]:
+    return [list(model._default_manager.order_by("pk").values()) for model in CHANGED]
+
+
+def test_nothing_is_done_without_its_entry(staff: Client, button: tuple[str, dict[str, Any]]) -> None:
+    def refuse(execute: Callable[..., Any], sql: str, *further: Any) -> Any:
+        if sql.startswith(f'INSERT INTO "{AuditEntry._meta.db_table}"'):
+            raise OperationalError("no room")
+        return execute(sql, *further)
+
+    staff.raise_request_exception = False
+    path, sent = button
+    before, entries = stored(), AuditEntry.objects.count()
+    with connection.execute_wrapper(refuse):
+        assert staff.post(path, sent).status_code == 503
+    assert stored() == before
+    assert staff.post(path, sent).status_code == 302
+    assert stored() != before
+    assert AuditEntry.objects.count() > entries
