@@ -14,7 +14,7 @@ from engage.audit.facts import Changes, Facts, changes_between
 from engage.models import AuditEntry, Workspace
 from engage.request_log import current_request_id
 
-_LONGEST_NAME = 300
+_LONGEST_ID, _LONGEST_NAME = 255, 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def record(*deeds: Deed, by: Actor | None = None) -> Sequence[AuditEntry]:
             action=one.action,
             workspace_id=one.workspace_id,
             object_kind=one.kind,
-            object_id=one.id,
+            object_id=one.id[:_LONGEST_ID],  # a host with its port may be four longer
             object_name=one.named[:_LONGEST_NAME],
             changes=one.changes or None,
             note=one.note,

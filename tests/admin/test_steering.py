@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from engage.admin.columns import page_url
-from engage.models import Workspace
+from engage.models import AuditEntry, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeredHost, SteeringAct, Trigger
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import enter
@@ -122,3 +122,15 @@ def test_a_host_is_held_released_and_given_a_rate(staff: Client, acme: Workspace
     kinds = [act.kind for act in SteeringAct.objects.order_by("at", "id")]
     assert sorted(kinds) == ["hold_host", "rate_host", "rate_host", "release_host"]
     assert {act.workspace_id for act in SteeringAct.objects.all()} == {acme.id}
+
+
+def test_a_host_with_the_longest_name_that_there_is_can_be_held_and_no_longer_one(
+    staff: Client, acme: Workspace
+) -> None:
+    path = "/admin/journeys/steeredhost/add/"
+    longest = ".".join(["a" * 63] * 3 + ["a" * 61])
+    assert "at most 260 characters" in done(staff, path, workspace=acme.pk, host=f"{longest}aa:65535", held="on")
+    done(staff, path, workspace=acme.pk, host=f"{longest}:65535", held="on", reason="They asked.")
+    assert SteeredHost.objects.get().held_at is not None
+    assert {act.host for act in SteeringAct.objects.all()} == {f"{longest}:65535"}
+    assert AuditEntry.objects.filter(action="steered", object_id=f"{longest}:6").exists()
