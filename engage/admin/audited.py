@@ -12,6 +12,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst, get_text_list
@@ -47,6 +48,11 @@ class AuditedAdmin(admin.ModelAdmin[Any]):
         if not self.audited_elsewhere:
             gone = [(obj, changes_between(facts_of(obj), {})) for obj in queryset]
             record(*(deed(AuditEntry.Action.DELETED, obj, changes=changes) for obj, changes in gone))
+
+    def response_action(self, *args: Any, **kwargs: Any) -> Any:
+        """What is done to several that were chosen, and its entries, are one transaction."""
+        with transaction.atomic():
+            return super().response_action(*args, **kwargs)
 
     def note(self, obj: Model, action: AuditEntry.Action, text: str = "") -> None:
         """Writes what was done besides saving."""

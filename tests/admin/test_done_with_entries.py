@@ -1,9 +1,11 @@
 """What staff do with a button and its entry in the audit are one transaction."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
@@ -16,6 +18,7 @@ from tests.admin.enrollment_page import action
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import list_of
 from tests.bridge.identity.tokens import SECRET
+from tests.support.audit import told
 from tests.support.factories import DAY, AppFactory, CustomerFactory, JourneyFactory
 
 SEND_AGAIN = f"{list_of(WebhookDelivery)}send-again/"
@@ -66,18 +69,36 @@ def stored() -> list[Any]:
     return [list(model._default_manager.order_by("pk").values()) for model in CHANGED]
 
 
-def test_nothing_is_done_without_its_entry(staff: Client, button: tuple[str, dict[str, Any]]) -> None:
+def refusing(statement: str) -> AbstractContextManager[None]:
+    """The database refuses such statements."""
+
     def refuse(execute: Callable[..., Any], sql: str, *further: Any) -> Any:
-        if sql.startswith(f'INSERT INTO "{AuditEntry._meta.db_table}"'):
+        if sql.startswith(statement):
             raise OperationalError("no room")
         return execute(sql, *further)
 
+    return connection.execute_wrapper(refuse)
+
+
+def test_nothing_is_done_without_its_entry(staff: Client, button: tuple[str, dict[str, Any]]) -> None:
     staff.raise_request_exception = False
     path, sent = button
     before, entries = stored(), AuditEntry.objects.count()
-    with connection.execute_wrapper(refuse):
+    with refusing(f'INSERT INTO "{AuditEntry._meta.db_table}"'):
         assert staff.post(path, sent).status_code == 503
     assert stored() == before
     assert staff.post(path, sent).status_code == 302
     assert stored() != before
     assert AuditEntry.objects.count() > entries
+
+
+def test_accounts_that_were_not_deleted_have_no_entry_that_says_so(staff: Client) -> None:
+    chosen = [User.objects.create_user(name).pk for name in ("ada", "bob")]
+    sent = {"action": "delete_selected", "_selected_action": chosen, "post": "yes"}
+    staff.raise_request_exception = False
+    with refusing('DELETE FROM "auth_user"'):
+        assert staff.post(list_of(User), sent).status_code == 503
+    assert told() == []
+    staff.post(list_of(User), sent)
+    assert [what for _, _, what in told("user")] == ["Deleted."] * 2
+    assert not User.objects.filter(pk__in=chosen).exists()
