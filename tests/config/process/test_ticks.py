@@ -1,14 +1,20 @@
 """The scheduler's ticks: one for each queue whose workers are away, and a new one as soon as it is gone."""
 
+import json
 import signal
+from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+import time_machine
+from celery import current_app
 from pytest_django import Settings
 
+from config.process.ticks import TickScheduler
 from tests.chaos.servers import OwnServer
 from tests.support.processes import SCHEDULER, celery
 from tests.support.waiting import wait_until
@@ -64,3 +70,17 @@ def test_ticks_come_again_soon_after_redis_was_away(
         client.delete(*QUEUES)
         wait_until(lambda: all(waiting(client)), seconds=20)
         assert scheduler.poll() is None
+
+
+def test_each_tick_is_sent_now_and_then_though_no_worker_is_free_at_once(queue: redis.Redis) -> None:
+    """For half a second each message stays in the queue that three ticks share. Five minutes pass."""
+    sent: Counter[str] = Counter()
+    scheduler = TickScheduler(app=current_app)
+    with time_machine.travel(datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)) as clock:
+        for step in range(3000):
+            while not scheduler.tick():
+                pass
+            if step % 5 == 0 and (taken := queue.lpop("sweep")):
+                sent[json.loads(taken)["headers"]["task"]] += 1  # type: ignore[arg-type] # it waits for no answer
+            clock.shift(0.1)
+    assert min(sent["sweep"] / 10, sent["fold"], sent["resend"]) > 8, sent
