@@ -1,5 +1,8 @@
 """Classifies database errors: whether the database is unavailable, or refused what was asked."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import DatabaseError, InterfaceError, NotSupportedError, OperationalError
 
 from engage.encryption import UnknownEncryptionKey
@@ -33,6 +36,16 @@ def is_cut_off(error: BaseException) -> bool:
 def is_held_up(error: BaseException) -> bool:
     """Whether something that is needed was locked by others for too long. Nothing was done."""
     return _has_state(error, _HELD_UP)
+
+
+@contextmanager
+def unless_held_up() -> Iterator[None]:
+    """Around a transaction that may be left undone where something that it needs was locked by others for too long."""
+    try:
+        yield
+    except DatabaseError as error:
+        if not is_held_up(error):
+            raise
 
 
 def is_environmental(error: BaseException) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models.functions import Now
 
+from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
 from journeys.enrollments.locks import lock_customers_of, wait_for_lockers
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
@@ -76,20 +77,23 @@ def let_out(journey_id: str, *, seconds: float) -> int:
         if time.monotonic() >= until:
             return total
     # What staff have had sent again is released: its step is over.
-    if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
-        release(journey_id, seconds=seconds)
+    with unless_held_up():
+        if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
+            release(journey_id, seconds=seconds)
     return total
 
 
 def exit_all(enrollment_ids: Sequence[str], *, reason: str) -> int:
     """Exits those of them that have not ended, in one transaction; returns how many.
 
-    Those of customers who are being merged at this moment are left.
+    Those of customers who are being merged at this moment are left; and all, if others have locked one for too long.
     """
-    with transaction.atomic():
+    exited: set[str] = set()
+    with unless_held_up(), transaction.atomic():
         held = lock_customers_of(enrollment_ids)
         locked = Enrollment.objects.filter(id__in=enrollment_ids, customer_id__in=held).values_list("id", flat=True)
-        return len(exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason) for one in locked))
+        exited = exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason) for one in locked)
+    return len(exited)
 
 
 _INSIDE = Statement("""

@@ -26,8 +26,8 @@ def by_staff(username: str) -> str:
 
 def record_act(
     kind: SteeringAct.Kind, about: Journey | Trigger | SteeredHost, *, actor: str, reason: str, **numbers: float | None
-) -> None:
-    """Records an act with its numbers, and has the audit know, in the transaction that does it."""
+) -> SteeringAct:
+    """Records an act with its numbers, and has the audit know, in the transaction that does it. Returns the act."""
     act = SteeringAct(kind=kind, workspace_id=about.workspace_id, actor=actor, reason=reason, numbers=numbers, at=Now())
     match about:
         case Journey():
@@ -39,6 +39,7 @@ def record_act(
     note = f"{kind.label.capitalize()}."
     record(Deed(action=AuditEntry.Action.STEERED, workspace_id=about.workspace_id, kind=name, id=which, note=note))
     act.save(force_insert=True)
+    return act
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,25 +48,54 @@ def cancel_trigger(
     If more are inside than leave within some seconds, `inside` tells how many are left, for another call. Cancelling
     again does nothing more.
     """
+    done = _Cancellation(trigger=trigger, actor=actor, reason=reason)
     with longer_statements():
-        cancelled = _undecided(trigger) if dry_run else _cancel_jobs(trigger, reason=reason)
-        exited = 0
-        if exit_enrollments:
-            exited = _count_inside(trigger) if dry_run else _exit(trigger, reason=reason)
-        inside = _count_inside(trigger) - (exited if dry_run else 0)
-    outcome = CancelledTrigger(
+        if dry_run:
+            done.cancelled = _undecided(trigger)
+            done.exited = _count_inside(trigger) if exit_enrollments else 0
+        else:
+            _cancel_jobs(done)
+            if exit_enrollments:
+                _exit(done)
+        inside = _count_inside(trigger) - (done.exited if dry_run else 0)
+    return CancelledTrigger(
         trigger_id=trigger.id,
         journey_id=trigger.journey_id,
         customers=trigger.customers,
-        cancelled=cancelled,
-        already_decided=trigger.customers - cancelled,
-        exited=exited,
+        cancelled=done.cancelled,
+        already_decided=trigger.customers - done.cancelled,
+        exited=done.exited,
         inside=inside,
     )
-    if not dry_run and (cancelled or exited):
-        numbers = {"cancelled": cancelled, "already_decided": outcome.already_decided, "exited": exited}
-        record_act(SteeringAct.Kind.CANCEL, trigger, actor=actor, reason=reason, **numbers)
-    return outcome
+
+
+@dataclass(kw_only=True)
+class _Cancellation:
+    """What was done so far, by whom and why. All of it is one act, which its transactions write as they do it."""
+
+    trigger: Trigger
+    actor: str
+    reason: str
+    cancelled: int = 0
+    exited: int = 0
+    act: SteeringAct | None = None
+
+    def note(self, *, cancelled: int = 0, exited: int = 0) -> None:
+        """Adds to the act, in the transaction that does it."""
+        if not cancelled and not exited:
+            return
+        self.cancelled += cancelled
+        self.exited += exited
+        numbers = {
+            "cancelled": self.cancelled,
+            "already_decided": self.trigger.customers - self.cancelled,
+            "exited": self.exited,
+        }
+        if self.act is None:
+            kind = SteeringAct.Kind.CANCEL
+            self.act = record_act(kind, self.trigger, actor=self.actor, reason=self.reason, **numbers)
+        else:
+            SteeringAct.objects.filter(id=self.act.id).update(numbers=numbers)
 
 
 def _undecided(trigger: Trigger) -> int:
@@ -87,9 +116,11 @@ SELECT count(*) FROM cancelled
 """)
 
 
-def _cancel_jobs(trigger: Trigger, *, reason: str) -> int:
+def _cancel_jobs(done: _Cancellation) -> None:
+    trigger = done.trigger
     with transaction.atomic():
-        (cancelled,) = _CANCEL.column(trigger_id=trigger.id, reason=_in_words(reason))
+        (cancelled,) = _CANCEL.column(trigger_id=trigger.id, reason=_in_words(done.reason))
+        done.note(cancelled=cancelled)
         if cancelled:
             result = EnrollmentJob.Result.CANCELLED.value
             count_entries(
@@ -98,7 +129,6 @@ def _cancel_jobs(trigger: Trigger, *, reason: str) -> int:
             forget_payloads_of_erased([trigger.id])
     if cancelled:
         metric_counters.count(DECISIONS, EnrollmentJob.Result.CANCELLED.value, by=cancelled)
-    return int(cancelled)
 
 
 def _in_words(reason: str) -> str:
@@ -121,13 +151,14 @@ def _count_inside(trigger: Trigger) -> int:
     return int(_INSIDE_NUMBER.column(trigger_id=trigger.id, start=0, stop=trigger.customers)[0])
 
 
-def _exit(trigger: Trigger, *, reason: str) -> int:
-    total, until = 0, time.monotonic() + _EXIT_SECONDS
-    for found in _blocks(trigger):
-        total += exit_all(found, reason=_in_words(reason)) if found else 0
+def _exit(done: _Cancellation) -> None:
+    until = time.monotonic() + _EXIT_SECONDS
+    for found in _blocks(done.trigger):
+        if found:
+            with transaction.atomic():
+                done.note(exited=exit_all(found, reason=_in_words(done.reason)))
         if time.monotonic() >= until:
             break
-    return total
 
 
 def _blocks(trigger: Trigger) -> Iterator[list[str]]:

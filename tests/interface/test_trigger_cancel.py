@@ -6,14 +6,16 @@ import pytest
 from django.db import transaction
 
 from customers.models import Customer
-from engage.models import Workspace
+from engage.models import AuditEntry, Workspace
 from journeys.entering import settling
-from journeys.models import Chunk, CountDelta, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun
+from journeys.models import Chunk, CountDelta, Enrollment, EnrollmentJob, Journey, SteeringAct, StepRun, Trigger
+from journeys.steering.aborting import exit_all
+from journeys.steering.cancelling import cancel_trigger
 from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import DAY
-from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, made_to_wait
+from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, impatient, made_to_wait
 
 pytestmark = [pytest.mark.usefixtures("cast"), pytest.mark.journey(steps=[DAY])]
 
@@ -111,6 +113,48 @@ def test_a_job_that_is_cancelled_while_it_is_decided_enrolls_nobody(
     assert list(Enrollment.objects.values_list("job__ordinal", flat=True)) == [1]
     assert CountDelta.objects.get().number == 1
     assert not Chunk.objects.exists()
+
+
+@pytest.mark.without_pooler
+@pytest.mark.django_db(transaction=True)
+def test_who_is_held_up_stays_inside_and_all_else_is_done_and_kept(server: ServerClient, journey: Journey) -> None:
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    let_workers_walk()
+    Enrollment.objects.exclude(customer__external_id="ada").delete()
+    EnrollmentJob.objects.exclude(customer__external_id="ada").update(status="queued", result="", decided_at=None)
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(workspace=journey.workspace, external_id="ada")
+        answer = elsewhere(impatient(lambda: cancel(server, journey, sent["triggerId"], enrollments="exit")))
+    did = data(answer, status=200)
+    assert (did["cancelled"], did["exited"], did["inside"]) == (2, 0, 1)
+    again = data(cancel(server, journey, sent["triggerId"], enrollments="exit"), status=200)
+    assert (again["cancelled"], again["exited"], again["inside"]) == (0, 1, 0)
+    numbers = [(act.numbers["cancelled"], act.numbers["exited"]) for act in SteeringAct.objects.order_by("at")]
+    assert numbers == [(2, 0), (0, 1)]
+    assert AuditEntry.objects.filter(action="steered").count() == 2
+
+
+def test_an_act_is_kept_if_its_process_dies_while_some_leave(
+    server: ServerClient, journey: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One who has entered is exited with the first block, and then the process dies."""
+    sent = data(trigger(server, journey, {"external_ids": NAMES}))
+    let_workers_walk()
+    exited: list[str] = []
+
+    def once(found: list[str], *, reason: str) -> int:
+        if exited:
+            raise SystemExit
+        exited.extend(found)
+        return exit_all(found, reason=reason)
+
+    monkeypatch.setattr("journeys.steering.cancelling.exit_all", once)
+    monkeypatch.setattr("journeys.steering.cancelling._AT_ONCE", 1)
+    one = Trigger.objects.get(id=sent["triggerId"])
+    with pytest.raises(SystemExit):
+        cancel_trigger(one, exit_enrollments=True, reason="", actor="staff root")
+    assert list(Enrollment.objects.filter(state="exited").values_list("id", flat=True)) == exited
+    assert SteeringAct.objects.get().numbers == {"cancelled": 0, "already_decided": 3, "exited": 1}
 
 
 def test_a_trigger_of_another_workspace_or_of_none_is_not_found_and_a_wrong_choice_is_named(

@@ -31,6 +31,17 @@ def all_at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
         return list(pool.map(run, calls))
 
 
+def impatient(call: Callable[[], T]) -> Callable[[], T]:
+    """The call as its thread makes it if it waits for no lock for long."""
+
+    def run() -> T:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '50ms'")
+        return call()
+
+    return run
+
+
 def elsewhere(call: Callable[[], T]) -> T:
     """The result of the call in a thread, which does not have to wait for the caller's transaction."""
     return _started(call).result(PATIENCE_SECONDS)
