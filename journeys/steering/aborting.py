@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models.functions import Now
 
+from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
+from engage.database.statement_limit import longer_statements
 from journeys.enrollments.locks import lock_customers_of, wait_for_lockers
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment, Journey, SteeringAct
@@ -49,7 +51,8 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
             )
     exited = inside
     if not dry_run:
-        exited = let_out(journey.id, seconds=_EXIT_SECONDS)
+        with longer_statements():
+            exited = let_out(journey.id, seconds=_EXIT_SECONDS)
         queued, inside = queued_and_inside(journey)
     return Steered(
         journey_id=journey.id,
@@ -70,12 +73,16 @@ def let_out(journey_id: str, *, seconds: float) -> int:
     journey = aborting.first()
     if journey is None or not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
         return 0
-    total, last, until = 0, "", time.monotonic() + seconds
-    while (found := _inside(journey, after=last)) or last:  # until nobody is found from the start on
-        total += exit_all(found, reason=f"The journey was aborted: {journey.held_because}")
-        last = found[-1] if found else ""
+    total, until, left = 0, time.monotonic() + seconds, list[str]()
+    while found := _inside(journey, but=left):
+        exited = exit_all(found, reason=f"The journey was aborted: {journey.held_because}")
+        total += exited
+        if exited < len(found):
+            left += found
         if time.monotonic() >= until:
             return total
+    if left:  # or ended by themselves: the next time tells
+        return total
     # What staff have had sent again is released: its step is over.
     with unless_held_up():
         if aborting.update(held_at=None, held_by="", held_because="", resumed_at=Now()):
@@ -96,12 +103,35 @@ def exit_all(enrollment_ids: Sequence[str], *, reason: str) -> int:
     return len(exited)
 
 
+# Who waits in a step or was put aside is found at once, however many have ever been inside.
+_AT_HAND = Statement(
+    """
+SELECT id FROM (
+    SELECT id FROM journeys_enrollment, {in_index_order}
+    WHERE journey_id = {journey_id} AND step_began_at IS NOT NULL
+      AND state || '' = 'active' AND id <> ALL({but}::text[])
+    ORDER BY step_id, id LIMIT {most}
+) AS waiting
+UNION
+SELECT id FROM (
+    SELECT id FROM journeys_enrollment, {in_index_order}
+    WHERE journey_id = {journey_id} AND was_due_at IS NOT NULL
+      AND state || '' = 'active' AND id <> ALL({but}::text[])
+    ORDER BY was_due_at LIMIT {most}
+) AS parked
+""",
+    in_index_order=IN_INDEX_ORDER,
+)
+# For others, its whole past is gone through: the newest first, who are more likely to be inside.
 _INSIDE = Statement("""
 SELECT id FROM journeys_enrollment
-WHERE workspace_id = {workspace_id} AND journey_id = {journey_id} AND id > {after} AND state || '' = 'active'
-ORDER BY id LIMIT {most}
+WHERE workspace_id = {workspace_id} AND journey_id = {journey_id}
+  AND state || '' = 'active' AND id <> ALL({but}::text[])
+ORDER BY id DESC LIMIT {most}
 """)
 
 
-def _inside(journey: Journey, *, after: str) -> list[str]:
-    return _INSIDE.column(workspace_id=journey.workspace_id, journey_id=journey.id, after=after, most=_AT_ONCE)
+def _inside(journey: Journey, *, but: Sequence[str]) -> list[str]:
+    """Some of those inside, except those."""
+    whose = {"journey_id": journey.id, "but": list(but), "most": _AT_ONCE}
+    return _AT_HAND.column(**whose) or _INSIDE.column(workspace_id=journey.workspace_id, **whose)

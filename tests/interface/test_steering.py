@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.db import connections, transaction
@@ -14,6 +15,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
+from journeys.steering.aborting import let_out
 from journeys.steering.going_on import go_on
 from journeys.walking import walk_due
 from tests.journeys.events.reporting import report
@@ -22,9 +24,10 @@ from tests.journeys.webhooks.standing import send
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.clock import time_passes
-from tests.support.factories import DAY, CustomerFactory, JourneyFactory
+from tests.support.factories import DAY, CustomerFactory, JourneyFactory, crowd
+from tests.support.plans import rows_gone_through
 from tests.support.receiver import Receiver
-from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere
+from tests.support.simultaneous import PATIENCE_SECONDS, elsewhere, impatient
 
 pytestmark = pytest.mark.django_db
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"noted": True}}
@@ -281,6 +284,35 @@ def test_whom_a_decision_under_way_lets_into_an_aborted_journey_leaves_it(
     go_on(seconds=5)
     assert Enrollment.objects.get().state == "exited"
     assert Journey.objects.get().held_at is None
+
+
+@pytest.mark.without_pooler
+@pytest.mark.django_db(transaction=True)
+def test_who_is_held_up_leaves_an_aborted_journey_later(server: ServerClient, inside: Enrollment) -> None:
+    with transaction.atomic():
+        Customer.objects.select_for_update(no_key=True).get(id=inside.customer_id)
+        with patch("journeys.steering.aborting.wait_for_lockers", return_value=True):  # else it is in vain
+            abort = impatient(lambda: steered(server, inside.journey, "abort", reason="The offer has ended."))
+            aborted = elsewhere(abort)
+    assert (aborted["state"], aborted["exited"], aborted["inside"]) == ("aborted", 0, 1)
+    go_on(seconds=5)
+    inside.refresh_from_db()
+    assert (inside.state, Journey.objects.get().held_at) == ("exited", None)
+
+
+def test_who_waits_in_an_aborted_journey_is_found_beside_its_past(server: ServerClient, acme: Workspace) -> None:
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY])
+    names = crowd(acme, 200)
+    data(trigger(server, journey, {"external_ids": names}))
+    let_workers_walk()
+    assert steered(server, journey, "abort", reason="The offer has ended.")["exited"] == len(names)
+    steered(server, journey, "activate")
+    data(trigger(server, journey, {"external_ids": names[:3]}))
+    let_workers_walk()
+    Journey.objects.update(active=False, aborted_at=timezone.now(), held_at=timezone.now(), held_because="Enough.")
+    with rows_gone_through() as seen:
+        assert let_out(journey.id, seconds=0) == 3
+    assert max(rows for sql, rows in seen.items() if "journeys_enrollment" in sql) < len(names)
 
 
 def test_an_aborted_journey_with_somebody_inside_is_aborted_again(server: ServerClient, inside: Enrollment) -> None:
