@@ -30,7 +30,7 @@ INSERT INTO journeys_enrollment
     (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id, chain,
      crowd, due_at, attempts, entered_at, ended_at)
 SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
-       CASE WHEN state <> 'active' THEN now() END
+       CASE WHEN state <> 'active' THEN statement_timestamp() END
 FROM {entries}
 """,
     entries=_ENTERED,

@@ -117,15 +117,6 @@ def test_a_deleted_journey_takes_its_counts_along(busy: Journey) -> None:
     assert not CountDelta.objects.exists()
 
 
-def test_who_ends_as_they_begin_does_so_in_the_hour_that_counts_it(server: ServerClient, acme: Workspace) -> None:
-    """That of the transaction, as the job's: else `count_history` would count them again in the next hour."""
-    data(trigger(server, JourneyFactory.create(workspace=acme), {"external_ids": crowd(acme, 1)}))
-    let_workers_decide()
-    ended = Enrollment.objects.select_related("job").get()
-    assert ended.job is not None
-    assert ended.ended_at == ended.job.decided_at
-
-
 def test_those_who_end_as_they_begin_and_those_who_pause_are_counted(
     server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
