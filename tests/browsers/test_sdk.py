@@ -32,7 +32,8 @@ def opened(context: BrowserContext, shop: Shop) -> Page:
 
 
 def kinds() -> list[str]:
-    return list(Interaction.objects.order_by("id").values_list("kind", flat=True))
+    """Those of the interactions, in the order in which they were recorded."""
+    return list(Interaction.objects.order_by("created_at").values_list("kind", flat=True))
 
 
 def names() -> list[str]:
