@@ -9,7 +9,7 @@ from django.db import transaction
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
-from tests.support.calls import data, trigger
+from tests.support.calls import all_decided, data, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
 from tests.support.processes import WORKER, celery, kill_group
@@ -25,10 +25,6 @@ NAMES = [f"user-{n}" for n in range(1000)]
 def journey(acme: Workspace) -> Journey:
     crowd(acme, 1000)
     return JourneyFactory.create(workspace=acme)
-
-
-def all_decided() -> bool:
-    return not EnrollmentJob.objects.filter(status="queued").exists()
 
 
 @pytest.mark.usefixtures("ticks")

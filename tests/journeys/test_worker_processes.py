@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from tests.support.calls import data, job_of, trigger
+from journeys.models import Chunk, Enrollment, Journey
+from tests.support.calls import all_decided, data, job_of, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
 from tests.support.processes import WORKER, celery, pool_children
@@ -69,10 +69,6 @@ def nobody_else_works() -> bool:
 def journey(acme: Workspace) -> Journey:
     crowd(acme, 1000)
     return JourneyFactory.create(workspace=acme)
-
-
-def all_decided() -> bool:
-    return not EnrollmentJob.objects.filter(status="queued").exists()
 
 
 def test_a_worker_decides_singles_and_bulks_under_their_job_ids(

@@ -4,7 +4,7 @@ from typing import Any
 
 from engage.models import Workspace
 from journeys.entering.lanes import serve_lane
-from journeys.models import Chunk, Journey
+from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.walking import walk_due
 from tests.support.clients import Answer, ServerClient
 
@@ -35,6 +35,10 @@ def refused(answer: Answer, *, status: int, error: str) -> str:
 def job_of(server: ServerClient, workspace_id: str, job_id: str) -> dict[str, Any]:
     """The look-up of a job."""
     return data(server.get(f"/api/v1/journeys/{workspace_id}/jobs/{job_id}"), status=200)
+
+
+def all_decided() -> bool:
+    return not EnrollmentJob.objects.filter(status="queued").exists()
 
 
 def let_workers_decide() -> None:
