@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from engage.database.index_order import IN_INDEX_ORDER
+from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
 from journeys.enrollments.transitions import release_parked
 from journeys.models import Enrollment, Journey, WebhookDelivery
@@ -47,10 +48,15 @@ class Released:
 
 
 def release(journey_id: str, *, seconds: float) -> int:
-    """Releases what a resumed journey has put aside, for at most so long; returns how many. Safe to run twice."""
+    """Releases what a resumed journey has put aside, for at most so long; returns how many. Safe to run twice.
+
+    What others have locked for too long is left for the next time.
+    """
     total, until = 0, time.monotonic() + seconds
     while True:
-        some = _release_some(journey_id)
+        some = Released(number=0, finished=False)
+        with unless_held_up():
+            some = _release_some(journey_id)
         total += some.number
         if some.finished or not some.number or time.monotonic() >= until:
             return total

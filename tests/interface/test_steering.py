@@ -17,6 +17,7 @@ from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
 from journeys.steering.aborting import let_out
 from journeys.steering.going_on import go_on
+from journeys.steering.releasing import release
 from journeys.walking import walk_due
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history
@@ -298,6 +299,22 @@ def test_who_is_held_up_leaves_an_aborted_journey_later(server: ServerClient, in
     go_on(seconds=5)
     inside.refresh_from_db()
     assert (inside.state, Journey.objects.get().held_at) == ("exited", None)
+
+
+@pytest.mark.without_pooler
+@pytest.mark.django_db(transaction=True)
+def test_a_release_that_is_held_up_is_made_later(server: ServerClient, inside: Enrollment) -> None:
+    steered(server, inside.journey, "hold")
+    time_passes(days=1, minutes=1)
+    let_workers_walk()
+    with patch("journeys.steering.holding.release"):  # between its commit and this, others lock the journey
+        assert steered(server, inside.journey, "resume")["released"] == 1
+    with transaction.atomic():
+        Journey.objects.select_for_update(no_key=True).get()
+        assert elsewhere(impatient(lambda: release(inside.journey_id, seconds=5))) == 0
+    assert go_on(seconds=5)
+    let_workers_walk()
+    assert Enrollment.objects.get().state == "completed"
 
 
 def test_who_waits_in_an_aborted_journey_is_found_beside_its_past(server: ServerClient, acme: Workspace) -> None:
