@@ -15,6 +15,7 @@ _HELD_UP = ("55P03",)
 _UNABLE = ("25006", "53", "58")
 # The role lacks a right, or the schema is of another version: a table or a column is missing.
 _NOT_SET_UP = ("42501", "42P01", "42703")
+_NOT_SUPPORTED = ("0A000",)
 
 
 def is_outage(error: BaseException) -> bool:
@@ -60,6 +61,11 @@ def is_environmental(error: BaseException) -> bool:
 def is_not_set_up(error: BaseException) -> bool:
     """Whether the database is too old, the role lacks a right, or the schema is of another version."""
     return isinstance(error, NotSupportedError) or _has_state(error, _NOT_SET_UP)
+
+
+def is_stale_plan(error: BaseException) -> bool:
+    """Whether a statement is not possible, which may be because it was prepared before the type of a column changed."""
+    return _has_state(error, _NOT_SUPPORTED)
 
 
 def _has_state(error: BaseException, states: tuple[str, ...]) -> bool:

@@ -15,6 +15,9 @@
    expensive, and what is expensive is compiled each time: each claim of webhooks took a second instead of 0.2 ms.
 6. A connection is closed when its thread ends. The web server ends threads that were idle for a while. Django's
    objects for a connection refer to themselves, so it used to stay open until the garbage collector ran.
+7. PostgreSQL refuses a prepared statement for good once the type of a column that it gives has changed. A rollback
+   makes psycopg forget what it has prepared. Outside of transactions there is none, so the connection is closed, and
+   the statement, which did nothing, is executed again.
 
 What 4 and 5 and time limits need of a session is in sessions.py. It also writes lists faster (arrays.py).
 """
@@ -22,12 +25,13 @@ What 4 and 5 and time limits need of a session is in sessions.py. It also writes
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock, local
 from typing import Any, ClassVar
 from weakref import ref
 
 import psycopg
+from django.db import NotSupportedError
 from django.db.backends.postgresql import base, features
 from psycopg import IsolationLevel
 from psycopg.abc import RV, PQGen
@@ -35,6 +39,7 @@ from psycopg.abc import RV, PQGen
 from engage.database.backend.arrays import WholeListDumper
 from engage.database.backend.sessions import PREPARE_SESSION
 from engage.database.backend.unresponsive import answers, unresponsive
+from engage.database.outages import is_stale_plan
 from engage.database.statement_limit import statement_limit
 
 _WHERE = ("host", "port", "dbname", "user", "service")
@@ -126,6 +131,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     features_class = DatabaseFeatures
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.execute_wrappers.append(_without_stale_plans)
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = _first_to_answer(conn_params)
@@ -150,6 +159,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.errors_occurred or _has_something_to_say(self.connection):
             return super().is_usable()
         return True
+
+
+def _without_stale_plans(
+    execute: Callable[..., Any],
+    statement: str,
+    params: Any,
+    many: bool,  # noqa: FBT001
+    context: dict[str, Any],
+) -> Any:
+    """Executes a statement once more, on a new connection, if it was prepared before a column changed its type."""
+    try:
+        return execute(statement, params, many, context)
+    except NotSupportedError as error:
+        connection = context["connection"]
+        if many or connection.in_atomic_block or not is_stale_plan(error):
+            raise
+        connection.close()
+        context["cursor"].cursor = connection.cursor().cursor
+        return execute(statement, params, many, context)
 
 
 def _has_something_to_say(connection: Any) -> bool:
