@@ -1,7 +1,8 @@
 """`manage.py migrate` can be run again after it was killed, at whatever moment, and no two run at once."""
 
-import os
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from io import StringIO
@@ -10,13 +11,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 
+from config.management.commands import migrate
 from engage.database.backend.sessions import missing_settings
 
 pytestmark = pytest.mark.without_pooler
@@ -47,31 +49,6 @@ TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespa
 
 class KilledError(Exception):
     pass
-
-
-@pytest.fixture
-def own_database(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """An empty one, which is Django's until the test is over."""
-    usual = connection.settings_dict["NAME"]  # of no test, where none that runs with this one asks for a database
-    tests = connection.settings_dict["TEST"]["NAME"] or f"test_{usual}"
-    own = f"{tests}_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}_migrate"
-    with django_db_blocker.unblock():
-        try:
-            remake(own)
-            connection.close()  # a test before this one may have left it open, to the usual database
-            connection.settings_dict["NAME"] = own
-            yield
-        finally:
-            connection.close()
-            connection.settings_dict["NAME"] = usual
-            remake(own, gone=True)
-
-
-def remake(name: str, *, gone: bool = False) -> None:
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-        if not gone:
-            cursor.execute(f'CREATE DATABASE "{name}"')
 
 
 def another_session() -> "psycopg.Connection[Any]":
@@ -208,6 +185,48 @@ def test_a_second_run_waits_for_the_first(own_database: None) -> None:
     assert ("engage_workspace",) in rows(TABLES)
     with another_session() as third:
         assert third.execute("SELECT pg_try_advisory_lock(%s, 0)", [LOCK]).fetchone() == (True,)
+
+
+TRIED_AGAIN = "A table is in use. Trying again.\n"
+
+
+def test_who_waits_behind_it_for_a_table_is_let_pass_until_it_gets_the_table(own_database: None) -> None:
+    call_command("migrate", "engage", "0002", verbosity=0)
+    long, said = another_session(), []
+    long.execute("SELECT FROM engage_workspace")
+
+    class Terminal(StringIO):
+        def write(self, text: str) -> int:
+            said.append(text)
+            with another_session() as call:
+                call.execute("SET lock_timeout = '50ms'")
+                call.execute("SELECT FROM engage_workspace")
+            if len(said) == 2:
+                long.close()
+            return len(text)
+
+    call_command("migrate", "engage", verbosity=0, stdout=Terminal())
+    assert said == [TRIED_AGAIN] * 2
+    call_command("migrate", "engage", check_unapplied=True)
+
+
+def test_it_gives_up_some_day(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate, "_TRYING_SECONDS", 0)
+    call_command("migrate", "engage", "0002", verbosity=0)
+    with another_session() as long:
+        long.execute("SELECT FROM engage_workspace")
+        with pytest.raises(CommandError, match="Others would not let go of a table, so migrate gave up: canceling"):
+            call_command("migrate", "engage", verbosity=0)
+
+
+def test_it_waits_as_long_as_it_has_to_where_nobody_waits_behind_it(own_database: None) -> None:
+    call_command("migrate", "customers", "0007", verbosity=0)
+    with another_session() as writer, ThreadPoolExecutor(1) as pool:
+        writer.execute("LOCK TABLE customers_event IN ROW EXCLUSIVE MODE")
+        end = pool.submit(lambda: (time.sleep(1), writer.close()))
+        call_command("migrate", "customers", "0008", verbosity=0, stdout=(said := StringIO()))
+        end.result()
+    assert said.getvalue() == ""
 
 
 def settings_given(*names: str) -> list[str]:

@@ -2,28 +2,43 @@
 
 It needs a session of its own, for its lock and because a migration may take long: with DATABASE_DIRECT_URL it goes past
 a pooler. At its end the database has the settings that each session needs (engage/database/backend/sessions.py).
+
+While it waits for a table, all who come after it wait as well. So it waits for _LOCK_TIMEOUT at most, lets them pass,
+and tries again: what is applied is noted, and what was begun is undone or can be repeated. What is made CONCURRENTLY
+holds nobody up, and may wait as long as it has to.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.core.management.base import OutputWrapper
+from django.core.management.base import CommandError, OutputWrapper
 from django.core.management.commands import migrate
-from django.db import Error, connections
+from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import DeadlockDetected, InsufficientPrivilege, LockNotAvailable
+from psycopg.sql import SQL, Identifier
 
 from engage.database.backend.sessions import missing_settings, settings_missing, statements_for
 
 _LOCK = int.from_bytes(b"migr")
 _AGAIN_SECONDS = 0.2
+_LOCK_TIMEOUT = "300ms"  # deciding gives up after half a second, calls after two
+_SECONDS_BETWEEN_TRIES = 1.0
+_TRYING_SECONDS = 600.0
 _HOLDER = """
 SELECT pid FROM pg_locks
 WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = 0 AND objsubid = 2
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+# Autovacuum gives way to who has waited for a second (deadlock_timeout), which is more than others can be kept waiting.
+_VACUUMED = """
+SELECT relname FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+WHERE mode = 'ShareUpdateExclusiveLock' AND granted AND pid <> pg_backend_pid()
+  AND relkind = 'r' AND relnamespace = 'public'::regnamespace
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 
@@ -35,8 +50,24 @@ class Command(migrate.Command):
             return
         connection = connections[options["database"]]
         with _session_of_its_own(connection, err=self.stderr), _alone(connection, out=self.stdout):
-            super().handle(*args, **options)
+            with connection.execute_wrapper(_patient_where_nobody_waits):
+                self._try_until_it_is_done(connection, *args, **options)
             self._give_the_database_its_settings(connection)
+
+    def _try_until_it_is_done(self, connection: BaseDatabaseWrapper, *args: Any, **options: Any) -> None:
+        until = time.monotonic() + _TRYING_SECONDS
+        while True:
+            try:
+                return super().handle(*args, **options)
+            except OperationalError as error:
+                if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
+                    raise
+                if time.monotonic() > until:
+                    raise CommandError(f"Others would not let go of a table, so migrate gave up: {error}") from error
+            self.stdout.write("A table is in use. Trying again.")
+            self.stdout.flush()
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+            _send_vacuums_away(connection)
 
     def _give_the_database_its_settings(self, connection: BaseDatabaseWrapper) -> None:
         there = {**connection.get_connection_params(), "options": ""}  # to see what a session has that asks for nothing
@@ -51,7 +82,7 @@ class Command(migrate.Command):
 
 @contextmanager
 def _session_of_its_own(connection: BaseDatabaseWrapper, *, err: OutputWrapper) -> Iterator[None]:
-    """A session without time limits, at DATABASE_DIRECT_URL if there is one."""
+    """A session that may take as long as it needs, at DATABASE_DIRECT_URL if there is one."""
     with _directly(connection):
         connection.ensure_connection()
         if connection.connection.behind_pooler:
@@ -60,7 +91,7 @@ def _session_of_its_own(connection: BaseDatabaseWrapper, *, err: OutputWrapper) 
                 "set DATABASE_DIRECT_URL to PostgreSQL's own address."
             )
         with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = 0")
+            cursor.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
             cursor.execute("SET idle_in_transaction_session_timeout = 0")
         yield
         with connection.cursor() as cursor:
@@ -103,6 +134,33 @@ def _alone(connection: BaseDatabaseWrapper, *, out: OutputWrapper) -> Iterator[N
     finally:
         with suppress(Error):  # a connection that failed holds nothing any more
             _asked(connection, "SELECT pg_advisory_unlock(%s, 0)")
+
+
+def _patient_where_nobody_waits(
+    execute: Callable[..., Any],
+    sql: str,
+    *others: Any,  # as Django passes them: the last is the context
+) -> Any:
+    if "CONCURRENTLY" not in sql and "VALIDATE CONSTRAINT" not in sql:
+        return execute(sql, *others)
+    cursor = others[-1]["connection"].connection.cursor()
+    cursor.execute("SET lock_timeout = 0")
+    try:
+        return execute(sql, *others)
+    finally:
+        with suppress(psycopg.Error):  # a transaction that failed takes its settings back
+            cursor.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
+
+
+def _send_vacuums_away(connection: BaseDatabaseWrapper) -> None:
+    """Waits for tables that are vacuumed, in a way that keeps neither readers nor writers waiting."""
+    with connection.cursor() as cursor:
+        cursor.execute(_VACUUMED)
+        tables = [name for [name] in cursor.fetchall()]
+    for table in tables:
+        with suppress(OperationalError), transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '2s'")
+            cursor.execute(SQL("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE").format(Identifier(table)))
 
 
 def _asked(connection: BaseDatabaseWrapper, query: str) -> Any:
