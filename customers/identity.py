@@ -146,9 +146,11 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
         if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by, unless_alias=known_by.user_id):
             return Resolution(customer=found, created=found.id == fresh.id)
+        _NAME_NOTHING.execute(id=fresh.id)  # deleted with its names, it would count as somebody who is erased
         _DELETE.execute(id=fresh.id)
 
 
+_NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {id}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
 # In the order of the model's fields, which `from_db` expects.
 _READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id")

@@ -184,7 +184,7 @@ UPDATE customers_alias SET customer_id = {into} WHERE workspace_id = {workspace_
 _ADD_ALIAS = Statement("""
 INSERT INTO customers_alias (id, workspace_id, user_id, customer_id)
 VALUES ({anonymous}, {workspace_id}, {user_id}, {into})
-ON CONFLICT (workspace_id, user_id) DO UPDATE SET customer_id = excluded.customer_id
+ON CONFLICT (workspace_id, user_id) DO UPDATE SET id = excluded.id, customer_id = excluded.customer_id
 """)
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {anonymous}")
 
@@ -204,8 +204,8 @@ def merge_profile(*, anonymous: Customer, into: Customer) -> MovedProfile:
     if taken:
         _TAKE_ATTRIBUTES.execute(into=into.id, taken=json.dumps(taken), claimed=claimed)
     _LEAD_ON.execute(**whose)
+    _ADD_ALIAS.execute(**whose, user_id=anonymous.user_id)  # before the row goes: that tells a merge from an erasure
     _DELETE.execute(anonymous=anonymous.id)
-    _ADD_ALIAS.execute(**whose, user_id=anonymous.user_id)
     return moved
 
 

@@ -3,28 +3,30 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import pytest
 from django.db import connection, transaction
 
 from bridge.people.merging import merge_customers
 from customers.lookup import Reference
-from customers.models import Alias, Customer, Event
+from customers.models import Alias, Customer, Event, SegmentMembership
 from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.jobs.cancellation import cancel_job
-from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
+from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, UnknownExternalId
 from journeys.walking import loop
 from journeys.walking.turns import claim_longest_due
 from tests.interface.test_identify import SEEN, identify
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = 32
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -98,6 +100,54 @@ def test_a_call_that_queues_meanwhile_is_decided_for_the_known_one(
     assert (job.result, job.customer_id, job.job_id) == ("enrolled", ada.id, name)
     assert Enrollment.objects.get().customer == ada
     assert not Chunk.objects.exists()
+
+
+def _amid_a_merge(acme: Workspace, anonymous: Customer, call: Callable[[], T]) -> T:
+    """Makes the call once the merge has moved the jobs, and waits for a membership that somebody holds."""
+    SegmentFactory.create(workspace=acme, members=[anonymous])
+    with transaction.atomic():
+        list(SegmentMembership.objects.filter(customer=anonymous).select_for_update())
+        merging = made_to_wait(partial(merge, acme))
+        answer = elsewhere(call)
+    merging.result(PATIENCE_SECONDS)
+    return answer
+
+
+@pytest.mark.parametrize("beside", ["nobody", "erased"])
+def test_what_a_call_sends_amid_a_merge_is_not_erased(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, beside: str
+) -> None:
+    """A merge deletes a row, as an erasure does. A call for two has lost its payload if both are gone."""
+    steps = [{"id": "note", "type": "update_profile", "attributes": {"seats": "{{ api.payload.seats }}"}}]
+    journey = JourneyFactory.create(workspace=acme, steps=steps)
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    people = [anonymous, bob] if beside == "erased" else [anonymous]
+    segment = SegmentFactory.create(workspace=acme, members=people)
+    body = {"segment_ids": [segment.id], "payload": {"seats": 7}}
+    _amid_a_merge(acme, anonymous, lambda: data(trigger(server, journey, body)))
+    if beside == "erased":
+        data(server.delete(customers_path(acme, bob.id)), status=200)
+    assert Trigger.objects.get().payload == {"seats": 7}
+    let_workers_decide()
+    Chunk.objects.update(due_at="2020-01-01T00:00:00Z", attempts=0)
+    let_workers_walk()
+    ada.refresh_from_db()
+    assert ada.attributes == {"seats": "7"}
+
+
+def test_a_new_customer_who_is_withdrawn_is_not_erased(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, anonymous: Customer, ada: Customer, journey: Journey
+) -> None:
+    """The user id that they were made with has become an alias; whom calls have named in vain is still unknown."""
+    data(trigger(server, journey, {"external_ids": ["bob", "ada"], "payload": {"seats": 7}}))
+    Customer.objects.filter(id=anonymous.id).delete()
+    with transaction.atomic():
+        CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
+        clicking = made_to_wait(lambda: click(sdk, userId="anon-1", external_id="bob").status_code)
+        merge(acme)
+    assert clicking.result(PATIENCE_SECONDS) == 200
+    assert Customer.objects.get() == ada
+    assert UnknownExternalId.objects.get().external_id == "bob"
 
 
 def test_such_a_job_can_be_cancelled_before_it_is_decided(
