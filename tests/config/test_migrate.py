@@ -1,6 +1,5 @@
 """`manage.py migrate` can be run again after it was killed, at whatever moment, and no two run at once."""
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -223,9 +222,8 @@ def test_it_waits_as_long_as_it_has_to_where_nobody_waits_behind_it(own_database
     call_command("migrate", "customers", "0007", verbosity=0)
     with another_session() as writer, ThreadPoolExecutor(1) as pool:
         writer.execute("LOCK TABLE customers_event IN ROW EXCLUSIVE MODE")
-        end = pool.submit(lambda: (time.sleep(1), writer.close()))
+        pool.submit(writer.execute, "SELECT pg_sleep(1)").add_done_callback(lambda _: writer.close())
         call_command("migrate", "customers", "0008", verbosity=0, stdout=(said := StringIO()))
-        end.result()
     assert said.getvalue() == ""
 
 

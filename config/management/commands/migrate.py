@@ -58,7 +58,8 @@ class Command(migrate.Command):
         until = time.monotonic() + _TRYING_SECONDS
         while True:
             try:
-                return super().handle(*args, **options)
+                super().handle(*args, **options)
+                return
             except OperationalError as error:
                 if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
