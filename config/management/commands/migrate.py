@@ -59,12 +59,13 @@ class Command(migrate.Command):
         while True:
             try:
                 super().handle(*args, **options)
-                return
             except OperationalError as error:
                 if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
                 if time.monotonic() > until:
                     raise CommandError(f"Others would not let go of a table, so migrate gave up: {error}") from error
+            else:
+                return
             self.stdout.write("A table is in use. Trying again.")
             self.stdout.flush()
             time.sleep(_SECONDS_BETWEEN_TRIES)
