@@ -8,6 +8,7 @@ from urllib.parse import quote
 from liquid import Environment, RenderContext
 from liquid.ast import BlockNode, Node
 from liquid.builtin import content, illegal, output
+from liquid.builtin.expressions import LoopExpression
 from liquid.builtin.tags import (
     assign_tag,
     capture_tag,
@@ -29,6 +30,7 @@ from liquid.token import TOKEN_EXPRESSION, Token
 from journeys.rendering.context import MAX_OUTPUT, Context
 from journeys.rendering.expressions import expressions_in
 from journeys.rendering.filters import FILTERS
+from journeys.rendering.missing import Missing
 from journeys.rendering.values import as_text
 
 
@@ -61,9 +63,38 @@ class _QuotedEchoTag(echo_tag.EchoTag):
     node_class = _QuotedOutput  # type: ignore[assignment]  # as above
 
 
+class _Loop(LoopExpression):
+    """What a loop goes over: with a limit of 0 or less nothing, without a value for it everything."""
+
+    def __init__(self, of: LoopExpression) -> None:
+        super().__init__(
+            of.token, of.identifier, of.iterable, limit=of.limit, offset=of.offset, reversed_=of.reversed, cols=of.cols
+        )
+
+    def _to_int(self, obj: object, *, token: Token) -> Any:
+        return None if isinstance(obj, Missing) else super()._to_int(obj, token=token)
+
+    def _slice(
+        self,
+        it: Iterator[object],
+        length: int,
+        context: RenderContext,
+        *,
+        limit: int | None,
+        offset: int | str | None,
+    ) -> tuple[Iterator[object], int]:
+        if limit is None or limit > 0:
+            return super()._slice(it, length, context, limit=limit, offset=offset)
+        key = f"{self.identifier}-{self.iterable}"  # under which a loop that continues this one finds its place
+        context.stopindex(key, context.stopindex(key) if offset == "continue" else int(offset or 0))
+        return iter(()), 0
+
+
 class _For(for_tag.ForNode):
-    def __init__(self, token: Token, expression: Any, block: BlockNode, default: BlockNode | None = None) -> None:
-        super().__init__(token, expression, block, default)
+    def __init__(
+        self, token: Token, expression: LoopExpression, block: BlockNode, default: BlockNode | None = None
+    ) -> None:
+        super().__init__(token, _Loop(expression), block, default)
         self.weight = _parts(block)
         self.units = 1 + sum(1 for _ in expressions_in([block]))  # of work in a round, even if it reads no value
 
@@ -81,6 +112,16 @@ def _parts(node: Node) -> int:
 
 class _ForTag(for_tag.ForTag):
     node_class = _For
+
+
+class _Capture(capture_tag.CaptureNode):
+    def __init__(self, token: Token, name: Any, block: BlockNode) -> None:
+        super().__init__(token, name, block)
+        block.blank = False  # what is nothing but white space is captured, too
+
+
+class _CaptureTag(capture_tag.CaptureTag):
+    node_class = _Capture
 
 
 _TAGS: tuple[type[Tag], ...] = (
@@ -126,7 +167,7 @@ def _with_words_as_names(token: Token) -> Token:
 class TextEnvironment(Environment):
     """The dialect for texts."""
 
-    writing: ClassVar[tuple[type[Tag], ...]] = (_OutputTag, _EchoTag, capture_tag.CaptureTag)
+    writing: ClassVar[tuple[type[Tag], ...]] = (_OutputTag, _EchoTag, _CaptureTag)
 
     def tokenizer(self) -> Callable[[str], Iterator[Token]]:
         tokens_of = super().tokenizer()

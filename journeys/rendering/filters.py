@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from liquid import Environment
-from liquid.builtin.filters import array, math, misc, string
+from liquid.builtin.filters import array, misc, string
 from liquid.filter import with_context
 
-from journeys.rendering import array_filters, text_filters
+from journeys.rendering import array_filters, number_filters, text_filters
 from journeys.rendering.context import Context, scope_of
 from journeys.rendering.failures import RenderingFailed
 from journeys.rendering.markup import without_markup
@@ -22,7 +22,7 @@ _LIBRARY = Environment()
 _MAX_DATE_FORMAT = 100
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS = re.compile(r"[0-9]{1,12}")
-_SECONDS_OR_PERCENT = re.compile("%[s%]")
+_OWN_DIRECTIVE = re.compile("%(?P<digits>[1-9]?)(?P<name>[LN]|(?<=%)(?:[s%]|:z))")
 
 
 def _filter(name: str, apply: Filter, *, left: Callable[[Any], Any], right: Callable[[Any], Any]) -> Filter:
@@ -96,8 +96,20 @@ def _date(value: Any, form: Any = "", *, context: Context) -> Any:
         return value
     if len(form) > _MAX_DATE_FORMAT:
         raise RenderingFailed(f"a date's format is longer than {_MAX_DATE_FORMAT} characters.")
-    seconds = {"%s": str(int(moment.timestamp())), "%%": "%%"}
-    return moment.strftime(_SECONDS_OR_PERCENT.sub(lambda found: seconds[found.group()], form))
+    return moment.strftime(_OWN_DIRECTIVE.sub(lambda found: _written(moment, found), form))
+
+
+def _written(moment: datetime, directive: re.Match[str]) -> str:
+    """What Python's strftime cannot write, or only in the zone of the machine."""
+    match directive["name"]:
+        case "s":
+            return str(int(moment.timestamp()))
+        case "L" | "N" as name:
+            digits = int(directive["digits"] or ("3" if name == "L" else "9"))
+            return f"{moment.microsecond:06}000"[:digits]
+        case ":z":
+            return moment.isoformat()[-6:]
+    return directive.group()
 
 
 def _instant(value: Any) -> datetime | None:
@@ -113,29 +125,29 @@ def _instant(value: Any) -> datetime | None:
 _OVER_TEXT: dict[str, Filter] = {
     **{name: getattr(string, name) for name in (
         "append", "base64_decode", "base64_encode", "base64_url_safe_decode", "base64_url_safe_encode", "capitalize",
-        "downcase", "escape", "lstrip", "newline_to_br", "prepend", "remove", "remove_first", "replace_first", "rstrip",
-        "squish", "strip", "strip_newlines", "truncate", "truncatewords", "upcase",
+        "downcase", "lstrip", "newline_to_br", "prepend", "remove", "remove_first", "replace_first", "rstrip", "squish",
+        "strip", "strip_newlines", "upcase",
     )},
     **{name: getattr(text_filters, name) for name in (
-        "escape_once", "escapejs", "remove_last", "replace", "replace_last", "split", "url_decode", "url_encode",
+        "escape", "escape_once", "escapejs", "remove_last", "replace", "replace_last", "split", "truncate",
+        "truncatewords", "url_decode", "url_encode",
     )},
     "strip_html": without_markup,
 }  # fmt: skip
 _OVER_ARRAYS: dict[str, Filter] = {
-    **{name: getattr(array, name) for name in (
-        "compact", "find", "find_index", "first", "has", "last", "reject", "reverse", "sort", "sort_natural", "where",
+    **{name: getattr(array, name) for name in ("first", "last", "reverse")},
+    **{name: getattr(array_filters, name) for name in (
+        "compact", "find", "find_index", "has", "join", "reject", "sort", "sort_natural", "uniq", "where",
     )},
-    "join": array_filters.join,
-    "map": array.map_,
-    "sum": array.sum_,
-    "uniq": array_filters.uniq,
+    "map": array_filters.map_,
+    "sum": array_filters.sum_,
 }  # fmt: skip
 _OVER_NUMBERS: dict[str, Filter] = {
-    **{name: getattr(math, name) for name in (
+    **{name: getattr(number_filters, name) for name in (
         "at_least", "at_most", "ceil", "divided_by", "floor", "minus", "modulo", "plus", "times",
     )},
-    "abs": math.abs_,
-    "round": math.round_,
+    "abs": number_filters.abs_,
+    "round": number_filters.round_,
 }  # fmt: skip
 
 
@@ -148,7 +160,7 @@ FILTERS: dict[str, Filter] = {
     **{name: _filter(name, apply, left=_array, right=_plain) for name, apply in _OVER_ARRAYS.items()},
     "concat": _filter("concat", array.concat, left=_array, right=_array),
     **{name: _filter(name, apply, left=_used, right=_plain) for name, apply in _OVER_NUMBERS.items()},
-    "slice": _filter("slice", string.slice_, left=_text_or_array, right=_plain),
+    "slice": _filter("slice", text_filters.slice_, left=_text_or_array, right=_plain),
     "date": _filter("date", _date, left=_used, right=_plain),
     "default": _filter("default", misc.default, left=_as_it_is, right=_as_it_is),
     "size": _filter("size", misc.size, left=_as_it_is, right=_as_it_is),

@@ -31,6 +31,9 @@ class _NearEnd(Expression):
     def children(self) -> list[Expression]:
         return [self.stop]
 
+    def __str__(self) -> str:  # a loop that continues another is found by what both are written like
+        return str(self.stop)
+
 
 def bound_range(literal: RangeLiteral) -> None:
     """Makes the range check its length whenever it is evaluated."""

@@ -1,5 +1,6 @@
-"""Filters over texts that the library has too slow for the largest of them, or without a bound."""
+"""Filters over texts that the library has not as Liquid does, too slow for the largest of them, or without a bound."""
 
+import html
 import re
 from binascii import unhexlify
 from typing import Any
@@ -44,14 +45,43 @@ def remove_last(text: str, old: Any) -> str:
 
 
 def split(text: str, separator: Any = " ") -> Any:
+    """The parts between the separators, without the empty ones at the end."""
     if text.count(as_text(separator)) > MAX_ITEMS:
         raise RenderingFailed(f"an array grows longer than {MAX_ITEMS} items.")
-    return string.split(text, separator)
+    parts = string.split(text, separator)
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def truncate(text: str, length: Any = 50, ending: Any = "...") -> str:
+    """At most so many characters, the ending among them; but never less than the ending. A text that fits is left."""
+    most, end = int(length), as_text(ending)
+    return text if len(text) <= most else text[: max(most - len(end), 0)] + end
+
+
+def truncatewords(text: str, count: Any = 15, ending: Any = "...") -> str:
+    """The first words, at least one, each a space apart, and the ending. A text of no more words is left as it is."""
+    most = min(max(int(count), 1), MAX_SIZE)
+    words = text.split(None, most)
+    return text if len(words) <= most else " ".join(words[:most]) + as_text(ending)
+
+
+def slice_(value: Any, start: Any, length: Any = None) -> Any:
+    """So many characters or items (one, without a length) from `start`, counted from the end if it is negative."""
+    first, many = int(start), 1 if length is None else int(length)
+    first += len(value) if first < 0 else 0
+    part = value[first : first + many] if first >= 0 and many > 0 else value[:0]
+    return part if isinstance(part, str) else list(part)
+
+
+def escape(text: str) -> str:
+    return html.escape(text).replace("&#x27;", "&#39;")
 
 
 def escape_once(text: str) -> str:
     """Escapes for HTML what is not escaped yet; an entity stays as it is."""
-    for character, entity in (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+    for character, entity in (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(character, entity)
     return _AMPERSAND.sub("&amp;", text)
 

@@ -75,4 +75,4 @@ def test_uniq_keeps_the_first_of_each(items: list[Any], result: list[Any]) -> No
 def test_uniq_by_a_name_keeps_the_first_with_each_value() -> None:
     orders = [{"of": "hat", "n": 1}, {"of": ["cap"], "n": 2}, {"of": ["cap"]}, {"of": "hat"}, {"n": 3}, {"of": None}]
     assert rendered("{{ x | uniq: 'of' | map: 'n' | join: ',' }}", x=orders) == "1,2,3"
-    assert failure_of("{{ x | uniq: 'of' }}", x=["hat"]) == "the filter uniq cannot work with what it was given."
+    assert failure_of("{{ x | uniq: 'of' }}", x=[1]) == "the filter uniq cannot work with what it was given."
