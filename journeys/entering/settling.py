@@ -73,7 +73,7 @@ def _follow_merged(outcome: DecidedJobs) -> None:
     Their jobs become those of whom they were merged into. These are not locked, so the jobs are decided next time.
     """
     gone = {job.customer_id for job, decision in outcome.decisions if decision.verdict is Verdict.CUSTOMER_DELETED}
-    if merged := follow_merged(gone):
+    if merged := follow_merged(gone, wait=False):
         outcome.left |= {job.trigger_id for job, _ in outcome.decisions if job.customer_id in merged}
         outcome.decisions = [one for one in outcome.decisions if one[0].customer_id not in merged]
 

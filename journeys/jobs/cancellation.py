@@ -61,5 +61,7 @@ def _locked(*, workspace_id: str, job_id: str) -> int:
     """The row of the job, with its customer locked, or whom they were merged into. Raises JobNotFound."""
     while True:
         job, customer_id = job_and_customer(workspace_id=workspace_id, job_id=job_id)
-        if lock_customer(workspace_id=workspace_id, customer_id=customer_id) or not follow_merged([customer_id]):
+        if lock_customer(workspace_id=workspace_id, customer_id=customer_id) or not follow_merged(
+            [customer_id], wait=True
+        ):
             return job

@@ -26,66 +26,80 @@ class MovedJobs:
     cancelled: int
 
 
-# Jobs are found by their customer, and the other ones' by theirs and the journey: the unique index of job ids.
+# Jobs are found by their customer, and the other one's by theirs and the journey: the unique index of job ids. Several
+# may be merged into one at once.
+_FORMER = """
+    SELECT job.*, merged.into_id FROM {merged} CROSS JOIN LATERAL (
+        SELECT * FROM journeys_enrollmentjob known WHERE known.customer_id = merged.former_id OFFSET 0
+    ) AS job
+"""
+_PAIRS = Rows("merged", {"former_id": "text", "into_id": "text"})
+# Of the jobs of one call one stays: who has entered by it, else the other one's own, else the first.
 _CANCEL = Statement(
     """
-WITH pair AS (
-    SELECT former.id, former.status, former.result, former.trigger_id, former.journey_id, merged.into_id,
-           theirs.id AS their_id, theirs.status AS their_status
-    FROM {merged}
+WITH former AS MATERIALIZED ({former}), of_person AS (
+    SELECT id, status, result, trigger_id, into_id, 1 AS place FROM former
+    UNION ALL
+    SELECT theirs.id, theirs.status, theirs.result, theirs.trigger_id, called.into_id, 0
+    FROM (SELECT DISTINCT into_id, journey_id, trigger_id FROM former) AS called
     CROSS JOIN LATERAL (
-        SELECT * FROM journeys_enrollmentjob known WHERE known.customer_id = merged.former_id OFFSET 0
-    ) AS former
-    LEFT JOIN LATERAL (
         SELECT * FROM journeys_enrollmentjob known
-        WHERE known.customer_id = merged.into_id AND known.journey_id = former.journey_id
-          AND known.trigger_id = former.trigger_id LIMIT 1
-    ) AS theirs ON true
-), doubled AS (
-    SELECT id, CASE WHEN their_id IS NULL THEN {excluded} ELSE {twice} END AS reason FROM pair
-    WHERE status = 'queued' AND (their_id IS NOT NULL OR EXISTS (
+        WHERE known.customer_id = called.into_id AND known.journey_id = called.journey_id
+          AND known.trigger_id = called.trigger_id OFFSET 0
+    ) AS theirs
+), numbered AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY into_id, trigger_id ORDER BY result <> 'enrolled', status = 'cancelled', place, id
+    ) AS number FROM of_person
+), ended AS (
+    SELECT id, CASE WHEN number > 1 THEN {twice} ELSE {excluded} END AS reason FROM numbered
+    WHERE status = 'queued' AND (number > 1 OR EXISTS (
         SELECT FROM journeys_trigger sent
-        WHERE sent.id = pair.trigger_id AND jsonb_exists(sent.selection -> 'exempt', pair.into_id)
+        WHERE sent.id = numbered.trigger_id AND jsonb_exists(sent.selection -> 'exempt', numbered.into_id)
     ))
-    UNION ALL SELECT their_id, {twice} FROM pair WHERE result = 'enrolled' AND their_status = 'queued'
 )
-UPDATE journeys_enrollmentjob job SET status = 'cancelled', result = 'cancelled', reason = doubled.reason,
+UPDATE journeys_enrollmentjob job SET status = 'cancelled', result = 'cancelled', reason = ended.reason,
     decided_at = now()
-FROM doubled WHERE job.id = ANY(ARRAY[doubled.id]) AND job.status || '' = 'queued'
+FROM ended WHERE job.id = ANY(ARRAY[ended.id]) AND job.status || '' = 'queued'
 RETURNING job.workspace_id, job.journey_id
 """,
-    merged=Rows("merged", {"former_id": "text", "into_id": "text"}),
+    former=_FORMER,
+    merged=_PAIRS,
 )
-# Where the other one has a job of the same millisecond, it moves past all of both.
+# Where the other one will have a job of the same millisecond, it moves past all of them.
 _MOVE = Statement(
     """
+WITH former AS MATERIALIZED (
+    SELECT id, journey_id, queued_ms, into_id,
+           row_number() OVER (PARTITION BY into_id, journey_id, queued_ms ORDER BY id) > 1 AS is_second,
+           max(queued_ms) OVER (PARTITION BY into_id, journey_id) AS latest
+    FROM ({former}) AS job
+), compared AS (
+    SELECT former.*, greatest(former.latest, theirs.latest) AS latest_of_all, is_second OR theirs.same IS TRUE AS taken
+    FROM former CROSS JOIN LATERAL (
+        SELECT max(queued_ms) AS latest, bool_or(queued_ms = former.queued_ms) AS same
+        FROM journeys_enrollmentjob known
+        WHERE known.customer_id = former.into_id AND known.journey_id = former.journey_id
+    ) AS theirs
+), moved AS (
+    SELECT id, into_id, CASE WHEN taken THEN latest_of_all + row_number() OVER (
+        PARTITION BY into_id, journey_id, taken ORDER BY queued_ms, id
+    ) ELSE queued_ms END AS ms
+    FROM compared
+)
 UPDATE journeys_enrollmentjob job
 SET customer_id = moved.into_id, queued_ms = moved.ms, queued_as = coalesce(
     job.queued_as, 'enroll-' || job.journey_id || '-' || job.customer_id || '-' || job.queued_ms
 )
-FROM (
-    SELECT former.id, merged.into_id, CASE WHEN taken.same THEN taken.latest + row_number() OVER (
-        PARTITION BY merged.into_id, former.journey_id ORDER BY former.queued_ms
-    ) ELSE former.queued_ms END AS ms
-    FROM {merged}
-    CROSS JOIN LATERAL (
-        SELECT * FROM journeys_enrollmentjob known WHERE known.customer_id = merged.former_id OFFSET 0
-    ) AS former
-    CROSS JOIN LATERAL (
-        SELECT max(queued_ms) AS latest,
-               bool_or(queued_ms = former.queued_ms AND known.customer_id = merged.into_id) AS same
-        FROM journeys_enrollmentjob known
-        WHERE known.customer_id IN (merged.former_id, merged.into_id) AND known.journey_id = former.journey_id
-    ) AS taken
-) AS moved
-WHERE job.id = ANY(ARRAY[moved.id])
+FROM moved WHERE job.id = ANY(ARRAY[moved.id])
 """,
-    merged=Rows("merged", {"former_id": "text", "into_id": "text"}),
+    former=_FORMER,
+    merged=_PAIRS,
 )
 
 
 def move_jobs(merged: Sequence[tuple[str, str]]) -> MovedJobs:
-    """Moves the jobs of each first customer to the second. Either holds the locks of both, or the first one is gone."""
+    """Moves the jobs of each first customer to the second, who is locked; the first one is locked, too, or gone."""
     ended = _CANCEL.rows(merged=merged, twice=_QUEUED_TWICE, excluded=_EXCLUDED)
     if ended:
         write_counts(Counter((*whose, NO_REVISION, "entry", "cancelled", "") for whose in ended))
@@ -93,12 +107,28 @@ def move_jobs(merged: Sequence[tuple[str, str]]) -> MovedJobs:
     return MovedJobs(moved=_MOVE.execute(merged=merged), cancelled=len(ended))
 
 
-_MERGED = Statement("SELECT id, customer_id FROM customers_alias WHERE id = ANY({customer_ids}::text[])")
+_MERGED = """
+SELECT merged.id, merged.customer_id, locked.found IS TRUE AS is_locked
+FROM (
+    SELECT id, customer_id FROM customers_alias WHERE id = ANY({customer_ids}::text[]) ORDER BY customer_id OFFSET 0
+) AS merged
+LEFT JOIN LATERAL (
+    SELECT true AS found FROM customers_customer known WHERE known.id = merged.customer_id
+    LIMIT 1 FOR NO KEY UPDATE {unless_locked}
+) AS locked ON true
+"""
+_LOCK_MERGED, _LOCK_FREE = Statement(_MERGED, unless_locked=""), Statement(_MERGED, unless_locked="SKIP LOCKED")
 
 
-def follow_merged(customer_ids: Collection[str]) -> frozenset[str]:
-    """Those of these customers, who are not there, who were merged. Their jobs are moved to whom they lead to."""
-    merged = _MERGED.rows(customer_ids=list(customer_ids)) if customer_ids else []
-    if merged:
-        move_jobs(merged)
-    return frozenset(former for former, _ in merged)
+def follow_merged(customer_ids: Collection[str], *, wait: bool) -> frozenset[str]:
+    """Those of these customers, who are not there, who were merged. Their jobs are moved to whom they lead to.
+
+    `wait`: waits for those whom others have locked, instead of leaving these jobs for the next time. Whoever holds
+    other customers must not: the locks would be taken in another order.
+    """
+    if not customer_ids:
+        return frozenset()
+    merged = (_LOCK_MERGED if wait else _LOCK_FREE).rows(customer_ids=list(customer_ids))
+    if to_move := [(former, into) for former, into, is_locked in merged if is_locked]:
+        move_jobs(to_move)
+    return frozenset(former for former, _, _ in merged)

@@ -21,6 +21,8 @@ from tests.interface.test_identify import SEEN, identify
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
+from tests.support.counted_by_history import counted_by_history
+from tests.support.counts import counted
 from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, elsewhere, made_to_wait
 
@@ -34,10 +36,8 @@ def anonymous(acme: Workspace, ada: Customer) -> Customer:
     return CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
 
 
-def merge(acme: Workspace) -> None:
-    merge_customers(
-        workspace_id=acme.id, anonymous=Reference("user_id", "anon-1"), into=Reference("external_id", "ada")
-    )
+def merge(acme: Workspace, *, user_id: str = "anon-1") -> None:
+    merge_customers(workspace_id=acme.id, anonymous=Reference("user_id", user_id), into=Reference("external_id", "ada"))
 
 
 @pytest.mark.parametrize("known", ["nobody", "ada"])
@@ -148,6 +148,35 @@ def test_a_new_customer_who_is_withdrawn_is_not_erased(
     assert clicking.result(PATIENCE_SECONDS) == 200
     assert Customer.objects.get() == ada
     assert UnknownExternalId.objects.get().external_id == "bob"
+
+
+@pytest.mark.parametrize("queued", ["amid", "before", "ada too", "ada is held"])
+def test_several_who_are_merged_into_one_enter_once_by_one_call(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, queued: str
+) -> None:
+    """Their jobs have one millisecond, and would have one id. Others of the same piece of work are not held up."""
+    again = JourneyFactory.create(workspace=acme, max_entries_per_customer=9)
+    others = [CustomerFactory.create(workspace=acme, external_id=None, user_id=f"anon-{n}") for n in (2, 3)]
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    members = [anonymous, *others, bob, *([ada] if queued == "ada too" else [])]
+    body = {"segment_ids": [SegmentFactory.create(workspace=acme, members=members).id]}
+    if queued == "before":
+        data(trigger(server, again, body))
+    with transaction.atomic():
+        for n in (1, 2, 3):
+            merge(acme, user_id=f"anon-{n}")
+        if queued != "before":
+            elsewhere(lambda: data(trigger(server, again, body)))
+    with transaction.atomic():
+        if queued == "ada is held":
+            Customer.objects.select_for_update().get(id=ada.id)
+        elsewhere(let_workers_decide)
+    assert Enrollment.objects.filter(customer=bob).count() == 1
+    while Chunk.objects.update(due_at="2020-01-01T00:00:00Z", attempts=0):
+        let_workers_decide()
+    jobs = Counter(EnrollmentJob.objects.values_list("customer_id", "result"))
+    assert jobs == {(ada.id, "enrolled"): 1, (ada.id, "cancelled"): len(members) - 2, (bob.id, "enrolled"): 1}
+    assert counted(again) == counted_by_history(again.id)
 
 
 def test_such_a_job_can_be_cancelled_before_it_is_decided(

@@ -99,6 +99,18 @@ def test_the_merged_customers_id_leads_on_but_erases_nobody(
     assert Customer.objects.get() == ada
 
 
+def test_the_id_of_whoever_was_merged_last_leads_on(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    """Their user id was an alias before it was theirs."""
+    merged(server, acme)
+    again = CustomerFactory.create(workspace=acme, external_id=None, user_id="anon-1")
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    merged(server, acme, into={"external_id": "bob"})
+    for named in (customers_path(acme, again.id), f"{customers_path(acme)}?userId=anon-1"):
+        assert data(server.get(named), status=200)["customerId"] == bob.id
+
+
 def test_who_is_not_there_is_not_found(acme: Workspace, server: ServerClient, anonymous: Customer) -> None:
     nobody = {"customerId": "0" * 24}
     for body in ({"anonymous": nobody}, {"into": nobody}, {"into": {"external_id": "bob"}}):
