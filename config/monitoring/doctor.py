@@ -136,22 +136,43 @@ def _clock(cursor: Cursor) -> tuple[State, str]:
     return ("warning" if abs(off) > _CLOCK_SECONDS else "ok"), says
 
 
+# Of other roles' sessions, the view tells little more than that they are there, unless one may read all statistics.
+_HIDDEN = "backend_type IS NULL AND usesysid IS NOT NULL AND datid IS NOT NULL"
+_CONNECTIONS = f"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' OR {_HIDDEN}"  # noqa: S608
+_OPEN = """
+SELECT 'process ' || pid, extract(epoch FROM now() - xact_start)::float8 FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+UNION ALL
+SELECT 'prepared as ' || gid, extract(epoch FROM now() - prepared)::float8 FROM pg_prepared_xacts
+WHERE database = current_database()
+ORDER BY 2 DESC LIMIT 1
+"""
+# Each open transaction has a lock of this kind, which everybody may see.
+_OPEN_AND_HIDDEN = f"""
+SELECT pid FROM pg_stat_activity session
+WHERE datname = current_database() AND {_HIDDEN}
+  AND EXISTS (SELECT FROM pg_locks held WHERE held.pid = session.pid AND held.locktype = 'virtualxid' AND held.granted)
+ORDER BY pid
+"""  # noqa: S608
+
+
 def _connections(cursor: Cursor) -> tuple[State, str]:
-    used = int(_value(cursor, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+    used = int(_value(cursor, _CONNECTIONS))
     most = int(_value(cursor, "SELECT current_setting('max_connections')"))
     return ("warning" if used > _FULL * most else "ok"), f"{used} of {most}"
 
 
 def _transactions(cursor: Cursor) -> tuple[State, str]:
-    row = cursor.execute(
-        "SELECT pid, extract(epoch FROM now() - xact_start)::float8 FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
-        " ORDER BY xact_start LIMIT 1"
-    ).fetchone()
-    if row is None:
-        return "ok", "none is open"
-    pid, seconds = row
-    return ("warning" if seconds > _OLD_SECONDS else "ok"), f"The oldest is {seconds:.0f} s old (process {pid})."
+    oldest = cursor.execute(_OPEN).fetchone()
+    hidden = [str(pid) for (pid,) in cursor.execute(_OPEN_AND_HIDDEN)]
+    told = f"The oldest is {oldest[1]:.0f} s old ({oldest[0]})." if oldest else "none is open"
+    if hidden:
+        shown = ", ".join(hidden[:_SHOWN]) + (" and others" if len(hidden) > _SHOWN else "")
+        return "warning", (
+            f"{told if oldest else 'This role has none open.'} How long other roles have had theirs open cannot be "
+            f"seen (process {shown}): GRANT pg_read_all_stats TO {_value(cursor, 'SELECT quote_ident(current_user)')}"
+        )
+    return ("warning" if oldest and oldest[1] > _OLD_SECONDS else "ok"), told
 
 
 def _dead_rows(cursor: Cursor) -> tuple[State, str]:

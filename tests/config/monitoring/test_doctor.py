@@ -66,13 +66,14 @@ def test_a_setting_that_sessions_lack_is_named_with_what_gives_it() -> None:
 
 
 @pytest.fixture
-def without_rights() -> Iterator[None]:
+def without_rights() -> Iterator[str]:
+    """The service connects as such a role; gives the usual one."""
     usual, role = connection.settings_dict["USER"], f"{connection.settings_dict['NAME']}_lodger"
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE ROLE "{role}" LOGIN')
         cursor.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{role}"')
     connection.settings_dict["USER"] = role
-    yield
+    yield usual
     connection.settings_dict["USER"] = usual
     with connection.cursor() as cursor:
         cursor.execute(f'DROP OWNED BY "{role}"')
@@ -122,6 +123,22 @@ def test_a_transaction_that_has_been_open_for_long_is_named(monkeypatch: pytest.
         other.execute("SELECT 1")
         state, says = found()["transactions"]
         assert (state, f"(process {other.info.backend_pid})" in says) == ("warning", True)
+
+
+def test_what_other_roles_have_open_is_not_taken_for_nothing(without_rights: str) -> None:
+    """Without the right to see it."""
+    role = connection.settings_dict["USER"]
+    with psycopg.connect(**{**connection.get_connection_params(), "user": without_rights}) as other:
+        other.execute("SELECT 1")
+        state, says = found()["transactions"]
+        assert (state, f"(process {other.info.backend_pid})" in says) == ("warning", True)
+        assert says.endswith(f": GRANT pg_read_all_stats TO {role}")
+        seen = found()["connections"]
+        other.execute(f'GRANT pg_read_all_stats TO "{role}"')
+        other.commit()
+        other.execute("SELECT 1")
+        assert found()["connections"] == seen
+        assert found()["transactions"] == ("ok", f"The oldest is 0 s old (process {other.info.backend_pid}).")
 
 
 def test_it_says_that_sending_is_off(settings: Settings) -> None:
