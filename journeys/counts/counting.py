@@ -1,10 +1,14 @@
-"""What a transaction adds to the counts: one statement beside the history that it writes, so both are always equal."""
+"""What a transaction adds to the counts: one statement beside the history that it writes, so both are always equal.
+
+Both by one clock, or they would belong to two hours at the turn of an hour: what `write_counts` counts has the time of
+the transaction in the history, and what a part of a statement counts the time of the statement.
+"""
 
 from collections import Counter
 
 from engage.database.sql import Rows, Statement
 from journeys.models.counts import CountKind
-from journeys.steps.graph import ENTRY, EXITED
+from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 
 NO_REVISION = 0
 # The workspace, the journey, the revision, the kind, and the name and outcome that it counts.
@@ -36,6 +40,14 @@ def count_entries(*, workspace_id: str, journey_id: str, result: str, number: in
     """Adds decisions that enrolled nobody."""
     write_counts(Counter({(workspace_id, journey_id, NO_REVISION, CountKind.ENTRY.value, result, ""): number}))
 
+
+# The counts of those in a relation `entered` who ended as they began, a part of the statement that enters them.
+COUNT_ENDED_AT_ONCE = f"""
+    INSERT INTO journeys_countdelta (workspace_id, journey_id, revision_id, hour, kind, name, outcome, number)
+    SELECT workspace_id, journey_id, revision_id, date_trunc('hour', statement_timestamp(), 'UTC'), 'edge', '{ENTRY}',
+           CASE state WHEN 'completed' THEN '{COMPLETED}' ELSE '{EXITED}' END, count(*)
+    FROM entered WHERE state <> 'active' GROUP BY workspace_id, journey_id, revision_id, state
+"""  # noqa: S608
 
 # The counts of those in a relation `ended` (of ids), a part of the statement that exits them.
 COUNT_EXITS = f"""

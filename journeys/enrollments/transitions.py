@@ -13,7 +13,7 @@ from typing import Any
 
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
-from journeys.counts.counting import COUNT_EXITS
+from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
 from journeys.failures import PUT_OFF_SECONDS, pause_after
 
 _ENTERED = Rows(
@@ -26,19 +26,27 @@ _ENTERED = Rows(
 )  # fmt: skip
 _ENTER = Statement(
     """
-INSERT INTO journeys_enrollment
-    (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id, chain,
-     crowd, due_at, attempts, entered_at, ended_at)
-SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
-       CASE WHEN state <> 'active' THEN statement_timestamp() END
-FROM {entries}
+WITH entered AS (
+    INSERT INTO journeys_enrollment
+        (id, workspace_id, journey_id, customer_id, revision_id, job_id, state, exit_reason, step_id, event_id, chain,
+         crowd, due_at, attempts, entered_at, ended_at)
+    SELECT entry.*, CASE WHEN state = 'active' THEN now() END, 0, statement_timestamp(),
+           CASE WHEN state <> 'active' THEN statement_timestamp() END
+    FROM {entries}
+    RETURNING workspace_id, journey_id, revision_id, state
+)
+{count_ended_at_once}
 """,
+    count_ended_at_once=COUNT_ENDED_AT_ONCE,
     entries=_ENTERED,
 )
 
 
 def enter(entries: Sequence[Sequence[Any]]) -> None:
-    """Makes enrollments, each with the values of _ENTERED; those that are active are due to be walked."""
+    """Makes enrollments, each with the values of _ENTERED; those that are active are due to be walked.
+
+    Counts those that end as they begin, but no entries.
+    """
     if entries:
         _ENTER.execute(entries=entries)
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 from django.db.models.functions import Now
 
@@ -140,7 +141,10 @@ def give_up(chunk: ClaimedChunk) -> None:
         reason = why_given_up(waiting.error, at="deciding")
         jobs = EnrollmentJob.objects.filter(trigger_id=chunk.trigger_id, ordinal=chunk.start)
         failed = jobs.filter(status=EnrollmentJob.Status.QUEUED).update(
-            status=EnrollmentJob.Status.FAILED, result=EnrollmentJob.Result.FAILED, reason=reason, decided_at=Now()
+            status=EnrollmentJob.Status.FAILED,
+            result=EnrollmentJob.Result.FAILED,
+            reason=reason,
+            decided_at=TransactionNow(),
         )
         if failed:
             count_entries(

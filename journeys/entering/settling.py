@@ -29,7 +29,6 @@ from journeys.entry_rules import Decision, Verdict
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.jobs.merged import follow_merged
 from journeys.models import Enrollment
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 
 log = structlog.get_logger(__name__)
 _MOST_LINES, _TRIGGERS_IN_A_LINE = 5, 50
@@ -120,25 +119,16 @@ def _enrollment(entry: Entry) -> tuple[Any, ...]:
 
 
 def _counts(outcome: DecidedJobs) -> Counter[Key]:
-    """The decisions by their results, and the enrollments that ended as they began."""
-    numbers: Counter[Key] = Counter()
-    refused = Counter(
-        (job.workspace_id, job.journey_id, decision.verdict)
+    """The decisions by their results."""
+    numbers: Counter[Key] = Counter(
+        (job.workspace_id, job.journey_id, NO_REVISION, "entry", decision.verdict.value, "")
         for job, decision in outcome.decisions
         if not decision.enrolls
     )
-    for (workspace_id, journey_id, verdict), number in refused.items():
-        numbers[workspace_id, journey_id, NO_REVISION, "entry", verdict.value, ""] = number
-    entered = Counter(
-        (entry.job.workspace_id, entry.journey.id, entry.journey.revision_id, entry.state) for entry in outcome.entries
+    return numbers + Counter(
+        (entry.job.workspace_id, entry.journey.id, entry.journey.revision_id, "entry", Verdict.ENROLLED.value, "")
+        for entry in outcome.entries
     )
-    for (workspace_id, journey_id, revision_id, state), number in entered.items():
-        whose = workspace_id, journey_id, revision_id
-        numbers[*whose, "entry", Verdict.ENROLLED.value, ""] += number
-        if state is not Enrollment.State.ACTIVE:
-            end = COMPLETED if state is Enrollment.State.COMPLETED else EXITED
-            numbers[*whose, "edge", ENTRY, end] = number
-    return numbers
 
 
 # A job is looked up and updated by its key (docs/sql.md); the lock reads its status again.

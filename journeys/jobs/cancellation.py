@@ -4,8 +4,8 @@ A worker that decides jobs locks the customers' rows first and then reads the qu
 the customer's row comes entirely before the decision or entirely after it.
 """
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
-from django.db.models.functions import Now
 
 from customers.lookup import lock_customer
 from engage.errors import Refusal
@@ -42,7 +42,7 @@ def cancel_job(*, workspace_id: str, job_id: str) -> JobState:
             status=EnrollmentJob.Status.CANCELLED,
             result=EnrollmentJob.Result.CANCELLED,
             reason=CANCELLED_BY_A_CALL,
-            decided_at=Now(),
+            decided_at=TransactionNow(),
         )
         if cancelled:
             count_entries(

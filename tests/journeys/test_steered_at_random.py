@@ -21,7 +21,7 @@ from tests.support.calls import data, let_workers_decide, let_workers_walk, trig
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
-from tests.support.counts import counted
+from tests.support.counts import counted, every_moment_an_hour
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.tables import taken_back
 
@@ -186,14 +186,15 @@ class Steering(RuleBasedStateMachine):
 def test_in_whatever_order_journeys_are_steered_nobody_steps_while_held_and_nobody_is_lost(
     server: ServerClient, rival_server: ServerClient
 ) -> None:
-    journeys = []
-    for caller, names in ((server, NAMES), (rival_server, NAMES[:1])):
-        for name in names:
-            CustomerFactory.create(workspace=caller.key.workspace, external_id=name)
-        many = {"steps": STEPS, "max_entries_per_customer": 50}
-        journeys.append(JourneyFactory.create(workspace=caller.key.workspace, **many))
-        data(trigger(caller, journeys[-1], {"external_ids": names}))
-    let_workers_walk()
-    machine: Any = lambda: Steering(server, *journeys)  # noqa: E731 (typed as a class, and called as a function)
-    few = hypothesis_settings(max_examples=10, stateful_step_count=12, deadline=None)
-    run_state_machine_as_test(machine, settings=few)
+    with every_moment_an_hour():
+        journeys = []
+        for caller, names in ((server, NAMES), (rival_server, NAMES[:1])):
+            for name in names:
+                CustomerFactory.create(workspace=caller.key.workspace, external_id=name)
+            many = {"steps": STEPS, "max_entries_per_customer": 50}
+            journeys.append(JourneyFactory.create(workspace=caller.key.workspace, **many))
+            data(trigger(caller, journeys[-1], {"external_ids": names}))
+        let_workers_walk()
+        machine: Any = lambda: Steering(server, *journeys)  # noqa: E731 (typed as a class, and called as a function)
+        few = hypothesis_settings(max_examples=10, stateful_step_count=12, deadline=None)
+        run_state_machine_as_test(machine, settings=few)

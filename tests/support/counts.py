@@ -1,17 +1,48 @@
 """What a journey's counts say."""
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import connection
+
 from journeys.counts.counting import Key
 from journeys.models import Count, CountDelta, Journey
 
+InAnHour = tuple[str, str, int, str, str, str, datetime]
 
-def counted(journey: Journey) -> dict[Key, int]:
-    """The journey's counts, folded or not, whatever the hour."""
-    sums: dict[Key, int] = {}
-    rows: list[CountDelta | Count] = [
-        *CountDelta.objects.filter(journey=journey),
-        *Count.objects.filter(journey=journey, grain=Count.Grain.HOUR),
-    ]
-    for row in rows:
-        key = row.workspace_id, row.journey_id, row.revision_id, row.kind, row.name, row.outcome
-        sums[key] = sums.get(key, 0) + row.number
+
+def counted(journey: Journey) -> dict[InAnHour, int]:
+    """The journey's counts by the hour, folded or not."""
+    sums: Counter[InAnHour] = Counter()
+    for row in CountDelta.objects.filter(journey=journey):
+        sums[*_key(row), row.hour] += row.number
+    for row in Count.objects.filter(journey=journey, grain=Count.Grain.HOUR):
+        sums[*_key(row), row.begin] += row.number
     return {key: number for key, number in sums.items() if number}
+
+
+def _key(row: CountDelta | Count) -> Key:
+    return row.workspace_id, row.journey_id, row.revision_id, row.kind, row.name, row.outcome
+
+
+# Hides the built-in one, by which the service tells the hour of what it counts.
+SHORT_HOURS = """
+CREATE OR REPLACE FUNCTION public.date_trunc(field text, at timestamptz, zone text)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT pg_catalog.date_trunc(CASE field WHEN 'hour' THEN '{unit}' ELSE field END, at, zone)
+$$
+"""
+SHORT_HOURS_FIRST = "public, pg_catalog"  # the search path with which that one is found
+
+
+@contextmanager
+def every_moment_an_hour() -> Iterator[None]:
+    """In the test's transaction: what is counted to another moment than the history's is counted to another hour."""
+    with connection.cursor() as cursor:
+        cursor.execute(SHORT_HOURS.format(unit="microseconds"))
+        cursor.execute(f"SET LOCAL search_path = {SHORT_HOURS_FIRST}")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("RESET search_path")

@@ -1,5 +1,6 @@
 """Counts are written with the history, and are its sums at any moment."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,13 +10,13 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.counts.folding import fold
 from journeys.counts.stats import Span, StepStats, journey_stats
-from journeys.models import Count, CountDelta, Enrollment, Journey, StepRun
+from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.counted_by_history import counted_by_history
-from tests.support.counts import counted
+from tests.support.counts import counted, every_moment_an_hour
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory, crowd
 
 STEPS: list[dict[str, Any]] = [
@@ -26,6 +27,13 @@ STEPS: list[dict[str, Any]] = [
     {"id": "out", "type": "exit", "reason": "Did not buy."},
 ]
 pytestmark = pytest.mark.journey(steps=STEPS)
+
+
+@pytest.fixture(autouse=True)
+def _moments(db: None) -> Iterator[None]:
+    """The hour turns at every moment."""
+    with every_moment_an_hour():
+        yield
 
 
 @pytest.fixture
@@ -138,17 +146,19 @@ def test_those_who_end_as_they_begin_and_those_who_pause_are_counted(
     }
 
 
-def test_cancelled_and_refused_jobs_are_counted_and_who_waits_is_queued(
+def test_jobs_that_enroll_nobody_are_counted_and_who_waits_is_queued(
     server: ServerClient, acme: Workspace, journey: Journey, ada: Customer
 ) -> None:
     job_id = data(trigger(server, journey, {"customerId": ada.id}))["jobId"]
     data(trigger(server, journey, {"external_ids": crowd(acme, 3)}))
-    assert journey_stats(journey, Span()).queued == 4
+    data(trigger(server, journey, {"customerId": ada.id}))
+    assert journey_stats(journey, Span()).queued == 5
     assert server.delete(f"/api/v1/journeys/{acme.id}/jobs/{job_id}").status_code == 200
     stats = journey_stats(journey, Span())
-    assert (stats.queued, stats.entries) == (3, {"cancelled": 1})
+    assert (stats.queued, stats.entries) == (4, {"cancelled": 1})
     Journey.objects.update(active=False)
+    Chunk.objects.filter(lane="single").update(attempts=5)  # as if five workers had died with it
     let_workers_decide()
     stats = journey_stats(journey, Span())
-    assert (stats.queued, stats.entries) == (0, {"cancelled": 1, "journey_inactive": 3})
+    assert (stats.queued, stats.entries) == (0, {"cancelled": 1, "journey_inactive": 3, "failed": 1})
     assert counted(journey) == counted_by_history(journey.id)
