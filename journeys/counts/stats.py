@@ -112,8 +112,9 @@ GROUP BY 1, kind, name, outcome
 )
 
 # Of a large trigger, the jobs that are decided are counted as they change (jobs/progress.py).
+# And whether somebody entered in an hour before the first that is counted: then not all of the history is counted yet.
 _QUEUED = Statement("""
-SELECT coalesce(sum(CASE WHEN sent.keeps_progress THEN sent.customers - (
+SELECT (SELECT coalesce(sum(CASE WHEN sent.keeps_progress THEN sent.customers - (
            SELECT coalesce(sum(jobs), 0) FROM journeys_triggerprogress noted WHERE noted.trigger_id = sent.id
        ) ELSE (
            SELECT count(*) FROM journeys_enrollmentjob job WHERE job.trigger_id = sent.id AND job.status = 'queued'
@@ -121,7 +122,24 @@ SELECT coalesce(sum(CASE WHEN sent.keeps_progress THEN sent.customers - (
 FROM (SELECT DISTINCT trigger_id FROM journeys_chunk WHERE workspace_id = {workspace_id}) AS waiting
 CROSS JOIN LATERAL (
     SELECT * FROM journeys_trigger known WHERE known.id = waiting.trigger_id AND known.journey_id = {journey_id} LIMIT 1
-) AS sent
+) AS sent), EXISTS (
+    SELECT FROM (
+        SELECT entered_at FROM journeys_enrollment
+        WHERE workspace_id = {workspace_id} AND journey_id = {journey_id} ORDER BY id LIMIT 1
+    ) AS first
+    WHERE entered_at < ALL(
+        SELECT begin FROM (
+            SELECT begin FROM journeys_count WHERE journey_id = {journey_id} AND grain = 'hour' ORDER BY begin LIMIT 1
+        ) AS folded
+        UNION ALL SELECT hour FROM journeys_countdelta WHERE journey_id = {journey_id}
+    )
+)
+""")
+_INSIDE = Statement("""
+SELECT step_id, step_began_at IS NOT NULL, count(*) FROM journeys_enrollment
+WHERE workspace_id = {workspace_id} AND journey_id = {journey_id} AND revision_id = coalesce({revision}, revision_id)
+  AND state || '' = 'active'
+GROUP BY 1, 2
 """)
 
 
@@ -130,13 +148,15 @@ def journey_stats(journey: Journey, span: Span) -> JourneyStats:
     asked = _asked(journey, span)
     rows = _SUMS.rows(**asked)
     ever, within = _Sums((key, number) for *key, number, _ in rows), _Sums((key, number) for *key, _, number in rows)
+    ((queued, is_history_missing),) = _QUEUED.rows(workspace_id=journey.workspace_id, journey_id=journey.id)
+    inside = _looked_up(journey, span) if is_history_missing else _counted(ever)
     return JourneyStats(
-        queued=_QUEUED.column(workspace_id=journey.workspace_id, journey_id=journey.id)[0],
+        queued=queued,
         entries=within.entries,
-        active=ever.entries["enrolled"] - ever.into[COMPLETED] - ever.into[EXITED],
+        active=inside.active,
         completed=within.into[COMPLETED],
         exited=within.into[EXITED],
-        steps=_steps(ever, within),
+        steps=_steps(within, inside.waiting),
         edges=within.edges,
         series=_series(asked, span),
     )
@@ -163,15 +183,43 @@ class _Sums:
                     self.ends[name, outcome] = number
 
 
-def _steps(ever: _Sums, within: _Sums) -> dict[str, StepStats]:
+@dataclass(frozen=True, kw_only=True)
+class _Inside:
+    """How many are inside, and how many of them wait in each step, of all that anybody has ever begun."""
+
+    active: int
+    waiting: Mapping[str, int]
+
+
+def _counted(ever: _Sums) -> _Inside:
+    return _Inside(
+        active=ever.entries["enrolled"] - ever.into[COMPLETED] - ever.into[EXITED],
+        waiting={
+            step_id: entered - sum(ever.ends[step_id, state] for state in _ENDED_AS)
+            for step_id, entered in ever.into.items()
+            if step_id not in {COMPLETED, EXITED}
+        },
+    )
+
+
+def _looked_up(journey: Journey, span: Span) -> _Inside:
+    """Of all rows of the journey, which takes long if it has many: until `count_history` has counted its past."""
+    rows = _INSIDE.rows(workspace_id=journey.workspace_id, journey_id=journey.id, revision=span.revision_id)
+    return _Inside(
+        active=sum(number for _, _, number in rows),
+        waiting={step_id: number for step_id, waits, number in rows if waits},
+    )
+
+
+def _steps(within: _Sums, waiting: Mapping[str, int]) -> dict[str, StepStats]:
+    begun = [step_id for step_id in within.into if step_id not in {*waiting, COMPLETED, EXITED}]
     return {
         step_id: StepStats(
             entered=within.into[step_id],
-            waiting=entered - sum(ever.ends[step_id, state] for state in _ENDED_AS),
+            waiting=waiting.get(step_id, 0),
             **{state: within.ends[step_id, state] for state in _ENDED_AS},
         )
-        for step_id, entered in ever.into.items()
-        if step_id not in {COMPLETED, EXITED}
+        for step_id in [*waiting, *begun]
     }
 
 

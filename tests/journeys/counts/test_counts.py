@@ -1,17 +1,23 @@
 """Counts are written with the history, and are its sums at any moment."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.counts.folding import fold
 from journeys.counts.stats import Span, StepStats, journey_stats
+from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
@@ -98,6 +104,23 @@ def test_history_that_was_never_counted_is_counted_once(busy: Journey) -> None:
         assert counted(busy) == before
 
 
+def test_who_is_inside_is_told_before_the_history_is_counted(busy: Journey) -> None:
+    before = journey_stats(busy, Span())
+    CountDelta.objects.all().delete()
+    for _ in range(2):  # with no counts at all, and with some of later
+        told = journey_stats(busy, Span())
+        assert told.active == before.active
+        assert {name: step.waiting for name, step in told.steps.items() if step.waiting} == {
+            name: step.waiting for name, step in before.steps.items() if step.waiting
+        }
+        Enrollment.objects.update(entered_at=F("entered_at") - timedelta(hours=1))
+        first = Enrollment.objects.filter(state="active").order_by("id")[0]
+        exit_enrollments([EnrollmentExit(enrollment_id=first.id, reason="Asked.")])
+        before = replace(before, active=2, steps={"bought": replace(before.steps["bought"], waiting=2)})
+    call_command("count_history")
+    assert journey_stats(busy, Span()).active == before.active - 1
+
+
 def test_pruning_keeps_the_counts(busy: Journey) -> None:
     before = journey_stats(busy, Span())
     ended = Enrollment.objects.exclude(state="active")
@@ -116,6 +139,22 @@ def test_who_is_erased_while_inside_has_left_and_still_entered(busy: Journey) ->
     done = Enrollment.objects.filter(state="completed").values("customer_id")[:1]
     assert Customer.objects.get(id__in=done).delete()
     assert journey_stats(busy, Span()) == stats
+
+
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_who_is_erased_has_left_from_the_last_step_that_they_began(
+    server: ServerClient, acme: Workspace, ada: Customer, monkeypatch: pytest.MonkeyPatch, begun: int
+) -> None:
+    notes = [{"id": f"note-{n}", "type": "update_profile", "attributes": {"n": n}} for n in range(4)]
+    journey = JourneyFactory.create(workspace=acme, steps=notes)
+    data(trigger(server, journey, {"customerId": ada.id}))
+    let_workers_decide()
+    monkeypatch.setattr("journeys.steps.course.MAX_STEPS_IN_ONE_GO", 1)
+    for _ in range(begun):
+        walk_due(seconds=0)
+    steps = [ENTRY, *(f"note-{n}" for n in range(begun))]
+    assert ada.delete()
+    assert journey_stats(journey, Span()).edges == dict.fromkeys(pairwise([*steps, EXITED]), 1)
 
 
 def test_a_deleted_journey_takes_its_counts_along(busy: Journey) -> None:
