@@ -15,11 +15,9 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
-_MARK = "encrypted:"
+from engage.sealed import MARK, UnknownEncryptionKey, is_sealed
 
-
-class UnknownEncryptionKey(Exception):
-    """Something was encrypted with a key that is not among ENCRYPTION_KEYS: it waits until the key is there again."""
+__all__ = ["UnknownEncryptionKey", "decrypted", "decrypted_json", "encrypted", "encrypted_json", "key_of"]
 
 
 def key_of(text: str) -> bytes:
@@ -34,25 +32,25 @@ def _fernet(keys: Sequence[str]) -> MultiFernet:
 
 @lru_cache(maxsize=1024)  # the same headers are sent to many
 def _encrypt(text: str, keys: Sequence[str]) -> str:
-    return _MARK + _fernet(keys).encrypt(text.encode()).decode()
+    return MARK + _fernet(keys).encrypt(text.encode()).decode()
 
 
 @lru_cache(maxsize=1024)
 def _decrypt(stored: str, keys: Sequence[str]) -> str:
     try:
-        return _fernet(keys).decrypt(stored.removeprefix(_MARK)).decode()
+        return _fernet(keys).decrypt(stored.removeprefix(MARK)).decode()
     except InvalidToken:
-        raise UnknownEncryptionKey("ENCRYPTION_KEYS lacks the key with which this was encrypted.") from None
+        raise UnknownEncryptionKey from None
 
 
 def encrypted(text: str) -> str:
-    """The text as it is to be stored."""
-    return _encrypt(text, tuple(settings.ENCRYPTION_KEYS))
+    """The text as it is to be stored. What could not be decrypted stays as it is."""
+    return text if is_sealed(text) else _encrypt(text, tuple(settings.ENCRYPTION_KEYS))
 
 
 def decrypted(stored: str) -> str:
     """The text that was stored. Raises UnknownEncryptionKey."""
-    return _decrypt(stored, tuple(settings.ENCRYPTION_KEYS)) if stored.startswith(_MARK) else stored
+    return _decrypt(stored, tuple(settings.ENCRYPTION_KEYS)) if is_sealed(stored) else stored
 
 
 def encrypted_json(value: Any) -> str:
@@ -62,4 +60,4 @@ def encrypted_json(value: Any) -> str:
 
 def decrypted_json(stored: Any) -> Any:
     """The value that a column of JSON holds, encrypted or not. Raises UnknownEncryptionKey."""
-    return json.loads(decrypted(stored)) if isinstance(stored, str) and stored.startswith(_MARK) else stored
+    return json.loads(decrypted(stored)) if is_sealed(stored) else stored

@@ -1,7 +1,7 @@
 """An app's keys, ready to verify."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -31,12 +31,31 @@ class Key:
 Keyring = Mapping[str, Key]
 
 
+class _Keys(Keyring):
+    """Each key is decrypted when a token names it: one that cannot be decrypted fails no token of another."""
+
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        self._stored, self._opened = stored, dict[str, Key]()
+
+    def __getitem__(self, kid: str) -> Key:
+        """Raises UnknownEncryptionKey."""
+        if kid not in self._opened:
+            self._opened[kid] = _key(kid, *self._stored[kid])
+        return self._opened[kid]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+
 def keyring_of(app: App) -> Keyring:
     """The keys of an app that called, by `kid`: they came with it, and are kept as long as it is remembered."""
     kept: Keyring | None = vars(app).get("keyring")
     if kept is None:
         stored = json.loads(vars(app)["stored_keys"] or "[]")
-        kept = vars(app)["keyring"] = {kid: _key(kid, *columns) for kid, *columns in stored}
+        kept = vars(app)["keyring"] = _Keys({kid: columns for kid, *columns in stored})
     return kept
 
 

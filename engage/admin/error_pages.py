@@ -67,11 +67,13 @@ def answer_server_error(request: HttpRequest) -> HttpResponse:
     if not _is_in_the_admin(request):
         return envelope.answer_server_error(request)
     refusal = envelope.note_failure_at_hand()
-    why = (
-        "The database does not answer at the moment. Nothing is known to have been done; try again."
-        if isinstance(refusal, Unavailable)
-        else "Something went wrong on our side. The log tells what it was."
-    )
+    match refusal:
+        case envelope.KeyMissing():
+            why = refusal.message
+        case Unavailable():
+            why = "The database does not answer at the moment. Nothing is known to have been done; try again."
+        case _:
+            why = "Something went wrong on our side. The log tells what it was."
     # Without the admin's frame, which queries the database for the user.
     context = {"title": refusal.error, "why": why, "request_id": current_request_id()}
     page = render_to_string("engage/admin/failure.html", context)

@@ -29,8 +29,21 @@ from engage.errors import (
 from engage.http.near_misses import call_meant_by
 from engage.json.keywords import Keywords
 from engage.request_log import current_request_id
+from engage.sealed import UnknownEncryptionKey
 
 log = structlog.get_logger(__name__)
+
+
+class KeyMissing(Unavailable):
+    """What the call needs cannot be decrypted; others may succeed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "What this needs cannot be decrypted, because ENCRYPTION_KEYS lacks its key. Nothing was done; try again "
+            "once the key is there."
+        )
+
+
 Data = TypeVar("Data")
 _LONGEST_HOST = 255
 _BROKE_OFF = "The body broke off before its end. Nothing was done."
@@ -121,14 +134,16 @@ def as_refusal(exception: Exception) -> Refusal:
             return Forbidden()
         case SuspiciousOperation() | UnreadablePostError():
             return InvalidRequest(_BROKE_OFF if isinstance(exception, OSError) else _NOT_UNDERSTOOD)
-        case DatabaseError() | InterfaceError():
-            return _refusal_of_database(exception)
+        case DatabaseError() | InterfaceError() | UnknownEncryptionKey():
+            return _refusal_of_storage(exception)
         case _:
             return InternalError()
 
 
-def _refusal_of_database(error: DatabaseError | InterfaceError) -> Refusal:
+def _refusal_of_storage(error: DatabaseError | InterfaceError | UnknownEncryptionKey) -> Refusal:
     match error.__cause__:
+        case _ if isinstance(error, UnknownEncryptionKey):
+            return KeyMissing()
         case DeadlockDetected():
             why = "Another call was changing the same things at this moment. Nothing was done; try again."
         case ForeignKeyViolation():

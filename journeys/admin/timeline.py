@@ -136,7 +136,7 @@ def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
         delivery_state=badge(delivery.state, DELIVERY_STATE[delivery.state]),
         sees_request=staff.sees_requests,
         url=url_without_secrets(delivery.url),
-        headers=list(shown(delivery.headers).items()),  # `headers.items` may be one of them
+        headers=list(shown(delivery.readable_headers).items()),  # `headers.items` may be one of them
         may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
     )
 

@@ -13,6 +13,7 @@ from engage.admin.columns import badge, may_view
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import RecordAdmin
 from engage.models import AuditEntry, Workspace
+from engage.sealed import UnknownEncryptionKey
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets, rotate_webhook_secret
 
@@ -42,9 +43,13 @@ class WebhookSecretAdmin(RecordAdmin):
     @display(description="secret")
     def shown_secret(self, secret: WebhookSecret) -> SafeString:
         """Hidden behind a click, so that nobody reads it over a shoulder."""
+        try:
+            shown = secret.secret
+        except UnknownEncryptionKey as error:
+            return format_html("It cannot be shown: {}", str(error))
         return format_html(
             '<details><summary class="cursor-pointer">Show</summary><code class="engage-copy">{}</code></details>',
-            secret.secret,
+            shown,
         )
 
     def get_search_fields(self, request: HttpRequest) -> Any:

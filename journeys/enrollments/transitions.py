@@ -193,6 +193,23 @@ def put_off(failure: FailedAttempt) -> None:
     _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, claimed=[failure.claimed.key])
 
 
+_SNOOZE = Statement(
+    """
+UPDATE journeys_enrollment enrollment
+SET error = claimed.error, due_at = now() + make_interval(secs => {seconds}), claimed_until = NULL
+FROM {failures} WHERE {of_claim} AND enrollment.state || '' = 'active'
+""",
+    failures=Rows("claimed", CLAIMED | {"error": "text"}),
+    of_claim=_OF_CLAIM,
+)
+
+
+def snooze(failures: Sequence[FailedAttempt], *, seconds: float) -> None:
+    """Records what enrollments wait for that are not at fault themselves. The attempts do not count."""
+    if failures:
+        _SNOOZE.execute(seconds=seconds, failures=[(*one.claimed.key, one.error) for one in failures])
+
+
 _UNTRIED = Rows("claimed", CLAIMED)
 _PUT_BACK = Statement(
     """

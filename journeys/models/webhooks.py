@@ -1,5 +1,6 @@
 """Webhooks: requests, their attempts, the hosts that they go to, and the secrets that sign them."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from django.db import models
@@ -10,6 +11,7 @@ from engage.database.encrypted_fields import EncryptedTextField
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
+from engage.sealed import UnknownEncryptionKey
 from journeys.models.credentials import EncryptedHeadersField
 from journeys.models.walking import Enrollment
 
@@ -80,6 +82,15 @@ class WebhookDelivery(models.Model):
     def webhook_id(self) -> str:
         """What the receiver sees as `webhook-id`, the same on every attempt."""
         return f"msg_{self.enrollment_id}_{self.ordinal}"
+
+    @property
+    def readable_headers(self) -> Mapping[str, str]:
+        """Its headers; none if they cannot be decrypted."""
+        try:
+            headers: Mapping[str, str] = self.headers
+        except UnknownEncryptionKey:
+            return {}
+        return headers
 
 
 class WebhookAttempt(models.Model):

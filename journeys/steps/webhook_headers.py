@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from engage.json.documents import Part, Reading
+from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
 from journeys.steps.templated import TemplatedText, read_text, render_text
@@ -48,7 +49,9 @@ class Headers:
     values: Mapping[str, str | TemplatedText]
 
     def render(self, rendering: Rendering) -> dict[str, str]:
-        """Raises StepFailed if a value is not valid in a header."""
+        """Raises StepFailed if a value is not valid in a header, UnknownEncryptionKey if it could not be decrypted."""
+        if any(map(is_sealed, self.values.values())):
+            raise UnknownEncryptionKey
         return {name: _checked(name, render_text(value, rendering)) for name, value in self.values.items()}
 
 
@@ -100,6 +103,10 @@ def _check_name(part: Part, name: str) -> None:
 
 
 def _read_value(step: WrittenStep, part: Part) -> str | TemplatedText:
+    if is_sealed(part.value):
+        if not step.stored:
+            part.refuse("cannot be decrypted: ENCRYPTION_KEYS lacks its key. Write the value itself.")
+        return str(part.value)
     value = read_text(step, part)
     if isinstance(value, str) and (problem := _problem_of(value)):
         part.refuse(f"{problem}.")

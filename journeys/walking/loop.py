@@ -10,9 +10,9 @@ import structlog
 from django.db import transaction
 
 from engage.database.outages import is_cut_off, is_environmental, is_held_up
-from engage.errors import Refusal
 from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
+from engage.sealed import UnknownEncryptionKey
 from engage.sizes import KIB
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.due import Due
@@ -26,6 +26,7 @@ from journeys.enrollments.transitions import (
     park,
     put_back,
     put_off,
+    snooze,
 )
 from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
 from journeys.steps.context import EarlyEvent
@@ -41,6 +42,7 @@ log = structlog.get_logger(__name__)
 _MOST_LOOKS, _PAUSE_SECONDS = 10, 0.02
 # Steps that this version does not know may be known to the next one, whose process is about to replace this one.
 _SECONDS_UNTIL_REPLACED = 5.0
+_KEY_SECONDS = 30.0  # until those are due again whose request holds what cannot be decrypted
 _HELD_UP_SECONDS = 0.5  # until those are due again for whom others held a lock
 _TRIED_SECONDS = 0.2  # for enrollments that are walked one by one, before the next batch
 # A batch keeps its customers locked and what it writes in memory, so it ends after this much processor time, or when
@@ -119,6 +121,7 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
             put_back([one.claimed for one in standings if one.customer_id not in held])
             due = write_walks(batch.walks) if batch.walks else Due()
             hold_back(batch.failures)
+            snooze(batch.sealed, seconds=_KEY_SECONDS)
             put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
             put_back(batch.left)
             park([standing.claimed for standing in paused], journey_ids={standing.journey_id for standing in paused})
@@ -151,11 +154,13 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
 class _Batch:
     """What became of the enrollments of a batch; for those that are `left`, there was no time.
 
-    The journeys of the `unknown` ones have a type of step that this version does not know.
+    The journeys of the `unknown` ones have a type of step that this version does not know; the `sealed` ones need what
+    cannot be decrypted.
     """
 
     walks: list[Walked] = field(default_factory=list)
     failures: list[FailedAttempt] = field(default_factory=list)
+    sealed: list[FailedAttempt] = field(default_factory=list)
     unknown: list[ClaimedEnrollment] = field(default_factory=list)
     left: list[ClaimedEnrollment] = field(default_factory=list)
 
@@ -178,6 +183,10 @@ def _walk_all(standings: Sequence[Standing]) -> _Batch:
             if not batch.unknown:
                 log.warning("steps_unknown", enrollment_id=standing.claimed.id, error=error.message)
             batch.unknown.append(standing.claimed)
+        except UnknownEncryptionKey as error:
+            if not batch.sealed:
+                log.warning("enrollment_sealed", enrollment_id=standing.claimed.id, error=str(error))
+            batch.sealed.append(FailedAttempt(claimed=standing.claimed, error=str(error)))
         except Exception as error:
             log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
             batch.failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
@@ -188,7 +197,7 @@ def _listeners(standings: Sequence[Standing], courses: Courses) -> dict[str, Lis
     """Those of the enrollments whose walk begins with a wait that may be over already, by id."""
     listeners: dict[str, Listener] = {}
     for standing in standings:
-        with suppress(Refusal):  # if its steps cannot be read, its walk says so
+        with suppress(Exception):  # if its steps cannot be read, its walk says so
             if listener := standing.listener(courses.of(standing.revision_id)):
                 listeners[standing.claimed.id] = listener
     return listeners

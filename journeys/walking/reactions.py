@@ -12,7 +12,6 @@ import structlog
 
 from customers.events import NewEvent, record_events
 from engage.database.sql import Fragment, Statement, Template
-from engage.errors import Refusal
 from journeys.due import Due
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enrollments
@@ -109,7 +108,7 @@ def _course(revision_id: int, courses: Courses) -> Course | None:
     """None for a revision that cannot be read: its enrollments fail when they are walked; the events need not."""
     try:
         return courses.of(revision_id)
-    except Refusal:
+    except Exception:  # whatever is wrong with it
         log.exception("revision_unreadable", revision_id=revision_id)
         return None
 

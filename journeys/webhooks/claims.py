@@ -13,6 +13,8 @@
 6. A delivery whose journey is held is put aside. The journey's row is locked against a resumption meanwhile, which
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
+7. A delivery that cannot be read, because the key is missing that decrypts it, costs the others nothing: it keeps its
+   lease, and its `result` says why it waits. No attempt is used up.
 """
 
 import json
@@ -22,13 +24,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
+
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from engage.encryption import decrypted, decrypted_json
+from journeys.failures import for_the_record
 from journeys.models import WebhookDelivery
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.signing_secrets import current_secrets
 
+log = structlog.get_logger(__name__)
 LEASE_SECONDS = 30
 # After a claim has begun, its attempts begin within the first of these. A claim that takes longer than the second is
 # looked at again.
@@ -229,6 +235,14 @@ FROM {unsent} WHERE delivery.id = ANY(ARRAY[unsent.id]) AND delivery.attempts = 
 """,
     unsent=Rows("unsent", {"id": "bigint", "number": "int", "leased_until": "timestamptz"}),
 )
+_SAY_WHY = Statement(
+    """
+UPDATE journeys_webhookdelivery delivery SET result = unready.reason
+FROM {unready} WHERE delivery.id = ANY(ARRAY[unready.id]) AND delivery.state || '' = 'waiting'
+  AND delivery.result <> unready.reason
+""",
+    unready=Rows("unready", {"id": "bigint", "reason": "text"}),
+)
 
 
 def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
@@ -242,16 +256,28 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
             hosts=list(slots.of_known_hosts()),
             workspaces=list(slots.of_workspaces.items()),
         )
-        rows = [row for row in found if row["id"] is not None]
-        if rows or not found[0]["put_aside"]:
+        slots.paced, put_aside = found[0]["paced"], found[0]["put_aside"]
+        claimed, unready = _opened([row for row in found if row["id"] is not None], asked)
+        if unready:
+            _SAY_WHY.execute(unready=unready)
+        if claimed or not (unready or put_aside):
             break
-    slots.paced = found[0]["paced"]
-    made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
-    claimed = [
-        _claimed(row, asked, secrets=tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],))
-        for row in rows
-    ]
     return _confirmed(claimed, asked)
+
+
+def _opened(rows: Sequence[dict[str, Any]], asked: float) -> tuple[list[ClaimedDelivery], list[tuple[int, str]]]:
+    """The deliveries as they are sent; and the ids of those that cannot be, with the reasons."""
+    made = current_secrets(row["workspace_id"] for row in rows if not row["secrets"])
+    claimed, unready = [], []
+    for row in rows:
+        try:
+            secrets = tuple(map(decrypted, row["secrets"])) or (made[row["workspace_id"]],)
+            claimed.append(_claimed(row, asked, secrets=secrets))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are sent
+            unready.append((row["id"], for_the_record(error)))
+    if unready:
+        log.warning("webhooks_unready", webhooks=len(unready), error=unready[0][1])
+    return claimed, unready
 
 
 def _confirmed(claimed: list[ClaimedDelivery], asked: float) -> list[ClaimedDelivery]:

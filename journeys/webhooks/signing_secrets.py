@@ -37,7 +37,7 @@ def current_secrets(workspace_ids: Iterable[str]) -> dict[str, str]:
 
 def _read(workspace_ids: list[str]) -> dict[str, str]:
     current = WebhookSecret.objects.filter(workspace_id__in=workspace_ids, retires_at=None)
-    return dict(current.values_list("workspace_id", "secret"))
+    return {secret.workspace_id: secret.secret for secret in current}
 
 
 def rotate_webhook_secret(*, workspace_id: str, now: datetime, grace: timedelta = GRACE) -> str:

@@ -44,7 +44,8 @@ class WebhookData(TypedDict):
     url: Annotated[str, "The URL. Values of query parameters that look like credentials are hidden."]
     headers: Annotated[
         Mapping[str, str],
-        "The headers set by the journey, without the signature. Values that look like credentials are hidden.",
+        "The headers set by the journey, without the signature. Values that look like credentials are hidden. "
+        "Empty if they cannot be decrypted at the moment.",
     ]
     body: Annotated[str | None, "The body as JSON text; null if the request has none."]
     state: Annotated[
@@ -202,7 +203,7 @@ def _webhook_data(delivery: WebhookDelivery, step: RunWithWebhook) -> WebhookDat
         WebhookData,
         delivery,
         url=url_without_secrets(delivery.url),
-        headers=without_secrets(delivery.headers),
+        headers=without_secrets(delivery.readable_headers),
         result=delivery.result or None,
         attemptsMade=delivery.attempts,
         nextAttemptAt=iso_utc(delivery.due_at) if waits else None,

@@ -1,12 +1,14 @@
 """`manage.py encrypt`: writes receivers' credentials and signing secrets anew, encrypted with the first key."""
 
+from collections import Counter
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from engage.encryption import decrypted, encrypted
+from engage.encryption import UnknownEncryptionKey, decrypted, encrypted
 from engage.models import IdentityKey, Phone
 from journeys.models import JourneyRevision, WebhookDelivery, WebhookSecret
+from journeys.models.credentials import holds_sealed_header
 
 _PAGE = 500
 _Encrypted = IdentityKey | WebhookSecret | JourneyRevision | WebhookDelivery
@@ -28,24 +30,42 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        for model, column in _ENCRYPTED:
-            self.stdout.write(f"{_write_anew(model, column):>12,} {model._meta.verbose_name_plural}")
-        self.stdout.write(f"{_write_phones_anew():>12,} phones")
+        sealed = Counter(
+            {model._meta.verbose_name_plural: self._write_anew(model, column) for model, column in _ENCRYPTED}
+        )
+        sealed["phones"] = self._write_phones_anew()
+        if sealed.total():
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in sealed.items() if number)
+            raise CommandError(f"These stay as they are: ENCRYPTION_KEYS lacks the key of {kinds}.")
+
+    def _write_anew(self, model: type[_Encrypted], column: str) -> int:
+        """How many rows cannot be decrypted."""
+        written, sealed, after = 0, 0, 0
+        rows: Any = model.objects.order_by("pk").only("pk", column)
+        while page := list(rows.filter(pk__gt=after)[:_PAGE]):
+            readable = [row for row in page if _is_readable(row, column)]
+            rows.bulk_update(readable, [column])
+            written, sealed, after = written + len(readable), sealed + len(page) - len(readable), page[-1].pk
+        self.stdout.write(f"{written:>12,} {model._meta.verbose_name_plural}")
+        return sealed
+
+    def _write_phones_anew(self) -> int:
+        """One by one: a bulk update would cut them to the length that their model tells."""
+        written, sealed = 0, 0
+        for phone in Phone.objects.only("key"):
+            try:
+                key = decrypted(phone.key)
+            except UnknownEncryptionKey:
+                sealed += 1
+            else:
+                written += int(Phone.objects.filter(pk=phone.pk).update(key=encrypted(key)))
+        self.stdout.write(f"{written:>12,} phones")
+        return sealed
 
 
-def _write_anew(model: type[_Encrypted], column: str) -> int:
-    """How many rows there are."""
-    written, after = 0, 0
-    rows: Any = model.objects.order_by("pk").only("pk", column)
-    while page := list(rows.filter(pk__gt=after)[:_PAGE]):
-        rows.bulk_update(page, [column])
-        written, after = written + len(page), page[-1].pk
-    return written
-
-
-def _write_phones_anew() -> int:
-    """One by one: a bulk update would cut them to the length that their model tells."""
-    written = 0
-    for phone in Phone.objects.only("key"):
-        written += int(Phone.objects.filter(pk=phone.pk).update(key=encrypted(decrypted(phone.key))))
-    return written
+def _is_readable(row: _Encrypted, column: str) -> bool:
+    try:
+        value = getattr(row, column)
+    except UnknownEncryptionKey:
+        return False
+    return not (isinstance(row, JourneyRevision) and holds_sealed_header(value))

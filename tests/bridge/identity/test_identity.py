@@ -47,6 +47,14 @@ def app_with(workspace: Workspace, *, alg: str = "HS256", secret: str = SECRET, 
     return SdkClient(app)
 
 
+def test_a_key_that_cannot_be_decrypted_fails_its_own_tokens_alone(strict: SdkClient) -> None:
+    own = App.objects.get()
+    IdentityKey.objects.create(workspace=own.workspace, app=own, kid="k0", alg="HS256", secret="encrypted:lost")
+    assert as_ada(strict, token()).status_code == 200
+    answer = as_ada(strict, token(kid="k0"))
+    assert (answer.status_code, answer.json()["code"]) == (503, "service_unavailable")
+
+
 @pytest.fixture
 def strict(acme: Workspace) -> SdkClient:
     return app_with(acme)

@@ -3,13 +3,14 @@
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from pytest_django import Settings
 
 from customers.models import Customer
 from engage.encryption import UnknownEncryptionKey
 from engage.models import Workspace
+from engage.sealed import is_sealed
 from journeys.enrollments import revisions
 from journeys.models import Enrollment, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.tasks import walk
@@ -68,9 +69,15 @@ def test_an_old_key_may_go_once_everything_is_written_anew(settings: Settings) -
 @pytest.mark.usefixtures("sent")
 def test_without_its_key_nothing_is_read(settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [NEW]
-    for model in (JourneyRevision, WebhookDelivery, WebhookSecret):
-        with pytest.raises(UnknownEncryptionKey):
-            list(model.objects.all())
+    with pytest.raises(UnknownEncryptionKey):
+        assert WebhookDelivery.objects.get().headers
+    with pytest.raises(UnknownEncryptionKey):
+        assert WebhookSecret.objects.get().secret
+    sealed = JourneyRevision.objects.get().steps[0]["headers"]["Authorization"]
+    assert is_sealed(sealed)
+    with pytest.raises(CommandError, match="lacks the key of 1 webhook secrets, 1 journey revisions, 1 failures"):
+        call_command("encrypt", stdout=StringIO())
+    assert JourneyRevision.objects.get().steps[0]["headers"]["Authorization"] == sealed
 
 
 @pytest.mark.usefixtures("sent")
