@@ -10,6 +10,7 @@ from bridge.interactions import RecordedInteraction
 from bridge.models import Interaction
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail
+from engage.json.keywords import OneOf
 
 CLOSED_MESSAGE = "Message closed."
 EVENT_MESSAGE = "Event tracked."
@@ -50,13 +51,17 @@ class FormCapturedData(TypedDict):
     attributesUpdated: Annotated[list[str], "The names of the profile attributes that were written."]
 
 
+ActionData = Annotated[MessageClosedData | EventTrackedData | ProfileUpdatedData | LinkOpenedData, OneOf("ActionDone")]
+RecordedCall = Annotated[ActionData | FormCapturedData, OneOf("RecordedCall")]
+
+
 class CallDone(TypedDict):
     """A call of a batch that was done, with the answer that it would get alone."""
 
     status: Annotated[int, "The status that it would have alone."]
-    success: Literal[True]
+    success: Annotated[Literal[True], "Whether it was done."]
     message: str
-    data: "ActionData | FormCapturedData"
+    data: RecordedCall
 
 
 class CallRefused(TypedDict):
@@ -71,13 +76,13 @@ class CallRefused(TypedDict):
     details: NotRequired[list[FailureDetail]]
 
 
+CallResult = Annotated[CallDone | CallRefused, OneOf("CallResult")]
+
+
 class BatchDone(TypedDict):
     """The results of a batch."""
 
-    results: Annotated[list[CallDone | CallRefused], "One result per call, in the order sent."]
-
-
-ActionData = MessageClosedData | EventTrackedData | ProfileUpdatedData | LinkOpenedData
+    results: Annotated[list[CallResult], "One result per call, in the order sent."]
 
 
 def action_answer(recorded: RecordedInteraction) -> tuple[str, ActionData]:
@@ -103,5 +108,5 @@ def captured_data(recorded: RecordedInteraction) -> FormCapturedData:
 def batch_answer(answers: Sequence[Response]) -> tuple[str, BatchDone]:
     """The message and the data that answer a batch."""
     done = sum(one.status_code < HTTPStatus.BAD_REQUEST for one in answers)
-    results = [cast("CallDone | CallRefused", {"status": one.status_code, **one.data}) for one in answers]
+    results = [cast("CallResult", {"status": one.status_code, **one.data}) for one in answers]
     return f"{done} of {len(answers)} calls done.", BatchDone(results=results)

@@ -1,6 +1,5 @@
 """The two calls of the bridge in the OpenAPI document."""
 
-from collections.abc import Iterable
 from functools import partial
 
 from bridge import answers
@@ -25,7 +24,7 @@ from customers.tombstones import CustomerErased
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded
 from engage.json.keywords import STRICT
-from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of
+from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of, choice_of, or_blank
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
@@ -42,7 +41,7 @@ identifiers, use `putCustomer` on a server.
 
 _FIELDS: dict[str, Schema] = {
     "idempotencyKey": {"pattern": "^[!-~]+$"},
-    "occurredAt": {"format": "date-time", STRICT: {"pattern": GRAMMAR_WITH_OFFSET}},
+    "occurredAt": {"format": "date-time", STRICT: {"format": None, **or_blank(pattern=GRAMMAR_WITH_OFFSET)}},
 }
 IDENTIFIERS: dict[str, Schema] = {
     "userId": {"maxLength": LONGEST["user_id"]},
@@ -54,13 +53,6 @@ IDENTIFIERS: dict[str, Schema] = {
 
 def _identified(serializer: type[ActionBody | CaptureBody]) -> Schema:
     return at_least_one_of(*IDENTIFIERS, serializer=serializer, value=NOT_BLANK)
-
-
-def _one_of(names: Iterable[str]) -> Schema:
-    """Blank and null count as absent, as in every field, which a choice of names cannot say."""
-    known = [*map(str, names)]
-    strict = {"type": ["string", "null"], "enum": None, "anyOf": [{"enum": [*known, None]}, BLANK]}
-    return {"type": "string", "enum": known, STRICT: strict}
 
 
 def _needs(field: str, value: Schema) -> Schema:
@@ -79,7 +71,7 @@ _ACTION_BODY = Body(
     properties={
         **IDENTIFIERS,
         **_FIELDS,
-        "actionType": _one_of(ACTION_TYPES),
+        "actionType": choice_of(ACTION_TYPES),
     },
     rules={
         **_identified(ActionBody),
@@ -98,7 +90,7 @@ _CAPTURE_BODY = Body(
         Body(
             SubmitActionPart,
             properties={
-                "type": _one_of(SubmitType),
+                "type": choice_of(SubmitType),
             },
             rules={
                 "allOf": [

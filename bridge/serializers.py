@@ -78,8 +78,7 @@ class _CallBody(BodySerializer):
     )
     idempotencyKey = key_field()
     identityToken = identity_token_field()
-    occurredAt = TextField(
-        required=False,
+    occurredAt = optional_text(
         max_length=64,
         help_text="When it happened, if the call was held up. Must be ISO 8601 with an offset, within the last 24 "
         "hours and at most 5 minutes ahead of the service's clock. Defaults to now.",

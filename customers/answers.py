@@ -14,7 +14,7 @@ from engage.errors import FailureDetail, Refusal
 from engage.http.spelling import in_camel_case, spelled
 from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, OneOf
 
 CREATED_MESSAGE = "Customer created."
 UPDATED_MESSAGE = "Customer updated."
@@ -56,6 +56,9 @@ class ItemFailed(TypedDict):
     details: NotRequired[list[FailureDetail]]
 
 
+CustomerResult = Annotated[ItemDone | ItemFailed, OneOf("CustomerResult")]
+
+
 class BatchResult(TypedDict):
     """The result of a batch."""
 
@@ -64,7 +67,7 @@ class BatchResult(TypedDict):
         int, "The number of items that matched an existing customer, whether or not they changed anything."
     ]
     failed: Annotated[int, "The number of items refused."]
-    results: Annotated[list[ItemDone | ItemFailed], "One result per item, in the order sent."]
+    results: Annotated[list[CustomerResult], "One result per item, in the order sent."]
 
 
 class ErasureReceiptData(TypedDict):
@@ -139,7 +142,7 @@ def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, Batch
     return f"{created} created, {updated} updated, {failed} failed.", data
 
 
-def _result(outcome: UpsertedItem | Refusal) -> ItemDone | ItemFailed:
+def _result(outcome: UpsertedItem | Refusal) -> CustomerResult:
     if isinstance(outcome, UpsertedItem):
         return ItemDone(status="created" if outcome.created else "updated", customerId=outcome.customer_id)
     return item_failed(outcome)

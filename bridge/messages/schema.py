@@ -10,7 +10,7 @@ from bridge.models import Message
 from engage.errors import MissingParameter
 from engage.http.fields import ArraySizeExceeded
 from engage.http.views import WorkspaceNotFound
-from engage.schema.bodies import Body
+from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of, choice_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer
 
@@ -45,13 +45,14 @@ number, or of a string's length), `values` (one of these), `pattern` (of the who
     body=Body(
         MessageBody,
         properties={
-            "status": {"enum": [*Message.Status.values]},
+            "status": choice_of(Message.Status.values),
             "actions": {"items": {"type": "object", "additionalProperties": True}},
             "forms": {"items": {"type": "object", "additionalProperties": True}},
         },
         rules={
             "anyOf": [
-                {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in MessageBody.one_of
+                *at_least_one_of("status", serializer=MessageBody, value=NOT_BLANK)["anyOf"],
+                *at_least_one_of("actions", "forms", serializer=MessageBody, value={"type": "array"})["anyOf"],
             ]
         },
     ),

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from bridge.messages.authoring import MessageChanges
 from bridge.messages.definition import MAX_ACTIONS, MAX_FORMS
 from bridge.models import Message
-from engage.http.fields import ArrayField, BodySerializer, TextField
+from engage.http.fields import ArrayField, BodySerializer, optional_text
 from engage.http.paging import read_cursor, read_limit
 
 MESSAGES, MOST_MESSAGES = 50, 200
@@ -20,7 +20,7 @@ class MessageBody(BodySerializer):
     one_of: ClassVar = ("status", "actions", "forms")
     none_of: ClassVar = NOTHING
 
-    status = TextField(required=False, max_length=None, help_text=f"One of {', '.join(Message.Status.values)}.")
+    status = optional_text(f"One of {', '.join(Message.Status.values)}.")
     actions = ArrayField(
         max_items=MAX_ACTIONS,
         required=False,

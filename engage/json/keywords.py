@@ -1,11 +1,13 @@
 """What the OpenAPI document says of a type that Python does not express: annotations such as `Annotated[int, …]`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 # The keywords that a schema has instead in the strict form of the OpenAPI document: see engage/schema/forms.py.
 STRICT = "x-strict"
+# The texts of today, where others may come: what is told of them in the plain form, instead of an `enum`.
+KNOWN_VALUES = "x-extensible-enum"
 
 
 class Keywords:
@@ -15,9 +17,24 @@ class Keywords:
         self.schema = {**keywords, STRICT: strict} if strict else keywords
 
 
+def known(values: Sequence[str]) -> Keywords:
+    """The texts that an answer may have today. Clients must take others, so only the strict form lists them as all."""
+    return Keywords(**{KNOWN_VALUES: [*values]}, strict={KNOWN_VALUES: None, "enum": [*values]})
+
+
 @dataclass(frozen=True)
 class Choice:
     """One of these texts, as a type with a name: `JobStatus = Annotated[str, Choice("JobStatus", ("queued", …))]`."""
 
     name: str
     values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The name of a type that is one of several objects: `Annotated[QueuedOneData | DryRunData, OneOf("Triggered")]`.
+
+    Few generators of clients know such a choice, so in the plain form it is one object with the fields of all.
+    """
+
+    name: str

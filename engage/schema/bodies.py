@@ -1,6 +1,6 @@
 """Request bodies in the OpenAPI document, derived from the serializers that read them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,21 @@ from engage.sizes import KIB
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 BLANK: Schema = {"pattern": r"^\s*$"}  # or null
 OPTIONAL = "x-optional"  # until the document is finished: the request need not have this body
-EMAIL: Schema = {STRICT: {"anyOf": [{"format": "email"}, BLANK]}}  # where a blank value counts as absent
+
+
+def or_blank(**keywords: Any) -> Schema:
+    """What these keywords say, or a blank value, where that counts as absent."""
+    return {"anyOf": [keywords, BLANK]}
+
+
+EMAIL: Schema = {STRICT: or_blank(format="email")}
+
+
+def choice_of(names: Iterable[str]) -> Schema:
+    """One of these texts. Blank and null count as absent, as in every field, which a choice cannot say."""
+    known = [*map(str, names)]
+    strict = {"type": ["string", "null"], "enum": None, "anyOf": [{"enum": [*known, None]}, BLANK]}
+    return {"type": "string", "enum": known, STRICT: strict}
 
 
 def body_name(serializer: type[BodySerializer]) -> str:

@@ -8,8 +8,9 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 from engage.http.envelope import Success
-from engage.json.keywords import Choice
-from engage.schema.shapes import Schema, object_schema, shape_name
+from engage.json.keywords import Choice, known
+from engage.schema.objects import objects_schema
+from engage.schema.shapes import Objects, Schema, object_schema, shape_name
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,17 @@ class _ChoiceExtension(OpenApiSerializerExtension):
         return str(self.target.name)
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        return {"type": "string", "enum": [*self.target.values]}
+        return {"type": "string", **known(self.target.values).schema}
+
+
+class _ObjectsExtension(OpenApiSerializerExtension):
+    target_class = Objects
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return str(self.target.name)
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        return objects_schema(self.target, refer=lambda shape: auto_schema.resolve_serializer(shape, direction).ref)
 
 
 class _EnvelopeExtension(OpenApiSerializerExtension):

@@ -1,5 +1,7 @@
 """The last step in building the OpenAPI document."""
 
+import json
+import re
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
@@ -40,6 +42,7 @@ def finish(result: Schema, generator: SchemaGenerator, **_: Any) -> Schema:
         f"{failures_in_words()}"
     )
     finished: Schema = strict_form(result) if isinstance(generator, StrictGenerator) else plain_form(result)
+    _drop_unused(finished)
     return finished
 
 
@@ -51,6 +54,21 @@ def _add_scope(operation: Schema, method: str, path: str) -> None:
     operation[REQUIRED_SCOPE] = scope.value if scope else None
     told = f"Needs the scope `{scope.value}`." if scope else "Needs no scope: any valid key may make this call."
     operation["description"] += f"\n\n{told}"
+
+
+def _drop_unused(document: Schema) -> None:
+    """Drops schemas to which nothing leads, such as the shapes that only the strict form tells apart."""
+    schemas, used = document["components"]["schemas"], set[str]()
+    waiting = _references(document["paths"]) | _references({**document["components"], "schemas": None})
+    while waiting:
+        used |= waiting
+        waiting = {name for user in waiting for name in _references(schemas[user])} - used
+    document["components"]["schemas"] = {name: schema for name, schema in schemas.items() if name in used}
+
+
+def _references(part: Any) -> set[str]:
+    """The names of the schemas to which this part of the document refers."""
+    return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(part)))
 
 
 def _body_name(body: Schema) -> str:

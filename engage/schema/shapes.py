@@ -1,14 +1,15 @@
 """JSON Schema from the types that answers are declared with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
-from engage.json.keywords import STRICT, Choice, Keywords
+from engage.json.keywords import KNOWN_VALUES, STRICT, Choice, Keywords, OneOf, known
 
 Schema = dict[str, Any]
-# Returns the `$ref` to the component of a TypedDict or a Choice.
+# Returns the `$ref` to the component of a TypedDict, a Choice or Objects.
 Refer = Callable[[Any], Schema]
 
 _PLAIN: Mapping[Any, Schema] = {
@@ -55,6 +56,8 @@ def type_schema(hint: Any, *, refer: Refer) -> Schema:
     """The schema of a type. In `Annotated`, a string is the description."""
     arguments = get_args(hint)
     match get_origin(hint):
+        case origin if origin is Annotated and isinstance(arguments[1], OneOf):
+            return refer(Objects(arguments[1].name, tuple(_shapes(arguments[0]))))
         case None:
             return dict(_PLAIN[hint]) if hint in _PLAIN else refer(hint)
         case origin if origin is Annotated:
@@ -95,25 +98,42 @@ def _literal(values: tuple[Any, ...]) -> Schema:
         case (str() as value,):
             return {"type": "string", "const": value}
         case _:
-            return {"type": "string", "enum": [*values]}
+            return {"type": "string", **known(values).schema}
 
 
 def _union(members: tuple[Any, ...], *, refer: Refer) -> Schema:
     """`X | None` becomes X with one more type, which reads better than `oneOf`."""
-    *others, last = members
-    schemas = [type_schema(member, refer=refer) for member in others]
-    if last is NoneType:
-        return or_null(schemas[0] if len(schemas) == 1 else {"oneOf": schemas})
-    return {"oneOf": [*schemas, type_schema(last, refer=refer)]}
+    match members:
+        case (member, last) if last is NoneType:
+            return or_null(type_schema(member, refer=refer))
+        case _:
+            raise TypeError(f"{members} needs a name: Annotated[…, OneOf(…)].")
 
 
 def or_null(schema: Schema) -> Schema:
     """The schema, with null allowed as well."""
-    if "type" not in schema:
+    if "type" not in schema or KNOWN_VALUES in schema:
         described = {"description": schema["description"]} if "description" in schema else {}
         bare = {keyword: value for keyword, value in schema.items() if keyword != "description"}
         return {"anyOf": [bare, {"type": "null"}], **described}
-    nullable = {**schema, "type": [schema["type"], "null"]}
-    if "enum" in schema:
-        nullable["enum"] = [*schema["enum"], None]
-    return nullable
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Several shapes as one type with a name."""
+
+    name: str
+    shapes: tuple[Any, ...]
+
+
+def _shapes(hint: Any) -> Iterator[Any]:
+    """The TypedDicts that a union is made of; those of a union inside it, too."""
+    match get_origin(hint):
+        case None:
+            yield hint
+        case origin if origin is Annotated:
+            yield from _shapes(get_args(hint)[0])
+        case _:
+            for member in get_args(hint):
+                yield from _shapes(member)

@@ -251,12 +251,17 @@ def test_who_is_in_none_of_the_segments_is_listed(
     assert results(answered) == {"ada": "enrolled"}
 
 
-def test_dry_run_false_triggers(server: ServerClient, journey: Journey, ada: Customer) -> None:
-    data(dry_run(server, journey, {"external_id": "ada"}, dry="false"))
+@pytest.mark.parametrize("dry", ["false", "0"])
+def test_dry_run_false_triggers(server: ServerClient, journey: Journey, ada: Customer, dry: str) -> None:
+    data(dry_run(server, journey, {"external_id": "ada"}, dry=dry))
     assert EnrollmentJob.objects.count() == 1
 
 
-@pytest.mark.parametrize("query", ["dryRun=1", "dryRun=", "dryRun=True", "dryRun=true&dryRun=false", "dryRun=a%00b"])
+def test_one_is_true_as_some_clients_write_it(server: ServerClient, journey: Journey, ada: Customer) -> None:
+    assert results(tried(server, journey, {"external_id": "ada"}, dry="1")) == {"ada": "enrolled"}
+
+
+@pytest.mark.parametrize("query", ["dryRun=2", "dryRun=", "dryRun=True", "dryRun=true&dryRun=false", "dryRun=a%00b"])
 def test_another_value_is_refused_and_nothing_is_queued(
     server: ServerClient, journey: Journey, ada: Customer, query: str
 ) -> None:

@@ -1,11 +1,13 @@
 """The document's strict form and the service agree on which bodies are taken. The plain form allows those and more."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import time_machine
 from jsonschema_rs import Draft202012Validator
 
+from engage.http.fields import BodySerializer, TextField
 from engage.models import Workspace
 from journeys.models import Journey
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST
@@ -126,6 +128,8 @@ def test_an_action_is_taken_as_the_document_says(sdk: SdkClient, fields: dict[st
 
 CAPTURES: list[dict[str, Any]] = [
     {},
+    {"occurredAt": "", "identityToken": None},
+    {"occurredAt": None, "identityToken": " "},
     {"formData": {"a": [1]}, "submitAction": None},
     {"submitAction": {"type": " ", "eventName": ""}},
     {"submitAction": {"type": None}},
@@ -183,6 +187,8 @@ REPORTS: list[dict[str, Any]] = [
     {**ORDERED, "occurredAt": "2026-11-20T19:08Z"},
     {**ORDERED, "occurredAt": "2026-11-20T21:08:00.123456789+02:00"},
     {**ORDERED, "occurredAt": "2026-11-20T04:38:00-1430"},
+    {**ORDERED, "occurredAt": ""},
+    {"events": [ORDERED], "occurredAt": " "},
     {"events": []},
     {"events": [ORDERED, {}, 7]},
     {"events": [ORDERED], "external_id": None, "email": " ", "eventName": "", "eventProperties": None},
@@ -194,9 +200,6 @@ REPORTS: list[dict[str, Any]] = [
     {**ORDERED, "eventName": "x" * 256},
     {**ORDERED, "eventProperties": []},
     {**ORDERED, "occurredAt": 1795201680},
-    {**ORDERED, "occurredAt": ""},
-    {**ORDERED, "occurredAt": " "},
-    {"events": [ORDERED], "occurredAt": ""},
     {**ORDERED, "occurredAt": "2026-11-20"},
     {**ORDERED, "occurredAt": "2026-11-20T19:08:00"},
     {**ORDERED, "occurredAt": "2026-11-20 19:08:00Z"},
@@ -255,7 +258,24 @@ def test_members_are_taken_as_the_document_says(server: ServerClient, acme: Work
     assert (answer.status_code == 200) is documented(body, "MembersRequest"), answer
 
 
-@pytest.mark.parametrize("body", ["ActionRequest", "CaptureRequest", "CustomerRequest", "EventsRequest", "Event"])
+def test_a_blank_text_is_absent_in_every_body_unless_it_is_a_key() -> None:
+    """Blank, null and missing are one thing; a key that protects nothing is a mistake of its sender."""
+    optional = [
+        f"{body.__name__}.{name}"
+        for body in all_below(BodySerializer)
+        for name, field in body().fields.items()
+        if isinstance(field, TextField) and not (field.required or field.blank_is_absent)
+    ]
+    assert len(optional) > 2
+    assert {name.rpartition(".")[2] for name in optional} == {"idempotencyKey"}
+
+
+def all_below(kind: type[Any]) -> Iterator[type[Any]]:
+    for below in kind.__subclasses__():
+        yield from [below, *all_below(below)]
+
+
+@pytest.mark.parametrize("body", ["ActionRequest", "CaptureRequest", "CustomerRequest", "EventsRequest", "EventItem"])
 def test_a_blank_email_is_one_that_the_document_allows_because_it_counts_as_absent(body: str) -> None:
     described = at(f"/components/schemas/{body}")["properties"]["email"]
     allows = Draft202012Validator(described, validate_formats=True).is_valid

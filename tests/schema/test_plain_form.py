@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.docs.documentation import openapi_document
-from engage.json.keywords import STRICT
+from engage.json.keywords import KNOWN_VALUES, STRICT
 from tests.support.conformance import at, escaped, referred, target
 
 _SCHEMA = "content/application~1json/schema"
@@ -70,6 +70,50 @@ def test_null_is_allowed_beside_another_type_only() -> None:
 def test_no_value_is_told_of_a_boolean() -> None:
     told = {"enum", "const"}
     assert [place for place, schema in ALL if "boolean" in types(schema) and told & schema.keys()] == []
+
+
+def test_no_operation_answers_successes_of_two_types() -> None:
+    """Or a generated client gives the type of the rarer one, or raises when the other comes."""
+    for path, operations in openapi_document()["paths"].items():
+        for method, operation in operations.items():
+            successes = {status: answer for status, answer in operation["responses"].items() if status < "300"}
+            found = {json.dumps(answer["content"]["application/json"]["schema"]) for answer in successes.values()}
+            assert len(found) == 1, f"{method} {path}"
+
+
+def test_nothing_is_one_of_several_types_but_null() -> None:
+    assert [place for place, schema in ALL if {"oneOf", "allOf"} & schema.keys()] == []
+    choices = [(place, schema["anyOf"]) for place, schema in ALL if "anyOf" in schema]
+    assert [place for place, choice in choices if choice[1:] != [{"type": "null"}]] == []
+
+
+def test_an_enum_stands_alone() -> None:
+    """Null is no text, and a text from a list has no length."""
+    enums = [(place, schema) for place, schema in ALL if "enum" in schema]
+    assert len(enums) > 10
+    assert [place for place, enum in enums if types(enum) != {"string"} or None in enum["enum"]] == []
+    assert [place for place, enum in enums if {"maxLength", "minLength", "pattern", "format"} & enum.keys()] == []
+
+
+def test_texts_of_answers_are_open_except_those_that_tell_objects_apart() -> None:
+    strict = {place for place, schema in schemas(openapi_document(strict=True)) if "enum" in schema}
+    opened = {place: schema for place, schema in ALL if KNOWN_VALUES in schema}
+    assert {"#/components/schemas/JobStatus", "#/components/schemas/JobResult"} <= opened.keys() <= strict
+    assert [place for place, text in opened.items() if "take others as well." not in text["description"]] == []
+    closed = [place.split("/")[3:] for place, schema in ALL if "enum" in schema and "/components/schemas/" in place]
+    of_answers = [".".join(place) for place in closed if not place[0].endswith(("Request", "SubmitAction"))]
+    told_apart = ["CustomerResult", "EventResult", "Triggered"]
+    assert sorted(of_answers) == [f"{name}.properties.status" for name in told_apart]
+
+
+def test_a_model_has_no_name_that_languages_and_libraries_have() -> None:
+    taken = "Array Blob Date Error Event File FormData Headers List Map Object Pair Promise Record Request Response Set"
+    assert {*taken.split()} & {*openapi_document()["components"]["schemas"]} == set()
+
+
+def test_a_parameter_that_is_a_boolean_has_no_default() -> None:
+    """Clients in PHP would send it with every call."""
+    assert [place for place, schema in ALL if "boolean" in types(schema) and "default" in schema] == []
 
 
 def test_rules_between_fields_are_left_to_words() -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.times import Instant, iso_utc
-from engage.json.keywords import Keywords
+from engage.json.keywords import known
 from engage.models import ActorKind, AuditEntry
 
 AUDIT_MESSAGE = "Who did what, in the order in which it became known."
@@ -14,7 +14,7 @@ AUDIT_MESSAGE = "Who did what, in the order in which it became known."
 class AuditActor(TypedDict):
     """Who did something."""
 
-    kind: Annotated[str, "`stranger` is somebody who is not logged in.", Keywords(enum=[*ActorKind.values])]
+    kind: Annotated[str, "`stranger` is somebody who is not logged in.", known(ActorKind.values)]
     id: Annotated[str | None, "The id of the key or of the account, or the machine's user who ran the command."]
     name: Annotated[str | None, "The name of the key, the account or the command."]
     address: Annotated[str | None, "The address from which it was done."]
@@ -40,7 +40,7 @@ class AuditRecord(TypedDict):
 
     entryId: Annotated[ObjectId, "The entry's id. That of an erasure is its receipt's."]
     at: Instant
-    action: Annotated[str, "What was done.", Keywords(enum=[*AuditEntry.Action.values])]
+    action: Annotated[str, "What was done.", known(AuditEntry.Action.values)]
     actor: AuditActor
     object: AuditObject
     changes: Annotated[dict[str, AuditChange], "By field; for an erasure the number of records of each kind."]

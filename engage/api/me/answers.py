@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
 from engage.http.times import Instant
-from engage.json.keywords import Keywords
+from engage.json.keywords import known
 from engage.models import ApiKey
 from engage.scopes import Scope
 
@@ -45,7 +45,7 @@ class Me(TypedDict):
     prefix: Annotated[str, "The key's first characters."]
     workspace: KeyWorkspace
     scopes: Annotated[
-        list[Annotated[str, Keywords(enum=[*Scope.values])]] | None,
+        list[Annotated[str, known(Scope.values)]] | None,
         "What the key may do; null: everything, also what is added later.",
     ]
     journeys: Annotated[list[str] | None, "The ids of the journeys that it is for; null: all."]

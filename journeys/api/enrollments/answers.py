@@ -7,7 +7,7 @@ from engage.database.object_ids import ObjectId
 from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
 from engage.http.times import Instant, iso_utc, iso_utc_or_none
-from engage.json.keywords import Choice, Keywords
+from engage.json.keywords import Choice, Keywords, known
 from journeys.api.triggers.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
 from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RunWithWebhook
@@ -51,7 +51,7 @@ class WebhookData(TypedDict):
     state: Annotated[
         str,
         "`waiting` while delivery is attempted; `dropped` if the enrollment ended first.",
-        Keywords(enum=[*WebhookDelivery.State.values]),
+        known(WebhookDelivery.State.values),
     ]
     result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
     attemptsMade: Annotated[int, "The number of attempts so far."]
@@ -70,7 +70,7 @@ class EnrollmentStepData(TypedDict):
     state: Annotated[
         str,
         "`interrupted` if the enrollment ended while the step was waiting.",
-        Keywords(enum=[*StepRun.State.values]),
+        known(StepRun.State.values),
     ]
     detail: Annotated[str, "The outcome of the step, as text."]
     missing: Annotated[list[str], "The names used in the step's templates that had no value."]
@@ -144,7 +144,7 @@ class CustomerTriggerData(TypedDict):
     journeyId: Annotated[ObjectId, "The journey's id."]
     journeyName: str
     triggerId: Annotated[ObjectId, "The id of the trigger: a call or an event that queued the customer."]
-    form: Annotated[str, "Whether the trigger was for one customer or many.", Keywords(enum=[*Trigger.Form.values])]
+    form: Annotated[str, "Whether the trigger was for one customer or many.", known(Trigger.Form.values)]
     eventId: Annotated[ObjectId | None, "The event's id; null if the trigger was a call, or if the event was deleted."]
     eventName: Annotated[str | None, "The event's name; null if `eventId` is null."]
     jobId: Annotated[str, "The job's id."]

@@ -7,6 +7,7 @@ from customers.answers import ItemFailed, item_failed
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from engage.http.spelling import spelled
+from engage.json.keywords import OneOf
 from journeys.walking.recording import RecordedEvent
 
 EVENT_MESSAGE = "The event is recorded."
@@ -27,12 +28,18 @@ class EventItemRecorded(TypedDict):
     customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
+EventResult = Annotated[EventItemRecorded | ItemFailed, OneOf("EventResult")]
+
+
 class ReportedEventsData(TypedDict):
     """What became of each of many events."""
 
     recorded: Annotated[int, "The number of events recorded."]
     failed: Annotated[int, "The number of events refused."]
-    results: Annotated[list[EventItemRecorded | ItemFailed], "One result per event, in the order sent."]
+    results: Annotated[list[EventResult], "One result per event, in the order sent."]
+
+
+Reported = Annotated[ReportedEventData | ReportedEventsData, OneOf("Reported")]
 
 
 def event_data(recorded: RecordedEvent) -> ReportedEventData:
@@ -47,7 +54,7 @@ def events_answer(outcomes: Sequence[RecordedEvent | Refusal]) -> tuple[str, Rep
     return f"{data['recorded']} recorded, {failed} failed.", data
 
 
-def _result(outcome: RecordedEvent | Refusal) -> EventItemRecorded | ItemFailed:
+def _result(outcome: RecordedEvent | Refusal) -> EventResult:
     if isinstance(outcome, Refusal):
         return item_failed(outcome)
     return EventItemRecorded(status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)

@@ -9,13 +9,13 @@ from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded, BodySerializer
 from engage.http.views import WorkspaceNotFound
 from engage.json.keywords import STRICT
-from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, body_reference, none_of
+from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, body_reference, none_of, or_blank
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer
 from engage.schema.shapes import Schema
 from journeys.api.events import answers
 from journeys.api.events.answers import EventItemRecorded, ReportedEventData, ReportedEventsData
-from journeys.api.events.serializers import EventPart, EventsBody
+from journeys.api.events.serializers import EventItemPart, EventsBody
 from journeys.walking.recording import unknown_customer
 
 _EVENT = "6a0b1c2de4b0a1d2c3e4f5e1"
@@ -37,7 +37,7 @@ _NAMES = tuple(IDENTIFIER_NAMES.values())
 _NULL: Schema = {"type": "null"}
 _FORMS: dict[str, Schema] = {
     "email": EMAIL,
-    "occurredAt": {"format": "date-time", STRICT: {"pattern": GRAMMAR_WITH_OFFSET}},
+    "occurredAt": {"format": "date-time", STRICT: {"format": None, **or_blank(pattern=GRAMMAR_WITH_OFFSET)}},
 }
 
 
@@ -46,9 +46,9 @@ def _of_somebody(serializer: type[BodySerializer]) -> Schema:
 
 
 _ITEMS: Schema = {
-    "items": body_reference(EventPart),
+    "items": body_reference(EventItemPart),
     # Any other item is refused, without affecting the others.
-    STRICT: {"items": {"anyOf": [body_reference(EventPart), {}]}},
+    STRICT: {"items": {"anyOf": [body_reference(EventItemPart), {}]}},
 }
 _BODY = Body(
     EventsBody,
@@ -67,13 +67,13 @@ _BODY = Body(
                 "required": ["events"],
                 "properties": {"events": {"type": "array"}},
                 "allOf": [
-                    none_of(*_NAMES, "eventName", serializer=EventsBody, absent=BLANK),
-                    none_of("eventProperties", "occurredAt", serializer=EventsBody, absent=_NULL),
+                    none_of(*_NAMES, "eventName", "occurredAt", serializer=EventsBody, absent=BLANK),
+                    none_of("eventProperties", serializer=EventsBody, absent=_NULL),
                 ],
             },
         ]
     },
-    parts=(Body(EventPart, properties=_FORMS, rules=_of_somebody(EventPart)),),
+    parts=(Body(EventItemPart, properties=_FORMS, rules=_of_somebody(EventItemPart)),),
 )
 
 describe_report = ServerCall(
@@ -101,7 +101,7 @@ The two forms cannot be mixed.
     answers=Answer(
         name="EventsAnswer",
         status=202,
-        data=answers.ReportedEventData | answers.ReportedEventsData,
+        data=answers.Reported,
         description="The event and its effects are committed; workers do the rest. A call with many events returns "
         "one result per event, even if all of them failed.",
         examples={

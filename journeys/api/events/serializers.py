@@ -7,7 +7,7 @@ from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BY
 from customers.event_times import event_time
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, Refusal
-from engage.http.fields import ArrayField, ObjectField, TextField
+from engage.http.fields import ArrayField, ObjectField, TextField, optional_text
 from engage.json.storable import describe
 from journeys.walking.recording import ReportedEvent
 
@@ -29,15 +29,14 @@ class _EventFields(ReferenceBody):
         max_bytes=MAX_EVENT_PROPERTIES_BYTES,
         help_text="Property name to value, available to templates as `event.properties.<key>`.",
     )
-    occurredAt = TextField(
-        required=False,
+    occurredAt = optional_text(
         max_length=64,
         help_text="When the event happened. Must be ISO 8601 with an offset, within the last ten years and at most "
         "5 minutes ahead of the service's clock. Defaults to now.",
     )
 
 
-class EventPart(_EventFields):
+class EventItemPart(_EventFields):
     """One event of one customer."""
 
     eventName = _event_name(required=True)
@@ -78,7 +77,7 @@ def _read_item(item: Any, *, now: datetime) -> ReportedEvent | Refusal:
 def _read_event(body: Any, *, now: datetime) -> ReportedEvent:
     if not isinstance(body, dict):
         raise InvalidRequest(f"An event must be an object, but {describe(body)} came.")
-    values = EventPart.read(body)
+    values = EventItemPart.read(body)
     return ReportedEvent(
         customer=read_reference(values),
         name=values["eventName"],

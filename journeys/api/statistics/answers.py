@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
 from engage.http.times import Instant
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, known
 from journeys.api.statistics.serializers import INTERVALS, MOST_BUCKETS, StatsQuery
 from journeys.counts.stats import JourneyStats
 from journeys.models import EnrollmentJob, JourneyRevision
@@ -19,7 +19,7 @@ _NODE = f"A step's id, or `{ENTRY}`, `{COMPLETED}` or `{EXITED}`."
 _ENTRIES = Annotated[
     Mapping[str, int],
     "The number of jobs decided, by result. Only `enrolled` belongs to a revision.",
-    Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
+    Keywords(propertyNames={"type": "string", **known(EnrollmentJob.Result.values).schema}),
 ]
 
 
@@ -27,7 +27,7 @@ class GraphNodeData(TypedDict):
     """A step, or where customers enter or end."""
 
     id: Annotated[str, _NODE]
-    type: Annotated[str, "The step's type.", Keywords(enum=["entry", *STEP_TYPES, "completed", "exited"])]
+    type: Annotated[str, "The step's type.", known(["entry", *STEP_TYPES, "completed", "exited"])]
     label: Annotated[str, "What it does, in words; at most 200 characters."]
 
 
@@ -93,7 +93,7 @@ class JourneyStatsData(TypedDict):
     revision: Annotated[int | None, "The revision counted; null for all."]
     begin: Annotated[Instant | None, "From when on, at a full hour; null for ever."]
     end: Annotated[Instant | None, "Before when, at a full hour; null for now."]
-    interval: Annotated[str, Keywords(enum=[*INTERVALS])]
+    interval: Annotated[str, known(INTERVALS)]
     timezone: str
     queued: Annotated[int, "The number of jobs that wait for their decision now, whatever the time and the revision."]
     entries: _ENTRIES

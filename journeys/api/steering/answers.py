@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
 from engage.http.times import Instant
-from engage.json.keywords import Keywords
+from engage.json.keywords import known
 from journeys.models import Journey
 from journeys.steering.acts import Steered
 from journeys.steering.cancelling import CancelledTrigger
@@ -29,7 +29,7 @@ class SteeringData(TypedDict):
         str,
         "`active`: customers enter and step. `closed`: nobody enters, and those inside go on. `held`: nobody steps. "
         "`aborted`: nobody enters, and nobody is inside.",
-        Keywords(enum=[*Journey.State.values]),
+        known(Journey.State.values),
     ]
     dryRun: _DRY_RUN
     changed: Annotated[bool, "False if there was nothing to do: the journey was like that before."]

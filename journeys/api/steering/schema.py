@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.errors import InvalidRequest, MissingParameter, Refusal
-from engage.schema.bodies import Body
+from engage.schema.bodies import Body, choice_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 from journeys.api.steering import answers
@@ -63,7 +63,9 @@ _CANCELLED = CancelledTriggerData(
 _call = partial(ServerCall, tag="Journeys")
 _JOURNEY_ID = path_id("journey_id", "The journey's id. The journey may be inactive.")
 _DRY_RUN = OpenApiParameter(
-    DRY_RUN, bool, default=False, description="`true` to be told what the call would do. Nothing is changed."
+    DRY_RUN,
+    bool,
+    description="`true` to be told what the call would do. Nothing is changed. Without it, the call is carried out.",
 )
 _BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
 _AGAIN = "Calling again changes nothing more, so the call may be repeated."
@@ -170,7 +172,7 @@ and `alreadyDecided` are always all of its jobs. Those who have entered by the c
 `"enrollments": "exit"`. {_AGAIN}
 """,
     parameters=[WORKSPACE_ID, path_id("trigger_id", "The `triggerId` of the call."), _DRY_RUN],
-    body=Body(CancelTriggerBody, properties={"enrollments": {"enum": [*ENROLLMENTS, None]}}, optional=True),
+    body=Body(CancelTriggerBody, properties={"enrollments": choice_of(ENROLLMENTS)}, optional=True),
     requests=_CANCELS,
     answers=Answer(
         data=CancelledTriggerData,

@@ -40,10 +40,7 @@ class AbortBody(BodySerializer):
 class CancelTriggerBody(SteerBody):
     """Why the call is taken back, and what becomes of those who have entered by it."""
 
-    enrollments = TextField(
-        required=False,
-        help_text="What becomes of those who have entered by the call: `keep`, the default, or `exit`.",
-    )
+    enrollments = optional_text("What becomes of those who have entered by the call: `keep`, the default, or `exit`.")
 
     def validate_enrollments(self, value: str) -> str:
         if value not in ENROLLMENTS:

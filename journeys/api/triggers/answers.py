@@ -9,7 +9,8 @@ from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
 from engage.http.times import Instant
 from engage.json.compact import ascii_json
-from engage.json.keywords import Choice, Keywords
+from engage.json.keywords import Choice, Keywords, OneOf, known
+from journeys.api.triggers.dry_run_answers import DryRunData
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.entering.trigger import Excluded, QueuedMany, QueuedOne
 from journeys.jobs.of_trigger import TriggerJobsPage
@@ -43,10 +44,15 @@ class QueuedOneData(TypedDict):
     customerId: Annotated[ObjectId, "The customer's id."]
     journeyId: Annotated[ObjectId, "The journey's id."]
     status: Literal["queued"]
-    queued: Literal[True]
-    jobId: Annotated[str, "The id of the job. `GET …/jobs/{jobId}` returns its result."]
-    triggerId: Annotated[ObjectId, "The id of this trigger. `GET …/triggers/{triggerId}` returns its progress."]
-    note: Annotated[str, "States that a worker creates the enrollment after checking the entry rules."]
+    queued: Annotated[Literal[True], "False if the customer is excluded, and for a dry run."]
+    jobId: Annotated[str, "The id of the job; null if nothing was queued. `GET …/jobs/{jobId}` returns its result."]
+    triggerId: Annotated[
+        ObjectId,
+        "The id of this trigger; null if nothing was queued. `GET …/triggers/{triggerId}` returns its progress.",
+    ]
+    note: Annotated[
+        str, "States that a worker creates the enrollments after checking the entry rules, or creates none."
+    ]
 
 
 class ExcludedOneData(TypedDict):
@@ -74,6 +80,9 @@ class QueuedManyData(TypedDict):
     note: Annotated[str, "States that a worker creates the enrollments after checking the entry rules."]
     customerIds: NotRequired[Annotated[list[ObjectId], "The ids of the customers queued."]]
     jobIds: NotRequired[Annotated[list[str], "The ids of their jobs, in the same order."]]
+
+
+Triggered = Annotated[QueuedOneData | QueuedManyData | ExcludedOneData | DryRunData, OneOf("Triggered")]
 
 
 class JobData(TypedDict):
@@ -138,7 +147,7 @@ class TriggerData(TypedDict):
     results: Annotated[
         Mapping[str, int],
         "The number of jobs with each result. Results without jobs are omitted.",
-        Keywords(propertyNames={"enum": [*EnrollmentJob.Result.values]}),
+        Keywords(propertyNames={"type": "string", **known(EnrollmentJob.Result.values).schema}),
     ]
     queuedAt: Instant
     apiKeyId: Annotated[

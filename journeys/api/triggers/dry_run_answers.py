@@ -9,7 +9,7 @@ from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
 from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
-from engage.json.keywords import Keywords
+from engage.json.keywords import Keywords, known
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.entering.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
@@ -18,12 +18,13 @@ from journeys.steps.rehearsal import Rehearsal
 from journeys.steps.results import StepRecord, WebhookRequest
 
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was queued."
+_RESULTS = known([verdict.value for verdict in Verdict])
 
 
 class TriedCustomerData(NamedCustomerData):
     """A customer whom the call would queue, and what a worker would decide now."""
 
-    result: Annotated[str, "The result that the job would have.", Keywords(enum=[verdict.value for verdict in Verdict])]
+    result: Annotated[str, "The result that the job would have.", _RESULTS]
     reason: Annotated[str, "The reason for the result, as text."]
     details: Annotated[
         list[str],
@@ -103,7 +104,7 @@ class DryRunData(LeftOutData):
     results: Annotated[
         Mapping[str, int],
         "The number of these customers with each result. Results without customers are omitted.",
-        Keywords(propertyNames={"enum": [verdict.value for verdict in Verdict]}),
+        Keywords(propertyNames={"type": "string", **_RESULTS.schema}),
     ]
     rehearsal: NotRequired[
         Annotated[

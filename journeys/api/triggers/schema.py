@@ -11,7 +11,7 @@ from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_o
 from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer
 from journeys.api.triggers import answers, examples
-from journeys.api.triggers.dry_run_answers import DRY_RUN_MESSAGE, DryRunData
+from journeys.api.triggers.dry_run_answers import DRY_RUN_MESSAGE
 from journeys.api.triggers.serializers import BULK, DRY_RUN, JOBS, MOST_JOBS, NOBODY_NAMED, SINGLE, TriggerBody
 from journeys.entering.trigger import InvalidJourneyType, JourneyNotFound, Recipient
 from journeys.jobs.cancellation import JobAlreadyDecided
@@ -64,8 +64,7 @@ limit.
             DRY_RUN,
             bool,
             OpenApiParameter.QUERY,
-            description="`true` for a dry run, which queues nothing.",
-            default=False,
+            description="`true` for a dry run, which queues nothing. Without it, the call is carried out.",
         ),
         OpenApiParameter(
             "Prefer",
@@ -86,7 +85,7 @@ limit.
         Answer(
             name="TriggerAnswer",
             status=202,
-            data=answers.QueuedOneData | answers.QueuedManyData,
+            data=answers.Triggered,
             description="The customers are queued and the jobs are committed. A worker checks the entry rules later. "
             "If a call for many customers selects nobody, nothing is queued, and the message says so; "
             "look up the trigger to see whom it left out.",
@@ -97,8 +96,8 @@ limit.
             },
         ),
         Answer(
-            name="NothingQueuedAnswer",
-            data=answers.ExcludedOneData | DryRunData,
+            name="TriggerAnswer",
+            data=answers.Triggered,
             description="Nothing was queued: the customer is in the call's own `exclude_external_ids`, or the call was "
             "a dry run.",
             examples={

@@ -11,7 +11,7 @@ from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, ObjectField, TextArrayField, optional_text
 from engage.http.paging import read_cursor, read_limit
-from engage.http.query_strings import one_of, single_value
+from engage.http.query_strings import is_true, one_of
 from journeys.entering.trigger import Recipient
 from journeys.jobs.of_trigger import WantedJobs
 from journeys.models import EnrollmentJob
@@ -95,10 +95,7 @@ def read_dry_run(query: QueryDict) -> bool:
     for name in query:
         if name != DRY_RUN and _NO_LETTERS.sub("", name).lower() == DRY_RUN.lower():
             raise InvalidRequest(f"Write {DRY_RUN}, not {name[:100]}.")
-    text = single_value(query, DRY_RUN)
-    if text not in {None, "true", "false"}:
-        raise InvalidRequest(f"{DRY_RUN} must be true or false, not {str(text)[:100]!r}.")
-    return text == "true"
+    return is_true(query, DRY_RUN)
 
 
 def read_jobs_query(query: QueryDict) -> tuple[WantedJobs, int, int]:
