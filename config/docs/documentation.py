@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import (
     OpenApiJsonRenderer,
@@ -18,7 +21,6 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from bridge.browser.files import script_tag
 from engage.http.views import ApiView
@@ -27,6 +29,7 @@ from engage.schema.forms import StrictGenerator
 # The page may load only what this service serves, so it works without internet access.
 _OWN_FILES_ONLY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 
+_FRESH_SECONDS = 300
 _making = Lock()
 
 
@@ -43,14 +46,36 @@ def _document(*, strict: bool) -> dict[str, Any]:
     return document
 
 
+def _rendered(*, as_yaml: bool) -> tuple[bytes, str]:
+    """The served form of the document as it is sent, and its ETag."""
+    with _making:  # or all who ask at first would make it
+        return _sent(as_yaml=as_yaml)
+
+
+@cache
+def _sent(*, as_yaml: bool) -> tuple[bytes, str]:
+    renderer = OpenApiYamlRenderer() if as_yaml else OpenApiJsonRenderer()
+    content = renderer.render(_document(strict=False), "", {})
+    return content, f'"{sha256(content).hexdigest()[:32]}"'
+
+
 class SchemaView(ApiView):
-    """`GET /api/v1/schema`, as JSON, or as YAML for `Accept: application/yaml`."""
+    """`GET /api/v1/schema`, as JSON, or as YAML for `Accept: application/yaml`.
+
+    It needs no credential, so each form is made once and kept: how often strangers ask costs the others nothing.
+    """
 
     schema = None
     renderer_classes = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
 
-    def get(self, request: Request) -> Response:
-        return Response(openapi_document())
+    def get(self, request: Request) -> HttpResponseBase:
+        renderer = request.accepted_renderer  # type: ignore[attr-defined]
+        content, etag = _rendered(as_yaml=isinstance(renderer, OpenApiYamlRenderer))
+        charset = f"; charset={renderer.charset}" if renderer.charset else ""
+        answer = HttpResponse(content, content_type=f"{renderer.media_type}{charset}")
+        answer["ETag"], answer["Vary"] = etag, "Accept"
+        answer["Cache-Control"] = f"public, max-age={_FRESH_SECONDS}"
+        return get_conditional_response(request._request, etag=etag, response=answer) or answer
 
 
 class _OneForm(BaseContentNegotiation):

@@ -145,7 +145,7 @@ def test_a_time_out_of_bounds_is_refused(sdk: SdkClient, path: str, ago: timedel
 
 
 @both_calls
-@pytest.mark.parametrize("said", ["", "yesterday", "2026-11-20", "2026-11-20T19:08:00", 7])
+@pytest.mark.parametrize("said", ["yesterday", "2026-11-20", "2026-11-20T19:08:00", 7])
 def test_a_time_that_is_none_is_refused(sdk: SdkClient, path: str, said: Any) -> None:
     assert refused_without_a_trace(call(sdk, path, {"occurredAt": said})).startswith("occurredAt must be")
 

@@ -153,8 +153,6 @@ def test_what_is_no_event_is_refused(
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        " ",
         "yesterday",
         "2026-11-20",
         "2026-11-20T19:08:00",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from config import ROOT
 from config.docs.documentation import openapi_document
@@ -151,6 +152,20 @@ def test_who_asks_for_yaml_gets_yaml() -> None:
     answer = read(Accept="application/yaml")
     assert answer["Content-Type"].startswith("application/yaml")
     assert answer.content.startswith(b"openapi: 3.1.0\n")
+
+
+def test_it_is_made_once_per_form_and_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger who asks again and again makes no work: neither form is rendered, nor the unchanged one sent."""
+    forms = [read(), read(Accept="application/yaml")]
+    for renderer in (OpenApiJsonRenderer, OpenApiYamlRenderer):
+        monkeypatch.setattr(renderer, "render", lambda *_: pytest.fail("It is made once more."))
+    for first, accept in zip(forms, ("application/json", "application/yaml"), strict=True):
+        again = read(Accept=accept)
+        assert (again.content, again["ETag"], again["Vary"]) == (first.content, first["ETag"], "Accept")
+        assert again["Cache-Control"] == "public, max-age=300"
+        known = read(**{"Accept": accept, "If-None-Match": first["ETag"]})
+        assert (known.status_code, known.content, known["ETag"]) == (304, b"", first["ETag"])
+    assert forms[0]["ETag"] != forms[1]["ETag"]
 
 
 def test_another_method_and_another_form_are_refused_in_json() -> None:
