@@ -35,9 +35,9 @@ WITH clock AS (
 ), trigger AS (
     INSERT INTO journeys_trigger
         (id, workspace_id, journey_id, form, event_id, payload, customers, request_id, queued_at, keeps_progress,
-         called_by, selection)
+         called_by, serial, selection)
     SELECT {trigger_id}, {workspace_id}, {journey_id}, 'bulk', NULL, {payload}, queued.customers, {request_id},
-           to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, jsonb_build_object(
+           to_timestamp(clock.ms / 1000.0), queued.customers >= {large}, {called_by}, {serial}, jsonb_build_object(
                'segments', {segment_ids}::jsonb,
                'named', (SELECT count(*) FROM named),
                'unknown', (SELECT count(*) FROM named WHERE customer_id IS NULL),
@@ -70,6 +70,7 @@ def queue_jobs(
     workspace_id: str,
     journey_id: str,
     selection: Selection,
+    serial: int,
     segment_ids: Sequence[str],
     payload: Mapping[str, Any],
     called_by: str,
@@ -77,7 +78,8 @@ def queue_jobs(
 ) -> tuple[QueuedTrigger, list[str]]:
     """Creates a trigger with a job for every customer of the selection's audience, and chunks for the workers.
 
-    The trigger notes whom the call left out. Returns it with the first page of its customers, as `queued_customer_ids`
+    The trigger notes whom the call left out. Events with a higher `serial` count for its jobs: it must have been drawn
+    before the call looks at customers. Returns it with the first page of its customers, as `queued_customer_ids`
     does.
 
     The job ids of one trigger share a millisecond. If one is taken by an earlier trigger of the same journey and
@@ -97,6 +99,7 @@ def queue_jobs(
         request_id=request_id,
         large=LARGE_TRIGGER,
         called_by=called_by,
+        serial=serial,
         segment_ids=Jsonb(list(segment_ids)),
         longest=LONGEST["external_id"],
         size=CHUNK_SIZE,

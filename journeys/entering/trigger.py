@@ -174,13 +174,15 @@ def trigger_many(
     """
     if not is_object_id(journey_id):
         raise JourneyNotFound(journey_id)
-    require_api_trigger(_trigger_type(workspace_id, journey_id), journey_id)
+    trigger_type, serial = _look_up(workspace_id, journey_id)
+    require_api_trigger(trigger_type, journey_id)
     segments = resolve_segments(workspace_id=workspace_id, segment_ids=audience.segment_ids or ())
     with longer_statements() if segments else nullcontext():  # a list has two thousand customers at most
         trigger, first_page = queue_jobs(
             workspace_id=workspace_id,
             journey_id=journey_id,
             selection=select_audience(workspace_id=workspace_id, audience=audience, segments=segments),
+            serial=serial,
             segment_ids=[segment.id for segment in segments],
             payload=payload,
             called_by=called_by,
@@ -201,9 +203,10 @@ def queued_before(*, journey_id: str, trigger_id: str, customers: int, queued_ms
     return QueuedMany(trigger=trigger, first_page=first_page)
 
 
-_TRIGGER_TYPE = Statement(
-    "SELECT trigger_type FROM journeys_journey WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active"
-)
+_LOOK_UP = Statement("""
+SELECT trigger_type, nextval('customers_serial') FROM journeys_journey
+WHERE workspace_id = {workspace_id} AND id = {journey_id} AND active
+""")
 
 
 def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
@@ -214,9 +217,14 @@ def own_journey(*, workspace_id: str, journey_id: str) -> Journey:
     return journey
 
 
-def _trigger_type(workspace_id: str, journey_id: str) -> str | None:
-    """How the workspace's active journey is entered; None if it has no such journey."""
-    return next(iter(_TRIGGER_TYPE.column(workspace_id=workspace_id, journey_id=journey_id)), None)
+def _look_up(workspace_id: str, journey_id: str) -> tuple[str | None, int]:
+    """How the workspace's active journey is entered (None if it has no such journey), and the call's serial.
+
+    Whatever happens to its customers from here on comes after the call, however long it takes to queue them.
+    """
+    for trigger_type, serial in _LOOK_UP.rows(workspace_id=workspace_id, journey_id=journey_id):
+        return trigger_type, serial
+    return None, 0
 
 
 def require_api_trigger(trigger_type: str | None, journey_id: str) -> None:

@@ -16,10 +16,10 @@ InAnHour = tuple[str, str, int, str, str, str, datetime]
 def counted(journey: Journey) -> dict[InAnHour, int]:
     """The journey's counts by the hour, folded or not."""
     sums: Counter[InAnHour] = Counter()
-    for row in CountDelta.objects.filter(journey=journey):
-        sums[*_key(row), row.hour] += row.number
-    for row in Count.objects.filter(journey=journey, grain=Count.Grain.HOUR):
-        sums[*_key(row), row.begin] += row.number
+    for delta in CountDelta.objects.filter(journey=journey):
+        sums[*_key(delta), delta.hour] += delta.number
+    for count in Count.objects.filter(journey=journey, grain=Count.Grain.HOUR):
+        sums[*_key(count), count.begin] += count.number
     return {key: number for key, number in sums.items() if number}
 
 

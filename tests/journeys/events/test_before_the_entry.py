@@ -87,6 +87,29 @@ def test_the_job_and_the_enrollment_tell_what_happened(acme: Workspace, server: 
     assert enrollment["endedAt"] is not None
 
 
+@pytest.mark.parametrize("body", [{"external_id": "ada"}, {"external_ids": ["ada", "grace"]}])
+def test_what_came_while_the_call_was_being_queued_counts(
+    acme: Workspace, server: ServerClient, ada: Customer, body: dict[str, Any]
+) -> None:
+    """A call for a million takes a minute. Here ada leaves as her job is written, before any other row."""
+    CustomerFactory.create(workspace=acme, external_id="grace")
+    report(server, ada, "left")
+    with connection.cursor() as cursor:
+        columns = ", ".join(
+            field.column for field in Event._meta.concrete_fields if field.column not in {"id", "serial"}
+        )
+        cursor.execute(
+            "CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"INSERT INTO customers_event (id, {columns}) SELECT left(md5(id), 24), {columns} FROM customers_event "
+            "WHERE customer_id = NEW.customer_id; RETURN NEW; END $$; "
+            "CREATE TRIGGER leave BEFORE INSERT ON journeys_enrollmentjob FOR EACH ROW EXECUTE FUNCTION leave()"
+        )
+    data(trigger(server, leaving(acme), body))
+    let_workers_decide()
+    assert Enrollment.objects.get(customer=ada).exit_reason == ENDED[1]
+    assert not Enrollment.objects.exclude(customer=ada).exclude(state="active").exists()
+
+
 def test_what_came_before_the_call_does_not_count_whatever_its_time(
     acme: Workspace, server: ServerClient, ada: Customer
 ) -> None:
