@@ -37,7 +37,8 @@ from journeys.admin.results import JOURNEY_STATE
 from journeys.admin.steering import buttons_of, may_steer
 from journeys.admin.trying import may_try
 from journeys.design.authoring import save_journey
-from journeys.models import Journey, JourneyRevision
+from journeys.models import Journey, JourneyRevision, SteeringAct
+from journeys.steering.acts import by_staff, record_act
 
 
 @admin.register(Journey)
@@ -127,6 +128,9 @@ class JourneyAdmin(JourneyPages):
         saved = save_journey(workspace=obj.workspace, key=obj.key, now=timezone.now(), **form.changes())
         if not change and saved.outcome != "created":
             raise TakenMeanwhile
+        if change and "active" in form.changed_data:
+            kind = SteeringAct.Kind.ACTIVATE if saved.journey.active else SteeringAct.Kind.CLOSE
+            record_act(kind, saved.journey, actor=by_staff(request.user.get_username()), reason="")
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
 
 

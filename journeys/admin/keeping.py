@@ -15,6 +15,7 @@ from journeys.admin.content_rights import may_write_content, sees_credentials
 from journeys.admin.how_to_trigger import ways_to_trigger
 from journeys.design.keeping import archive_journey, duplicate_journey, restore_journey, roll_back
 from journeys.models import Journey
+from journeys.steering.acts import by_staff
 
 _Act = Callable[[HttpRequest, Journey], tuple[Journey, str]]
 
@@ -81,7 +82,7 @@ class KeepsJourneys(RecordAdmin):
 
 
 def _archive(request: HttpRequest, journey: Journey) -> tuple[Journey, str]:
-    archived = archive_journey(workspace_id=journey.workspace_id, journey_id=journey.id, now=timezone.now())
+    archived = archive_journey(journey, actor=by_staff(request.user.get_username()), now=timezone.now())
     return journey, "Archived." if archived else "It was archived before."
 
 

@@ -6,18 +6,24 @@ from typing import Any, cast
 from django.db import transaction
 
 from journeys.design.authoring import InvalidJourney, JourneyChanges, SavedJourney, save_journey
-from journeys.models import Journey, JourneyRevision
+from journeys.models import Journey, JourneyRevision, SteeringAct
+from journeys.steering.acts import record_act
+from journeys.steering.holding import locked
 
 _CONTENT = ("steps", "exit_on")
 
 
-def archive_journey(*, workspace_id: str, journey_id: str, now: datetime) -> bool:
-    """Hides the journey and switches it off: calls are answered as for any that is. Whoever is inside goes on.
+@transaction.atomic
+def archive_journey(journey: Journey, *, actor: str, now: datetime) -> bool:
+    """Hides the journey and closes it: calls are answered as for any that is. Whoever is inside goes on.
 
     Returns whether it was not archived before.
     """
-    kept = Journey.objects.filter(workspace_id=workspace_id, id=journey_id, archived_at=None)
-    return bool(kept.update(active=False, archived_at=now, updated_at=now))
+    if locked(journey).archived_at is not None:
+        return False
+    Journey.objects.filter(id=journey.id).update(active=False, archived_at=now, updated_at=now)
+    record_act(SteeringAct.Kind.CLOSE, journey, actor=actor, reason="Archived.")
+    return True
 
 
 def restore_journey(*, workspace_id: str, journey_id: str, now: datetime) -> bool:

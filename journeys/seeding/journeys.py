@@ -1,14 +1,18 @@
 """The `journeys` of a seed file."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from engage.json.documents import Part
 from engage.models import Workspace
 from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
+from journeys.models import Journey, SteeringAct
 from journeys.seeding.reading import Described, InvalidSeed, read_described
+from journeys.steering.acts import closed_by
 
+_PAST = {SteeringAct.Kind.CLOSE.value: "closed", SteeringAct.Kind.ABORT.value: "aborted"}
 # Types only: the values are checked when journeys are saved.
 _READERS: Mapping[str, Callable[[Part], object]] = {
     "name": Part.text,
@@ -31,16 +35,38 @@ def read_journeys(part: Part) -> list[Described]:
     return read_described(part, _READERS, spellings=SPELLINGS)
 
 
-def seed_journeys(*, workspace: Workspace, journeys: Sequence[Described], now: datetime) -> dict[str, str]:
-    """Creates or updates the journeys one by one, as staff would; returns each one's id by its key.
+@dataclass(frozen=True, kw_only=True)
+class SeededJourneys:
+    """Each journey's id by its key; and of those that the file would open, why they stay closed."""
 
-    Raises InvalidSeed.
+    ids: Mapping[str, str]
+    stay_closed: Mapping[str, str]
+
+
+def seed_journeys(*, workspace: Workspace, journeys: Sequence[Described], now: datetime) -> SeededJourneys:
+    """Creates or updates the journeys one by one, as staff would. Raises InvalidSeed.
+
+    One that staff or a key has closed, aborted or archived is not opened: the next deployment would undo it.
     """
-    return {one.key: _seed_journey(workspace, one, now) for one in journeys}
+    stay_closed = {
+        one.key: why for one in journeys if one.changes.get("active") and (why := _why_closed(workspace, one.key))
+    }
+    ids = {one.key: _seed_journey(workspace, one, now, closed=one.key in stay_closed) for one in journeys}
+    return SeededJourneys(ids=ids, stay_closed=stay_closed)
 
 
-def _seed_journey(workspace: Workspace, described: Described, now: datetime) -> str:
-    changes = cast("JourneyChanges", described.changes)
+def _why_closed(workspace: Workspace, key: str) -> str | None:
+    """Who closed the journey, when and why; None if it is not there or may be opened. Locks it."""
+    journey = Journey.objects.select_for_update(no_key=True).filter(workspace=workspace, key=key).first()
+    act = None if journey is None else closed_by(journey)
+    if act is not None:
+        because = f": {act.reason}" if act.reason else "."
+        return f"{_PAST[act.kind]} by {act.actor} at {act.at:%Y-%m-%d %H:%M} UTC{because}"
+    return "archived by staff." if journey is not None and journey.archived_at else None
+
+
+def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, closed: bool) -> str:
+    changes = cast("JourneyChanges", described.changes | ({"active": False} if closed else {}))
     try:
         saved = save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:

@@ -53,7 +53,10 @@ class Seed:
 
 @dataclass(frozen=True, kw_only=True)
 class SeededWorkspace:
-    """The ids of what was described, by name or key; for API keys the new secrets, None if the secret was kept."""
+    """The ids of what was described, by name or key; for API keys the new secrets, None if the secret was kept.
+
+    `stay_closed` says of the journeys that were not opened, by key, who has closed them.
+    """
 
     workspace: Workspace
     api_keys: Mapping[str, str | None]
@@ -61,6 +64,7 @@ class SeededWorkspace:
     customers: Mapping[str, str]
     segments: Mapping[str, str]
     journeys: Mapping[str, str]
+    stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
     crowd_made: int
 
@@ -122,11 +126,13 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
     segments = seed_segments(
         workspace=workspace, segments=seed.segments, stored=stored_segments, customers=customers, now=now
     )
+    seeded = seed_journeys(workspace=workspace, journeys=seed.journeys, now=now)
     return SeededWorkspace(
         workspace=workspace,
         customers=customers,
         segments=segments,
-        journeys=seed_journeys(workspace=workspace, journeys=seed.journeys, now=now),
+        journeys=seeded.ids,
+        stay_closed=seeded.stay_closed,
         others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),

@@ -42,6 +42,19 @@ def record_act(
     return act
 
 
+_OPENING = (SteeringAct.Kind.CLOSE, SteeringAct.Kind.ABORT, SteeringAct.Kind.ACTIVATE)
+
+
+def closed_by(journey: Journey) -> SteeringAct | None:
+    """The act that closed or aborted the journey, if it is not active and nobody has activated it since.
+
+    None as well if a seed file closed it, or made it so: that is no act.
+    """
+    acts = SteeringAct.objects.filter(journey=journey, kind__in=_OPENING).order_by("-at", "-id")
+    last = None if journey.active else acts.first()
+    return None if last is None or last.kind == SteeringAct.Kind.ACTIVATE else last
+
+
 @dataclass(frozen=True, kw_only=True)
 class Steered:
     """A journey after an act, or as it would be. `changed` is False if there was nothing to do.

@@ -23,7 +23,7 @@ from django.utils import timezone
 from engage.audit import refusals
 from engage.audit.recording import deed, record
 from engage.models import AuditEntry, IdentityKey, Workspace
-from journeys.models import Journey
+from journeys.models import Journey, SteeringAct
 from tests.support.audit import told, written
 from tests.support.calls import customers_path, data
 from tests.support.clients import ServerClient
@@ -343,7 +343,8 @@ def test_who_is_logged_in_is_found_again_with_their_deeds(admin_client: Client, 
     journey = JourneyFactory.create(workspace=acme)
     said = {"name": "Renamed", "trigger_type": "api", "event_from_bridge": "on", "steps": "[]", "exit_on": "[]"}
     assert admin_client.post(f"/admin/journeys/journey/{journey.id}/change/", said).status_code == 302
-    entry = AuditEntry.objects.get()
+    assert [(act.kind, act.actor) for act in SteeringAct.objects.all()] == [("close", "staff admin")]
+    entry = AuditEntry.objects.exclude(action="steered").get()
     assert (entry.actor_kind, entry.actor_name, entry.address) == ("staff", "admin", "127.0.0.1")
     assert entry.changes == {"name": ["Welcome", "Renamed"], "active": [True, False]}
     page = admin_client.get(f"/admin/engage/auditentry/{entry.id}/change/").content.decode()

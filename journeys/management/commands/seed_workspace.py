@@ -60,6 +60,9 @@ What the file does not name stays as it is, be it a customer, a journey or a sin
 field. Attributes are set one by one and others kept (null takes one away). Members, where given, are exactly those
 listed: by the name that a customer of the file goes by, or by the external_id of one who is there already.
 
+A journey that staff or a key has closed, aborted or archived stays closed, whatever the file says: the output tells it,
+and the command succeeds. Activate it to open it.
+
 A bad file changes nothing; the error names the place.
 """
 
@@ -100,6 +103,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "customers": seeded.customers,
             "segments": seeded.segments,
             "journeys": seeded.journeys,
+            "stayClosed": seeded.stay_closed,
             **seeded.others,
         }
     )
@@ -118,6 +122,9 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
     else:
         lines.append(f"{len(seeded.customers):,} customers of the file (--json prints their ids)")
     lines += _ids("Segment", seeded.segments) + _ids("Journey", seeded.journeys)
+    lines += [f"Journey {key} stays closed, {why}" for key, why in seeded.stay_closed.items()]
+    if seeded.stay_closed:
+        lines.append("A file opens no journey that staff or a key has closed: activate it, in the admin or by a call.")
     for name, ids in seeded.others.items():
         lines += _ids(name.removesuffix("s").capitalize(), ids)
     if crowd_size:

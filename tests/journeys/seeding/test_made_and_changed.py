@@ -1,6 +1,7 @@
 """`seed_workspace` makes what a file describes, and changes what differs."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +13,11 @@ from django.utils import timezone
 from customers.models import Customer, Segment
 from engage.http.authentication import Unauthorized, api_key_of, app_of
 from engage.models import ApiKey, App, Workspace
+from journeys.design.keeping import archive_journey, restore_journey
+from journeys.design.opening import activate, close
 from journeys.management.commands.seed_workspace import Command
 from journeys.models import Journey
+from journeys.steering.aborting import abort
 from tests.journeys.seeding.descriptions import DESCRIPTION, Seed, customer, described, everything, members_of
 from tests.support.bridge_calls import ACTION, call
 from tests.support.clients import SdkClient
@@ -34,6 +38,7 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
         },
         "segments": {key: Segment.objects.get(key=key).id for key in ("vip", "pro")},
         "journeys": {key: Journey.objects.get(key=key).id for key in ("welcome", "won-back")},
+        "stayClosed": {},
         "messages": {},
     }
     assert customer(external_id="ada") == {
@@ -86,6 +91,7 @@ def test_only_the_workspace_is_required(seed: Seed) -> None:
         "customers": {},
         "segments": {},
         "journeys": {},
+        "stayClosed": {},
         "messages": {},
     }
 
@@ -297,3 +303,32 @@ def test_a_file_takes_identifiers_from_who_only_claims_them(seed: Seed, sdk: Sdk
     assert Customer.objects.get(email="ada@example.com").external_id == "x-1"
     stranger = Customer.objects.get(user_id="stranger")
     assert (stranger.email, stranger.claimed_identifiers) == (None, ["user_id"])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("close_it", "why"),
+    [
+        (lambda journey, who: close(journey, now=timezone.now(), **who), "closed by staff root at"),
+        (lambda journey, who: abort(journey, **who), "aborted by staff root at"),
+        (lambda journey, who: archive_journey(journey, actor=who["actor"], now=timezone.now()), "closed by staff root"),
+    ],
+)
+def test_a_journey_that_staff_or_a_key_has_closed_is_opened_by_no_file(
+    seed: Seed, close_it: Callable[[Journey, dict[str, str]], object], why: str
+) -> None:
+    seed()
+    journey, who = Journey.objects.get(key="welcome"), {"reason": "Enough.", "actor": "staff root"}
+    close_it(journey, who)
+    closed = {"key": "welcome", "active": False}
+    for description in (DESCRIPTION, described(journeys=[closed]), DESCRIPTION):
+        told = seed(description)["stayClosed"]
+        assert list(told) == (["welcome"] if description is DESCRIPTION else [])
+        assert all(said.startswith(why) for said in told.values())
+        assert not Journey.objects.get(key="welcome").active
+    if restore_journey(workspace_id=journey.workspace_id, journey_id=journey.id, now=timezone.now()):
+        assert seed()["stayClosed"]
+    activate(journey, now=timezone.now(), **who)
+    for description in (DESCRIPTION, described(journeys=[closed]), DESCRIPTION):
+        assert seed(description)["stayClosed"] == {}
+        assert Journey.objects.get(key="welcome").active is (description is DESCRIPTION)
