@@ -34,15 +34,18 @@ def result_of(number: Number) -> int | float:
 
 
 def abs_(value: Any) -> int | float:
-    return result_of(abs(number_of(value)))
+    number = number_of(value)
+    return result_of(-number if number < 0 else number)
 
 
 def at_least(value: Any, least: Any) -> int | float:
-    return result_of(max(number_of(value), number_of(least)))
+    number, bound = number_of(value), number_of(least)
+    return result_of(bound if number < bound else number)
 
 
 def at_most(value: Any, most: Any) -> int | float:
-    return result_of(min(number_of(value), number_of(most)))
+    number, bound = number_of(value), number_of(most)
+    return result_of(bound if number > bound else number)
 
 
 def ceil(value: Any) -> int:
