@@ -15,10 +15,13 @@ class ErrorResolvingSegments(Refusal):
     error = "Error resolving segments"
 
 
-def check_segment_conditions(conditions: object, *, place: str = "conditions") -> None:
-    """Raises InvalidCondition, whose message names the place, unless a segment may have these conditions or None."""
+def check_segment_conditions(conditions: object, *, place: str = "conditions", stored: bool = False) -> None:
+    """Raises InvalidCondition, whose message names the place, unless a segment may have these conditions or None.
+
+    `stored` ones are as they were saved, and need not keep to rules that came later.
+    """
     if conditions is not None:
-        parse_condition(conditions, roots={Root.CUSTOMER}, place=place)
+        parse_condition(conditions, roots={Root.CUSTOMER}, place=place, stored=stored)
 
 
 def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
@@ -43,7 +46,7 @@ def belongs_to_any(segments: Sequence[Segment]) -> Fragment:
 
 def _condition(segment: Segment) -> Fragment:
     try:
-        condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place="conditions")
+        condition = parse_condition(segment.conditions, roots={Root.CUSTOMER}, place="conditions", stored=True)
     except InvalidCondition as invalid:  # not checked when they were stored: not the caller's doing
         raise ErrorResolvingSegments(
             f"The stored conditions of the segment {segment.id!r} ({segment.key}) are invalid: {invalid.message}"

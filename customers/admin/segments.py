@@ -39,7 +39,7 @@ class SegmentForm(forms.ModelForm[Segment]):
     def clean_conditions(self) -> Any:
         conditions = self.cleaned_data["conditions"]
         try:
-            check_segment_conditions(conditions)
+            check_segment_conditions(conditions, stored="conditions" not in self.changed_data)
         except InvalidCondition as refusal:
             raise ValidationError(refusal.message) from None
         return conditions

@@ -48,6 +48,19 @@ def parse_operand(part: Part, op: Op) -> Any:
             return _json(part)
 
 
+def refuse_templates(part: Part) -> None:
+    """Refuses a value that holds a template: conditions compare with what is written, so it would equal nothing."""
+    match part.value:
+        case str() as text if "{{" in text or "{%" in text:
+            part.refuse("is a template, but a condition compares with the text as it is written.")
+        case list():
+            for item in part.items():
+                refuse_templates(item)
+        case dict():
+            for member in part.members().values():
+                refuse_templates(member)
+
+
 def _listed(part: Part) -> list[Part]:
     items = part.items(at_most=MAX_LISTED)
     if not items:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from customers.conditions.fields import Field, parse_field
-from customers.conditions.operands import Op, parse_operand
+from customers.conditions.operands import Op, parse_operand, refuse_templates
 from engage.errors import Refusal
 from engage.json.documents import Part, Reading
 
@@ -50,33 +50,39 @@ class FieldTest:
 Condition = AllOf | AnyOf | Not | FieldTest
 
 
-def parse_condition(value: object, *, roots: Collection[str], place: str = "") -> Condition:
+def parse_condition(value: object, *, roots: Collection[str], place: str = "", stored: bool = False) -> Condition:
     """The tree of a condition written as JSON.
 
     `roots` are the first names of fields that are known where the condition is used (see `Root`); `place` says where
-    that is, at the beginning of an error's message. Raises InvalidCondition.
+    that is, at the beginning of an error's message. A `stored` one was saved before, and need not keep to rules that
+    came later: that no value is a template. Raises InvalidCondition.
     """
     part = Part(value, place, InvalidCondition)
-    condition = _parse(part, roots, depth=1)
+    condition = _parse(part, _Rules(roots, stored), depth=1)
     tests = _count_tests(condition)
     if tests > MAX_TESTS:
         part.refuse(f"holds {tests} tests; its maximum is {MAX_TESTS}.")
     return condition
 
 
-def _parse(part: Part, roots: Collection[str], *, depth: int) -> Condition:
+class _Rules(NamedTuple):
+    roots: Collection[str]
+    stored: bool
+
+
+def _parse(part: Part, rules: _Rules, *, depth: int) -> Condition:
     if depth > MAX_DEPTH:
         part.refuse(f"is nested too deeply; conditions go at most {MAX_DEPTH} deep.")
     names = part.members().keys()
     if "all" in names:
-        return AllOf(_only(part, "all", lambda inner: _parse_list(inner, roots, depth=depth + 1)))
+        return AllOf(_only(part, "all", lambda inner: _parse_list(inner, rules, depth=depth + 1)))
     if "any" in names:
-        return AnyOf(_only(part, "any", lambda inner: _parse_list(inner, roots, depth=depth + 1)))
+        return AnyOf(_only(part, "any", lambda inner: _parse_list(inner, rules, depth=depth + 1)))
     if "not" in names:
-        return Not(_only(part, "not", lambda inner: _parse(inner, roots, depth=depth + 1)))
+        return Not(_only(part, "not", lambda inner: _parse(inner, rules, depth=depth + 1)))
     if not names & {"field", "op"}:
         part.refuse("must hold all, any or not, or field and op.")
-    return _parse_test(part, roots)
+    return _parse_test(part, rules)
 
 
 def _only(part: Part, name: str, parse: Callable[[Part], _Parsed]) -> _Parsed:
@@ -86,15 +92,15 @@ def _only(part: Part, name: str, parse: Callable[[Part], _Parsed]) -> _Parsed:
         return read(lambda: parse(fields[name]))
 
 
-def _parse_list(part: Part, roots: Collection[str], *, depth: int) -> tuple[Condition, ...]:
+def _parse_list(part: Part, rules: _Rules, *, depth: int) -> tuple[Condition, ...]:
     with Reading() as read:
-        conditions = tuple(read.each(part.items(at_most=MAX_TESTS), lambda item: _parse(item, roots, depth=depth)))
+        conditions = tuple(read.each(part.items(at_most=MAX_TESTS), lambda item: _parse(item, rules, depth=depth)))
     if not conditions:
         part.refuse("must hold at least one condition.")
     return conditions
 
 
-def _parse_test(part: Part, roots: Collection[str]) -> Condition:
+def _parse_test(part: Part, rules: _Rules) -> Condition:
     written = part.field("op")
     name = written.text(at_most=_MAX_OP_LENGTH)
     if name not in _OPS:
@@ -102,8 +108,10 @@ def _parse_test(part: Part, roots: Collection[str]) -> Condition:
     op = _NEGATIONS.get(name) or Op(name)
     with Reading() as read:
         parts = part.fields(required=["field", "op"] if op is Op.EXISTS else ["field", "op", "value"], reading=read)
-        field = read(lambda: parse_field(parts["field"], roots=roots))
+        field = read(lambda: parse_field(parts["field"], roots=rules.roots))
         operand = None if op is Op.EXISTS else read(lambda: parse_operand(parts["value"], op))
+        if op is not Op.EXISTS and not rules.stored:
+            read(lambda: refuse_templates(parts["value"]))
     test = FieldTest(field, op, operand)
     return Not(test) if name in _NEGATIONS else test
 

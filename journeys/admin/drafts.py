@@ -1,7 +1,7 @@
 """A journey's definition while it is written: what is wrong with it, and where, and how it would be drawn."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from journeys.admin.content_rights import READ_CUSTOMERS
 from journeys.admin.drawings import Drawing, plain
 from journeys.admin.journey_help import STEPS
 from journeys.design.authoring import SPELLINGS
+from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey
 from journeys.steps.graph import graph_of
 
@@ -39,12 +40,12 @@ def editor_of(journey: Journey | None) -> dict[str, Any]:
 
 
 def draft_of(form: Any) -> dict[str, Any]:
-    """The mistakes in the sent form's definition, and its drawing; null if its steps cannot be read."""
+    """The mistakes in the sent form's definition, the warnings, and its drawing; null if its steps cannot be read."""
     mistakes = [mistake for field in sorted(_ROOTS) for mistake in _mistakes(form, field)]
     return {
         "mistakes": mistakes[:MOST_MISTAKES],
         "more": max(0, len(mistakes) - MOST_MISTAKES),
-        "drawing": _drawing(form),
+        **_readable(form),
     }
 
 
@@ -52,9 +53,14 @@ def _mistakes(form: Any, field: str) -> Iterator[dict[str, Any]]:
     """In the order in which they stand in the text."""
     if field not in form.errors:
         return
+    yield from _placed(form, field, form.errors[field])
+
+
+def _placed(form: Any, field: str, messages: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Messages that begin with a place, and where in the field's text that is."""
     text = str(form.data.get(field, "")).replace("\r\n", "\n")
     spans = _spans(text, _ROOTS[field])
-    found = [(span_of(message, spans) or _syntax_error(text), message) for message in form.errors[field]]
+    found = [(span_of(message, spans) or _syntax_error(text), message) for message in messages]
     for (begin, end), message in sorted(found):
         yield {
             "field": field,
@@ -88,13 +94,16 @@ def _in_browsers(text: str, position: int) -> int:
     return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _drawing(form: Any) -> Drawing | None:
-    """Drawn as what is stored would be: a mistake that leaves the steps readable is no reason not to show them."""
+def _readable(form: Any) -> dict[str, Any]:
+    """As what is stored would be: a mistake that leaves the steps readable is no reason not to show them."""
     field = form.fields.get("steps")
-    if field is None:
-        return None
+    drawing: Drawing | None = None
+    warnings: list[DefinitionWarning] = []
     with suppress(Refusal, ValidationError):
-        steps = field.to_python(form.data.get("steps")) or []
-        exit_on = form.cleaned_data.get("exit_on") if "exit_on" not in form.errors else None
-        return plain(graph_of(steps, exit_on))
-    return None
+        if field is not None:
+            steps = field.to_python(form.data.get("steps")) or []
+            exit_on = form.cleaned_data.get("exit_on") if "exit_on" not in form.errors else None
+            warnings = warnings_of(form.instance, steps=steps, exit_on=exit_on)
+            drawing = plain(graph_of(steps, exit_on), warnings)
+    messages = [f"{warning.place}: {warning.message}" for warning in warnings]
+    return {"drawing": drawing, "warnings": list(_placed(form, "steps", messages))}

@@ -1,6 +1,6 @@
 """Drawings of journeys: graphs with words and numbers, as static/journeys/map/drawing.js draws them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +10,7 @@ from django.forms.widgets import Script
 
 from engage.errors import Refusal
 from journeys.counts.stats import JourneyStats
+from journeys.design.warnings import DefinitionWarning
 from journeys.models import JourneyRevision
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Edge, Graph, Node, graph_of
 
@@ -28,12 +29,18 @@ def graph_of_revision(revision: JourneyRevision) -> Graph | None:
     return None
 
 
-def plain(graph: Graph) -> Drawing:
-    """The steps alone."""
-    return _drawing(graph, notes=lambda node: [], count=lambda edge: None)
+def plain(graph: Graph, warnings: Sequence[DefinitionWarning]) -> Drawing:
+    """The steps alone, with the warnings about them."""
+    return _warned(_drawing(graph, notes=lambda node: [], count=lambda edge: None), warnings)
 
 
-def counted(graph: Graph, stats: JourneyStats, *, address: Callable[[str], str] | None) -> Drawing:
+def counted(
+    graph: Graph,
+    stats: JourneyStats,
+    warnings: Sequence[DefinitionWarning],
+    *,
+    address: Callable[[str], str] | None,
+) -> Drawing:
     """The steps with what was counted; each leads to the address of those who stand there (None: nowhere)."""
     totals = {ENTRY: sum(number for (source, _), number in stats.edges.items() if source == ENTRY)}
     totals |= {COMPLETED: stats.completed, EXITED: stats.exited}
@@ -53,6 +60,18 @@ def counted(graph: Graph, stats: JourneyStats, *, address: Callable[[str], str] 
         for node in drawing["nodes"]:
             if node["id"][0] != "@":
                 node["href"] = address(node["id"])
+    return _warned(drawing, warnings)
+
+
+def _warned(drawing: Drawing, warnings: Sequence[DefinitionWarning]) -> Drawing:
+    """The drawing with a note at each step that a warning is about, and the warning itself in its words."""
+    said: dict[str | None, list[str]] = {}
+    for warning in warnings:
+        said.setdefault(warning.step_id, []).append(warning.message)
+    for node in drawing["nodes"]:
+        if node["id"] in said:
+            node["notes"].append({"text": "⚠ warning", "kind": "warning"})
+            node["warnings"] = said[node["id"]]
     return drawing
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import (
@@ -132,6 +132,8 @@ class JourneyAdmin(JourneyPages):
             kind = SteeringAct.Kind.ACTIVATE if saved.journey.active else SteeringAct.Kind.CLOSE
             record_act(kind, saved.journey, actor=by_staff(request.user.get_username()), reason="")
         obj.pk, obj.revision = saved.journey.pk, saved.journey.revision
+        for warning in saved.warnings:
+            self.message_user(request, f"{warning.place}: {warning.message}", messages.WARNING)
 
 
 def _content(name: str, request: HttpRequest) -> Content | None:

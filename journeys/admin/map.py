@@ -13,6 +13,7 @@ from engage.admin.columns import may_view
 from engage.errors import Refusal
 from journeys.admin.drawings import Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
+from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Graph, graph_of
 
@@ -54,6 +55,7 @@ class Map:
     drawing: Drawing | None
     why_not: str
     exits: tuple[str, ...]
+    warnings: list[DefinitionWarning]
     figures: list[tuple[str, str]]
     steps: dict[str, Any]
     ways: dict[str, Any]
@@ -67,13 +69,16 @@ def map_of(journey: Journey, *, request: HttpRequest) -> Map:
     chosen = choice.cleaned_data if choice.is_valid() else {}
     number = chosen.get("revision")
     stats = journey_stats(journey, _span(chosen, revisions[number].id if number else None))
-    graph, why_not = _graph(journey, number or journey.revision)
+    revision = journey.revisions.filter(number=number or journey.revision).first()
+    graph, why_not = _graph(revision)
+    warnings = warnings_of(journey, steps=revision.steps, exit_on=revision.exit_on) if revision else []
     sees_who = may_view(Enrollment, request=request)
     return Map(
         choice=choice,
-        drawing=counted(graph, stats, address=_address_in(journey) if sees_who else None) if graph else None,
+        drawing=counted(graph, stats, warnings, address=_address_in(journey) if sees_who else None) if graph else None,
         why_not=why_not,
         exits=graph.exits if graph else (),
+        warnings=warnings,
         figures=_figures(stats),
         steps={"headers": _STEP_HEADERS, "rows": _step_rows(graph, stats)},
         ways={"headers": _WAY_HEADERS, "rows": _way_rows(graph, stats)},
@@ -93,8 +98,7 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _graph(journey: Journey, number: int) -> tuple[Graph | None, str]:
-    revision = journey.revisions.filter(number=number).first()
+def _graph(revision: JourneyRevision | None) -> tuple[Graph | None, str]:
     if revision is None:
         return None, "The journey has no revision yet."
     try:

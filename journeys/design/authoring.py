@@ -16,6 +16,7 @@ from engage.json.compact import same_json
 from engage.json.documents import one_of
 from engage.json.key_order import KeyOrder, key_order_of
 from engage.models import Workspace
+from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
@@ -75,10 +76,11 @@ class JourneyChanges(TypedDict, total=False):
 
 
 class SavedJourney(NamedTuple):
-    """A journey as it is now, and what saving it did."""
+    """A journey as it is now, what saving it did, and what may not be meant in its definition."""
 
     journey: Journey
     outcome: Literal["created", "changed", "unchanged"]
+    warnings: list[DefinitionWarning]
 
 
 @transaction.atomic
@@ -110,7 +112,11 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
         journey.updated_at = now
         journey.save(update_fields=[*changed, "updated_at"])
         record(*saved(journey, before=before, after=_facts(journey, content)))
-    return SavedJourney(journey, "created" if made else "changed" if changed else "unchanged")
+    return SavedJourney(
+        journey,
+        "created" if made else "changed" if changed else "unchanged",
+        warnings_of(journey, steps=content.steps, exit_on=content.exit_on),
+    )
 
 
 def _facts(journey: Journey, content: "_RevisionContent") -> Facts:
@@ -139,13 +145,15 @@ def refusals_of(
     checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("", lambda: _check_fields(journey)),
         ("", lambda: _check_trigger(journey)),
-        ("event_where", lambda: _check_event_where(journey)),
+        ("event_where", lambda: _check_event_where(journey, stored="event_where" in kept)),
         (
             "entry_conditions",
-            lambda: check_entry_conditions(journey.entry_conditions, trigger_type=journey.trigger_type),
+            lambda: check_entry_conditions(
+                journey.entry_conditions, trigger_type=journey.trigger_type, stored="entry_conditions" in kept
+            ),
         ),
         ("steps", lambda: parse_steps(steps, stored="steps" in kept, require_callable=_require_callable)),
-        ("exit_on", lambda: parse_exit_rules(exit_on)),
+        ("exit_on", lambda: parse_exit_rules(exit_on, stored="exit_on" in kept)),
         ("guards", lambda: parse_guards(journey.guards)),
     )
     for field, check in checks:
@@ -202,7 +210,7 @@ def _make_revision(journey: Journey, content: _RevisionContent) -> None:
         number=journey.revision,
         steps=content.steps,
         exit_on=content.exit_on,
-        exit_events=list(parse_exit_rules(content.exit_on).event_names),
+        exit_events=list(parse_exit_rules(content.exit_on, stored=True).event_names),
         key_order=content.key_order,
     )
 
@@ -247,12 +255,12 @@ def _check_trigger(journey: Journey) -> None:
         raise InvalidJourney("event_from_bridge", "fromBridge must be null or true where the trigger is api.")
 
 
-def _check_event_where(journey: Journey) -> None:
+def _check_event_where(journey: Journey, *, stored: bool) -> None:
     if journey.event_where is None:
         return
     if journey.trigger_type == Journey.TriggerType.API:
         raise InvalidJourney("event_where", "where must be null where the trigger is api.")
-    parse_condition(journey.event_where, roots={Root.EVENT}, place="where")
+    parse_condition(journey.event_where, roots={Root.EVENT}, place="where", stored=stored)
 
 
 _ENTRY_ROOTS = {
@@ -261,10 +269,11 @@ _ENTRY_ROOTS = {
 }
 
 
-def check_entry_conditions(conditions: object, *, trigger_type: str) -> None:
+def check_entry_conditions(conditions: object, *, trigger_type: str, stored: bool = False) -> None:
     """Raises InvalidCondition, which names the place, unless a journey of this type may have these (None: none)."""
     if conditions is not None:
-        parse_condition(conditions, roots=_ENTRY_ROOTS[Journey.TriggerType(trigger_type)], place="entryConditions")
+        roots = _ENTRY_ROOTS[Journey.TriggerType(trigger_type)]
+        parse_condition(conditions, roots=roots, place="entryConditions", stored=stored)
 
 
 def _require_callable(target: Target) -> None:

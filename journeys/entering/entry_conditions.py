@@ -66,7 +66,7 @@ def _meeting(relation: Fragment, journey: EnteredJourney) -> set[int]:
 
 
 def _condition(journey: EnteredJourney) -> Condition:
-    return parse_condition(journey.conditions, roots=list(Root), place="entryConditions")
+    return parse_condition(journey.conditions, roots=list(Root), place="entryConditions", stored=True)
 
 
 # What each test came to, and its value. The ids are compared in a hashed subquery: there may be thousands.

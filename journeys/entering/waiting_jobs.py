@@ -222,5 +222,5 @@ def _entered(journey: Journey, revision: JourneyRevision) -> EnteredJourney:
         conditions=journey.entry_conditions,
         revision_id=revision.id,
         first_step=revision.steps[0]["id"] if revision.steps else "",
-        exit_patterns=parse_exit_rules(revision.exit_on).events if revision.exit_events else (),
+        exit_patterns=parse_exit_rules(revision.exit_on, stored=True).events if revision.exit_events else (),
     )

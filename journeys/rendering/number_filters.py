@@ -39,13 +39,13 @@ def abs_(value: Any) -> int | float:
 
 
 def at_least(value: Any, least: Any) -> int | float:
-    number, bound = number_of(value), number_of(least)
-    return result_of(bound if number < bound else number)
+    greater: Number = max(number_of(value), number_of(least))
+    return result_of(greater)
 
 
 def at_most(value: Any, most: Any) -> int | float:
-    number, bound = number_of(value), number_of(most)
-    return result_of(bound if number > bound else number)
+    smaller: Number = min(number_of(value), number_of(most))
+    return result_of(smaller)
 
 
 def ceil(value: Any) -> int:

@@ -1,13 +1,14 @@
 """The `journeys` of a seed file."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
 from engage.json.documents import Part
 from engage.models import Workspace
-from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, save_journey
+from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges, SavedJourney, save_journey
+from journeys.design.warnings import DefinitionWarning
 from journeys.models import Journey, SteeringAct
 from journeys.seeding.reading import Described, InvalidSeed, read_described
 from journeys.steering.acts import closed_by
@@ -37,10 +38,13 @@ def read_journeys(part: Part) -> list[Described]:
 
 @dataclass(frozen=True, kw_only=True)
 class SeededJourneys:
-    """Each journey's id by its key; and of those that the file would open, why they stay closed."""
+    """Each journey's id by its key; of those that the file would open, why they stay closed; and the warnings about
+    definitions, with their places in the file.
+    """
 
     ids: Mapping[str, str]
     stay_closed: Mapping[str, str]
+    warnings: Sequence[DefinitionWarning]
 
 
 def seed_journeys(*, workspace: Workspace, journeys: Sequence[Described], now: datetime) -> SeededJourneys:
@@ -51,8 +55,16 @@ def seed_journeys(*, workspace: Workspace, journeys: Sequence[Described], now: d
     stay_closed = {
         one.key: why for one in journeys if one.changes.get("active") and (why := _why_closed(workspace, one.key))
     }
-    ids = {one.key: _seed_journey(workspace, one, now, closed=one.key in stay_closed) for one in journeys}
-    return SeededJourneys(ids=ids, stay_closed=stay_closed)
+    saved = {one.key: _seed_journey(workspace, one, now, closed=one.key in stay_closed) for one in journeys}
+    return SeededJourneys(
+        ids={key: one.journey.id for key, one in saved.items()},
+        stay_closed=stay_closed,
+        warnings=[
+            replace(warning, place=f"{one.place}.{warning.place}")
+            for one in journeys
+            for warning in saved[one.key].warnings
+        ],
+    )
 
 
 def _why_closed(workspace: Workspace, key: str) -> str | None:
@@ -65,10 +77,9 @@ def _why_closed(workspace: Workspace, key: str) -> str | None:
     return "archived by staff." if journey is not None and journey.archived_at else None
 
 
-def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, closed: bool) -> str:
+def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, closed: bool) -> SavedJourney:
     changes = cast("JourneyChanges", described.changes | ({"active": False} if closed else {}))
     try:
-        saved = save_journey(workspace=workspace, key=described.key, now=now, **changes)
+        return save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:
         raise InvalidSeed("\n".join(f"{described.place}.{one.message}" for one in refusal.all_found())) from None
-    return saved.journey.id

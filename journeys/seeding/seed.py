@@ -21,6 +21,7 @@ from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.json.documents import Part
 from engage.models import Workspace
+from journeys.design.warnings import DefinitionWarning
 from journeys.seeding.access import SeedApiKey, SeedApp, read_api_keys, read_apps, seed_api_keys, seed_apps
 from journeys.seeding.crowd import seed_crowd
 from journeys.seeding.customers import SeedCustomer, read_customers, seed_customers
@@ -55,7 +56,8 @@ class Seed:
 class SeededWorkspace:
     """The ids of what was described, by name or key; for API keys the new secrets, None if the secret was kept.
 
-    `stay_closed` says of the journeys that were not opened, by key, who has closed them.
+    `stay_closed` says of the journeys that were not opened, by key, who has closed them. `warnings` are about
+    definitions, with places in the description.
     """
 
     workspace: Workspace
@@ -67,6 +69,7 @@ class SeededWorkspace:
     stay_closed: Mapping[str, str]
     others: Mapping[str, Mapping[str, str]]
     crowd_made: int
+    warnings: Sequence[DefinitionWarning]
 
 
 def read_seed(document: Mapping[str, object]) -> Seed:
@@ -133,6 +136,7 @@ def _seed(seed: Seed, *, crowd_size: int, renew_keys: bool, now: datetime) -> Se
         segments=segments,
         journeys=seeded.ids,
         stay_closed=seeded.stay_closed,
+        warnings=seeded.warnings,
         others={name: section.seed(workspace, seed.others[name]) for name, section in SECTIONS.items()},
         apps=seed_apps(workspace=workspace, apps=seed.apps),
         api_keys=seed_api_keys(workspace=workspace, keys=seed.api_keys, renew=renew_keys),

@@ -54,6 +54,7 @@ class SeedSegment:
 
     key: str
     changes: Mapping[str, Any]
+    conditions: Part | None
     members: Sequence[Part] | None
 
 
@@ -69,15 +70,21 @@ def _segment(fields: Mapping[str, Part]) -> SeedSegment:
     if "name" in fields:
         changes["name"] = text_for(fields["name"], Segment, "name")
     if "conditions" in fields:
-        changes["conditions"] = _conditions(fields["conditions"])
+        changes["conditions"] = _conditions(fields["conditions"], stored=True)
     members = fields["members"].items() if "members" in fields else None
     refuse_duplicates(members or [])
-    return SeedSegment(key=text_for(fields["key"], Segment, "key"), changes=changes, members=members)
+    return SeedSegment(
+        key=text_for(fields["key"], Segment, "key"),
+        changes=changes,
+        conditions=fields.get("conditions"),
+        members=members,
+    )
 
 
-def _conditions(part: Part) -> object:
+def _conditions(part: Part, *, stored: bool) -> object:
+    """The conditions; only those that are new have to keep to all rules."""
     try:
-        check_segment_conditions(part.value, place=part.place)
+        check_segment_conditions(part.value, place=part.place, stored=stored)
     except InvalidCondition as refusal:
         raise InvalidSeed(refusal.message) from None
     return part.value
@@ -108,6 +115,8 @@ def seed_segments(
     for segment in segments:
         row = stored.get(segment.key) or Segment(workspace=workspace, key=segment.key, name=segment.key, created_at=now)
         rows.append(row)
+        if segment.conditions and not same_json(segment.conditions.value, row.conditions):
+            _conditions(segment.conditions, stored=False)
         if any(not same_json(value, getattr(row, column)) for column, value in segment.changes.items()):
             row.updated_at = now
         for column, value in segment.changes.items():

@@ -75,6 +75,6 @@ def _read_cases(step: WrittenStep, part: Part) -> tuple[Case, ...]:
 def _read_case(step: WrittenStep, part: Part) -> Case:
     with Reading() as read:
         fields = part.fields(required=["if", "next"], reading=read)
-        condition = read(lambda: read_condition(fields["if"], roots=list(Root)))
+        condition = read(lambda: read_condition(fields["if"], roots=list(Root), stored=step.stored))
         target = read(lambda: step.target(fields["next"]))
     return Case(condition=condition, next=target)

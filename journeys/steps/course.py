@@ -35,7 +35,8 @@ class Course:
 def parse_course(steps: object, exit_on: object) -> Course:
     """Parses the stored steps and exit rules of a revision. Raises InvalidSteps or InvalidExitRules."""
     return Course(
-        steps={step.id: step for step in parse_steps(steps, stored=True)}, exit_rules=parse_exit_rules(exit_on)
+        steps={step.id: step for step in parse_steps(steps, stored=True)},
+        exit_rules=parse_exit_rules(exit_on, stored=True),
     )
 
 

@@ -51,23 +51,28 @@ class EventPattern:
 
 def stored_pattern(*, name: str, where: Any, from_bridge: bool) -> EventPattern:
     """The pattern of a stored event name and its stored `where` (None: every event of the name)."""
-    condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where")
+    condition = None if where is None else parse_condition(where, roots=[Root.EVENT], place="where", stored=True)
     return EventPattern(name=name, where=condition, from_bridge=from_bridge)
 
 
-def read_pattern(fields: Mapping[str, Part]) -> EventPattern:
+def read_pattern(fields: Mapping[str, Part], *, stored: bool) -> EventPattern:
     """The pattern in the fields `event`, `where` (absent or null: every event of the name) and `fromBridge` (true)."""
     where, from_bridge = fields.get("where"), fields.get("fromBridge")
     with Reading() as read:
         name = read(lambda: fields["event"].text(at_most=MAX_EVENT_NAME_LENGTH))
-        condition = read(lambda: None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}))
+        condition = read(
+            lambda: None if where is None or where.is_null else read_condition(where, roots={Root.EVENT}, stored=stored)
+        )
         counts = read(lambda: from_bridge is None or from_bridge.is_null or from_bridge.flag())
     return EventPattern(name=name, where=condition, from_bridge=counts)
 
 
-def read_condition(part: Part, *, roots: Collection[Root]) -> Condition:
-    """The condition in this part. Refuses an invalid one with the document's own refusal."""
+def read_condition(part: Part, *, roots: Collection[Root], stored: bool) -> Condition:
+    """The condition in this part, which may be `stored` (see `parse_condition`).
+
+    Refuses an invalid one with the document's own refusal.
+    """
     try:
-        return parse_condition(part.value, roots=roots, place=part.place)
+        return parse_condition(part.value, roots=roots, place=part.place, stored=stored)
     except InvalidCondition as invalid:
         raise one_of(part.refusal(found.message) for found in invalid.all_found()) from None

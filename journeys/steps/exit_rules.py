@@ -54,24 +54,28 @@ def ended_by(event_name: str) -> str:
     return f"The event {event_name!r} ends the journey."
 
 
-def parse_exit_rules(value: object) -> ExitRules:
-    """Parses the rules; null means none. Raises InvalidExitRules, whose message names the place."""
+def parse_exit_rules(value: object, *, stored: bool = False) -> ExitRules:
+    """Parses the rules; null means none. `stored` ones need not keep to rules that came later.
+
+    Raises InvalidExitRules, whose message names the place.
+    """
     if value is None:
         return ExitRules()
     with Reading() as reading:
-        rules = reading.each(Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES), _read)
+        parts = Part(value, "exitOn", InvalidExitRules).items(at_most=MAX_RULES)
+        rules = reading.each(parts, lambda rule: _read(rule, stored=stored))
     return ExitRules(
         events=tuple(rule for rule in rules if isinstance(rule, EventPattern)),
         conditions=tuple(rule for rule in rules if not isinstance(rule, EventPattern)),
     )
 
 
-def _read(part: Part) -> EventPattern | Condition:
+def _read(part: Part, *, stored: bool) -> EventPattern | Condition:
     names = part.members().keys()
     if "if" in names:
-        return read_condition(part.fields(required=["if"])["if"], roots=list(Root))
+        return read_condition(part.fields(required=["if"])["if"], roots=list(Root), stored=stored)
     if "event" not in names:
         part.refuse("must hold event, or if.")
     with Reading() as reading:
         fields = part.fields(required=["event"], optional=["where", "fromBridge"], reading=reading)
-        return reading(lambda: read_pattern(fields))
+        return reading(lambda: read_pattern(fields, stored=stored))

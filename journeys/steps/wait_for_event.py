@@ -83,7 +83,7 @@ def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
             required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
         )
         timeout = read(lambda: _read_timeout(fields["timeout"]))
-        pattern = read(lambda: read_pattern(fields))
+        pattern = read(lambda: read_pattern(fields, stored=step.stored))
         on_event = read(lambda: step.target_in(fields, "onEvent"))
         on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
     return WaitForEvent(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)

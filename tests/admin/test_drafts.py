@@ -1,6 +1,7 @@
 """A journey's definition is checked and drawn while it is written, and nothing is saved."""
 
 import json
+from html import unescape
 from typing import Any
 
 import pytest
@@ -8,9 +9,9 @@ from django.test import Client
 
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
-from tests.admin.drawn import drawing_in, ways_of
+from tests.admin.drawn import drawing_in, node_in, ways_of
 from tests.admin.staff import staff_with
-from tests.admin.test_journeys import ADD, STEPS, said
+from tests.admin.test_journeys import ADD, STEPS, make, said
 from tests.support.factories import JourneyFactory
 
 NEW = "/admin/journeys/journey/draft/"
@@ -32,6 +33,23 @@ def test_what_is_written_is_drawn_and_not_saved(staff: Client, acme: Workspace) 
     assert (told["mistakes"], told["more"]) == ([], 0)
     assert list(ways_of(told["drawing"])) == [("@entry", "wait"), ("wait", "more"), ("more", "@completed")]
     assert (Journey.objects.get().revision, JourneyRevision.objects.count()) == (1, 1)
+
+
+def test_a_step_that_nobody_can_reach_is_told_where_it_stands_and_at_the_step(staff: Client, acme: Workspace) -> None:
+    lost = {"id": "lost", "type": "delay", "for": "P1D", "next": None}
+    steps = [{"id": "out", "type": "exit", "reason": "Over."}, lost]
+    told = drafted(staff, steps=json.dumps(steps, indent=1))
+    message = "Nobody can reach the step 'lost': no way leads to it from the first step."
+    (warning,) = told["warnings"]
+    assert (told["mistakes"], warning["message"], warning["line"]) == ([], f"steps[1]: {message}", 7)
+    notes = {node["id"]: (node["notes"], node.get("warnings")) for node in told["drawing"]["nodes"]}
+    assert notes["lost"] == ([{"text": "⚠ warning", "kind": "warning"}], [message])
+    assert notes["out"] == ([], None)
+
+    page = make(staff, acme, steps=steps, _continue="")
+    assert unescape(page).count(f"steps[1]: {message}") == 2  # as what saving found, and below the map
+    assert node_in(drawing_in(page, "map-drawing"), "lost")["warnings"] == [message]
+    assert JourneyRevision.objects.get().steps == steps
 
 
 def test_every_mistake_is_told_where_it_stands_in_the_text(staff: Client) -> None:

@@ -13,7 +13,7 @@ from journeys.counts.folding import fold
 from journeys.models import Journey, JourneyRevision
 from tests.support.calls import data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import crowd
+from tests.support.factories import PRO, JourneyFactory, crowd
 
 STEPS: list[Any] = [{"id": "day", "type": "delay", "for": "P1D"}, {"id": "out", "type": "exit", "reason": "Over."}]
 pytestmark = pytest.mark.journey(steps=STEPS)
@@ -31,6 +31,27 @@ def test_the_graph_is_that_of_the_current_revision_or_of_one_before(server: Serv
     assert [node["id"] for node in before["nodes"]] == ["@entry", "day", "out", "@completed", "@exited"]
     assert before["edges"][1] == {"source": "day", "target": "out", "label": ""}
     assert (now["revision"], now["mermaid"]) == (2, None)
+
+
+def test_the_graph_warns_of_steps_that_nobody_can_reach(server: ServerClient, acme: Workspace) -> None:
+    steps: list[dict[str, Any]] = [
+        {"id": "call", "type": "webhook", "url": "https://mail.example/", "next": "which"},
+        {"id": "lost", "type": "delay", "for": "P1D", "next": "too"},
+        {"id": "which", "type": "branch", "cases": [{"if": PRO, "next": "wait"}], "else": None},
+        {"id": "too", "type": "update_profile", "attributes": {"a": 1}, "next": "lost"},
+        {"id": "wait", "type": "wait_for_event", "event": "e", "timeout": "P1D", "onEvent": "out", "onTimeout": "half"},
+        {"id": "out", "type": "exit", "reason": "Over."},
+        {"id": "half", "type": "split", "paths": [{"weight": 1, "next": "tell"}, {"weight": 1, "next": None}]},
+        {"id": "tell", "type": "track_event", "eventName": "told"},
+    ]
+    graph = get(server, JourneyFactory.create(workspace=acme, steps=steps), "graph")
+    assert graph["warnings"] == [
+        {
+            "place": f"steps[{number}]",
+            "message": f"Nobody can reach the step '{name}': no way leads to it from the first step.",
+        }
+        for number, name in ((1, "lost"), (3, "too"))
+    ]
 
 
 def test_the_graph_is_written_for_documents_on_request(server: ServerClient, journey: Journey) -> None:

@@ -1,6 +1,6 @@
 """Response bodies about whole journeys, as the API spells them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
@@ -9,6 +9,7 @@ from engage.http.times import Instant
 from engage.json.keywords import Keywords, known
 from journeys.api.statistics.serializers import INTERVALS, MOST_BUCKETS, StatsQuery
 from journeys.counts.stats import JourneyStats
+from journeys.design.warnings import DefinitionWarning
 from journeys.models import EnrollmentJob, JourneyRevision
 from journeys.steps.definition import STEP_TYPES
 from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Graph, mermaid_of
@@ -39,6 +40,13 @@ class GraphEdgeData(TypedDict):
     label: Annotated[str, "When it is taken, in words; empty if always."]
 
 
+class WarningData(TypedDict):
+    """What may not be meant in a definition, though it may be saved."""
+
+    place: Annotated[str, "The place in the definition that it is about, such as `steps[2]`."]
+    message: Annotated[str, "What is the matter, in a sentence."]
+
+
 class JourneyGraphData(TypedDict):
     """The steps of one revision as a graph."""
 
@@ -46,6 +54,7 @@ class JourneyGraphData(TypedDict):
     revision: Annotated[int, "The number of the revision.", Keywords(minimum=1)]
     nodes: Annotated[list[GraphNodeData], "The steps in order, between the entry and the two ends."]
     edges: Annotated[list[GraphEdgeData], "The ways between the nodes; at most one from one node to another."]
+    warnings: Annotated[list[WarningData], "What may not be meant, such as a step that nobody can reach."]
     exits: Annotated[list[str], "What ends an enrollment whichever step it is at, in words."]
     mermaid: Annotated[str | None, "The graph as a Mermaid flowchart if `format=mermaid` was sent; otherwise null."]
 
@@ -107,7 +116,9 @@ class JourneyStatsData(TypedDict):
     ]
 
 
-def graph_data(revision: JourneyRevision, graph: Graph, *, mermaid: bool) -> JourneyGraphData:
+def graph_data(
+    revision: JourneyRevision, graph: Graph, warnings: Sequence[DefinitionWarning], *, mermaid: bool
+) -> JourneyGraphData:
     return spelled(
         JourneyGraphData,
         graph,
@@ -115,6 +126,7 @@ def graph_data(revision: JourneyRevision, graph: Graph, *, mermaid: bool) -> Jou
         revision=revision.number,
         nodes=[spelled(GraphNodeData, node) for node in graph.nodes],
         edges=[spelled(GraphEdgeData, edge) for edge in graph.edges],
+        warnings=[spelled(WarningData, warning) for warning in warnings],
         mermaid=mermaid_of(graph) if mermaid else None,
     )
 

@@ -18,6 +18,7 @@ GRAPH = JourneyGraphData(
         {"source": "day", "target": "tell", "label": ""},
         {"source": "tell", "target": "@completed", "label": ""},
     ],
+    warnings=[],
     exits=["The event 'refunded'"],
     mermaid=None,
 )

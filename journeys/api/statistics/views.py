@@ -9,6 +9,7 @@ from engage.http.views import LookupView
 from journeys.api.statistics import answers, schema
 from journeys.api.statistics.serializers import read_graph_query, read_stats_query
 from journeys.counts.stats import Span, journey_stats
+from journeys.design.warnings import warnings_of
 from journeys.enrollments.revisions import revision_of
 from journeys.entering.trigger import JourneyNotFound, own_journey
 from journeys.steps.graph import graph_of
@@ -24,7 +25,8 @@ class JourneyGraphView(LookupView):
         journey = own_journey(workspace_id=workspace_id, journey_id=journey_id)
         revision = revision_of(journey, number or journey.revision)
         graph = graph_of(revision.steps, revision.exit_on)
-        return success(answers.GRAPH_MESSAGE, answers.graph_data(revision, graph, mermaid=mermaid))
+        warnings = warnings_of(journey, steps=revision.steps, exit_on=revision.exit_on)
+        return success(answers.GRAPH_MESSAGE, answers.graph_data(revision, graph, warnings, mermaid=mermaid))
 
 
 class JourneyStatsView(LookupView):

@@ -63,7 +63,8 @@ listed: by the name that a customer of the file goes by, or by the external_id o
 A journey that staff or a key has closed, aborted or archived stays closed, whatever the file says: the output tells it,
 and the command succeeds. Activate it to open it.
 
-A bad file changes nothing; the error names the place.
+A bad file changes nothing; the error names the place. What may be saved but is probably not meant (a step that nobody
+can reach) is printed as a warning.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -105,6 +106,7 @@ def _as_json(seeded: SeededWorkspace) -> str:
             "journeys": seeded.journeys,
             "stayClosed": seeded.stay_closed,
             **seeded.others,
+            "warnings": [{"place": one.place, "message": one.message} for one in seeded.warnings],
         }
     )
 
@@ -129,6 +131,7 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
         lines += _ids(name.removesuffix("s").capitalize(), ids)
     if crowd_size:
         lines.append(f"{crowd_size:,} customers from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now")
+    lines += [f"Warning: {one.place}: {one.message}" for one in seeded.warnings]
     return lines
 
 

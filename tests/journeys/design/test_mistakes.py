@@ -8,8 +8,9 @@ import pytest
 
 from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, refusals_of, save_journey
-from journeys.models import Journey
+from journeys.models import Journey, JourneyRevision
 from journeys.steps.course import parse_course
+from tests.support.factories import JourneyFactory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY: list[Any] = [
@@ -103,6 +104,32 @@ def test_names_that_never_have_a_value_are_mistakes(text: str, strange: str) -> 
     told = [message.partition(" reads ")[2].partition(", which")[0] for message in messages]
     assert told == ([strange] if strange else [])
     assert parse_course(steps, None).first == "note"  # what is stored already goes on
+
+
+@pytest.mark.django_db
+def test_a_template_in_a_condition_is_a_mistake_unless_it_was_stored_before(acme: Workspace) -> None:
+    test: dict[str, Any] = {"field": "event.properties.of", "op": "eq", "value": "{{ api.payload.of }}"}
+    listed = {"not": {**test, "op": "in", "value": ["a", {"b": "{% if x %}"}]}}
+    steps: list[Any] = [
+        {"id": "wait", "type": "wait_for_event", "event": "e", "where": {"all": [test]}, "timeout": "PT1H"},
+        {"id": "which", "type": "branch", "cases": [{"if": listed, "next": None}]},
+    ]
+    values: dict[str, Any] = {"steps": steps, "exit_on": [{"event": "e", "where": test}, {"if": test}]}
+    event = Journey(key="k", name="n", trigger_type="event", event_name="e", event_where=test, entry_conditions=test)
+    assert [refusal.message.split()[0] for refusal in refusals_of(event, **values)] == [
+        "where.value",
+        "entryConditions.value",
+        "steps[0].where.all[0].value",
+        "steps[1].cases[0].if.not.value[1].b",
+        "exitOn[0].where.value",
+        "exitOn[1].if.value",
+    ]
+    stored = JourneyFactory.create(workspace=acme, trigger_type="event", event_name="e", event_where=test, steps=steps)
+    JourneyRevision.objects.update(exit_on=values["exit_on"])
+    assert save_journey(workspace=acme, key=stored.key, now=NOW, name="Renamed", **values).outcome == "changed"
+    assert list(parse_course(**values).steps) == ["wait", "which"]
+    with pytest.raises(InvalidJourney, match=r"where\.any\[0\]\.value is a template"):
+        save_journey(workspace=acme, key=stored.key, now=NOW, event_where={"any": [test]})
 
 
 @pytest.mark.django_db

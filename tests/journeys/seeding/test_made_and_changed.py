@@ -40,6 +40,7 @@ def test_everything_described_is_made_and_its_ids_are_printed(seed: Seed) -> Non
         "journeys": {key: Journey.objects.get(key=key).id for key in ("welcome", "won-back")},
         "stayClosed": {},
         "messages": {},
+        "warnings": [],
     }
     assert customer(external_id="ada") == {
         "external_id": "ada",
@@ -93,6 +94,7 @@ def test_only_the_workspace_is_required(seed: Seed) -> None:
         "journeys": {},
         "stayClosed": {},
         "messages": {},
+        "warnings": [],
     }
 
 
@@ -253,6 +255,30 @@ def test_a_segment_that_changes_is_dated(seed: Seed) -> None:
     before = Segment.objects.get(key="vip").updated_at
     seed(described(segments=[{"key": "vip", "name": "Best"}]))
     assert Segment.objects.get(key="vip").updated_at > before
+
+
+@pytest.mark.django_db
+def test_a_template_in_conditions_is_refused_unless_it_was_stored_before(seed: Seed) -> None:
+    seed()
+    template = {"field": "customer.plan", "op": "eq", "value": "{{ customer.plan }}"}
+    with pytest.raises(CommandError, match=r"segments\[0\]\.conditions\.value is a template"):
+        seed(described(segments=[{"key": "pro", "conditions": template}]))
+    Segment.objects.filter(key="pro").update(conditions=template)
+    seed(described(segments=[{"key": "pro", "name": "Pro", "conditions": template}]))
+    assert Segment.objects.get(key="pro").name == "Pro"
+
+
+@pytest.mark.django_db
+def test_a_step_that_nobody_can_reach_is_told_and_saved(seed: Seed) -> None:
+    steps = [{"id": "out", "type": "exit", "reason": "Over."}, {"id": "lost", "type": "delay", "for": "P1D"}]
+    printed = seed(described(journeys=[{"key": "won-back"}, {"key": "welcome", "steps": steps}]))
+    assert printed["warnings"] == [
+        {
+            "place": "journeys[1].steps[1]",
+            "message": "Nobody can reach the step 'lost': no way leads to it from the first step.",
+        }
+    ]
+    assert Journey.objects.get(key="welcome").revisions.get().steps == steps
 
 
 @pytest.mark.django_db

@@ -1,6 +1,6 @@
 // Draws a journey's steps: boxes with words and numbers, and ways as wide as the customers on them.
 //
-// A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], href, mark}],
+// A drawing is {nodes: [{id, type, title, label, notes: [{text, kind}], warnings: [text], href, mark}],
 //               edges: [{source, target, label, count, lit}]}.
 // `mark` is "here", "ended", "taken", "unvisited" or absent; `count` is null where nothing is counted.
 import { Graph, layout } from "./dagre/dagre.esm.js";
@@ -170,7 +170,7 @@ function boxOf(node) {
   const notes = node.notes ?? [];
   const parts = notes.flatMap(({ text, kind }, at) => [...(at ? [" · "] : []), made("tspan", { class: `engage-map-note ${kind ?? ""}` }, text)]);
   if (parts.length) written(parts, "engage-map-notes");
-  const words = [node.title, node.label, ...notes.map((note) => note.text)].filter(Boolean).join(", ");
+  const words = [node.title, node.label, ...notes.map((note) => note.text), ...(node.warnings ?? [])].filter(Boolean).join(", ");
   group.append(made("title", {}, words));
   if (!node.href) return group;
   return made("a", { href: node.href, "aria-label": words }, group);

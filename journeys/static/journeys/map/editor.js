@@ -28,10 +28,11 @@ export function edit(area, { url, examples }) {
       if (error.name !== "AbortError") told.textContent = "It could not be checked just now; it is checked when it is saved.";
     }
   };
-  const show = ({ mistakes, more, drawing }) => {
+  const show = ({ mistakes, more, warnings, drawing }) => {
     const number = mistakes.length + more;
-    told.textContent = number ? `${number} mistake${number === 1 ? "" : "s"}:` : "No mistakes.";
-    list.replaceChildren(...mistakes.map(mistakeOf));
+    const found = [number && counted(number, "mistake"), warnings.length && counted(warnings.length, "warning")].filter(Boolean);
+    told.textContent = found.length ? `${found.join(", ")}:` : "No mistakes.";
+    list.replaceChildren(...mistakes.map((one) => itemOf(one, "")), ...warnings.map((one) => itemOf(one, "warning")));
     host.hidden = !drawing && !host.viewport;
     host.classList.toggle("stale", !drawing);
     if (drawing) draw(host, drawing);
@@ -49,9 +50,11 @@ function made(name, properties) {
   return Object.assign(document.createElement(name), properties);
 }
 
-function mistakeOf({ field, message, line, begin, end }) {
+const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+function itemOf({ field, message, line, begin, end }, kind) {
   const area = document.getElementById(`id_${field}`);
-  const button = made("button", { type: "button", textContent: `Line ${line}: ${message}` });
+  const button = made("button", { type: "button", textContent: `${kind && "⚠ "}Line ${line}: ${message}` });
   button.addEventListener("click", () => {
     const whole = area.value.slice(begin, end).includes("\n") ? begin : end;
     area.focus();
@@ -60,7 +63,7 @@ function mistakeOf({ field, message, line, begin, end }) {
     area.scrollTop = Math.max(0, (line - 3) * height);
     area.scrollIntoView({ block: "nearest" });
   });
-  const item = made("li", {});
+  const item = made("li", { className: kind });
   item.append(button);
   return item;
 }

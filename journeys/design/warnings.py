@@ -1,0 +1,61 @@
+"""What somebody who wrote a definition probably did not mean, though it may be saved: one list of checks.
+
+It is told wherever a definition is saved, checked or shown. A new kind is one more function in _CHECKS.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+from engage.errors import Refusal
+from journeys.models import Journey
+from journeys.steps.course import Course, parse_course
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionWarning:
+    """The place that it is about (`steps[2]`), what is the matter in a sentence, and the step's id if it is a step."""
+
+    place: str
+    message: str
+    step_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Definition:
+    journey: Journey
+    course: Course
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        return {step_id: f"steps[{number}]" for number, step_id in enumerate(self.course.steps)}
+
+    def at_step(self, step_id: str, message: str) -> DefinitionWarning:
+        return DefinitionWarning(place=self.places[step_id], message=message, step_id=step_id)
+
+
+def warnings_of(journey: Journey, *, steps: object, exit_on: object) -> list[DefinitionWarning]:
+    """The warnings about a journey with these steps and exit rules, in order; none if they cannot be read at all."""
+    with suppress(Refusal):
+        definition = _Definition(journey=journey, course=parse_course(steps, exit_on))
+        return [warning for check in _CHECKS for warning in check(definition)]
+    return []
+
+
+def _unreachable_steps(definition: _Definition) -> Iterator[DefinitionWarning]:
+    course = definition.course
+    reached: set[str] = set()
+    ahead = [course.first]
+    while ahead:
+        step_id = ahead.pop()
+        if step_id is not None and step_id not in reached:
+            reached.add(step_id)
+            ahead += course.steps[step_id].targets
+    for step_id in course.steps:
+        if step_id not in reached:
+            message = f"Nobody can reach the step {step_id!r}: no way leads to it from the first step."
+            yield definition.at_step(step_id, message)
+
+
+_CHECKS: tuple[Callable[[_Definition], Iterator[DefinitionWarning]], ...] = (_unreachable_steps,)
