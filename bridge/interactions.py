@@ -13,6 +13,7 @@ from bridge.identity.problems import IdentityTokenMissing
 from bridge.identity.proof import proven, unproven
 from bridge.models import Interaction
 from bridge.requests import BridgeCall
+from customers.claims import is_anonymous
 from customers.events import NewEvent, insert_of_event
 from customers.identity import best_match_query, find_or_create_customer
 from customers.models import Customer, Event
@@ -69,8 +70,9 @@ def record_interaction(
 
     If this address has started as many journeys as it may, the event starts none; all else is as usual.
 
-    Raises InvalidRequest for attributes that cannot be written, and CustomersCreatedLimitExceeded; then nothing is
-    written, and no customer is created.
+    Raises InvalidRequest for attributes that cannot be written, CustomerErased, and CustomersCreatedLimitExceeded; then
+    nothing is written, and no customer is created. So it is, without a refusal, if only the e-mail address or the phone
+    number of somebody erased would lead to a new customer.
     """
     call = proven(app=app, call=call, attributes=attributes.values if attributes else None)
     if attributes:
@@ -95,9 +97,9 @@ def _record_step_by_step(
     now: datetime,
 ) -> RecordedInteraction:
     with transaction.atomic():
-        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by)
+        found = find_or_create_customer(workspace_id=app.workspace_id, known_by=call.known_by, is_proven=call.is_proven)
         customer, written = found.customer, []
-        if call.must_be_anonymous and (customer.external_id or customer.email or customer.phone):
+        if call.must_be_anonymous and not is_anonymous(customer, str(call.known_by.user_id)):
             call = unproven(app=app, call=call, refusal=IdentityTokenMissing())
         if attributes:
             written = claim_attributes(customer=customer, attributes=attributes.values)
@@ -110,6 +112,8 @@ def _record_step_by_step(
             created_customer=found.created,
         )
         _insert(interaction, app, call, Fragment("SELECT %s::text AS id", [customer.id]))
+        if not found.kept:
+            transaction.set_rollback(True)
     return interaction
 
 
@@ -123,7 +127,11 @@ WITH held AS MATERIALIZED (
 SELECT customer.id, customer.workspace_id FROM held AS customer WHERE {unnoticed}
 """)
 _ANYBODY = Fragment("")
-_ANONYMOUS = Fragment("WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL")
+_ANONYMOUS = Fragment(
+    "WHERE known.external_id IS NULL AND known.email IS NULL AND known.phone IS NULL"
+    " AND 'user_id' = ANY(known.claimed_identifiers)"
+)
+_NOT_CLAIMED = Template("{match} AND NOT claimed_identifiers && {named}::varchar[]")
 
 
 def _record_at_once(
@@ -131,10 +139,13 @@ def _record_at_once(
 ) -> RecordedInteraction | None:
     """If nothing else needs to be done, finds the customer and records the call in one statement.
 
-    Returns None if there is no such customer, if the event leads to something, or if another transaction holds the
-    customer's row (and might start to wait for the event). The customer's row is locked as it is elsewhere.
+    Returns None if there is no such customer, if what is proven of them was only claimed, if the event leads to
+    something, or if another transaction holds the customer's row (and might start to wait for the event). The
+    customer's row is locked as it is elsewhere.
     """
     match = best_match_query(workspace_id=app.workspace_id, known_by=call.known_by)
+    if call.is_proven:  # else the claims are to be confirmed
+        match = _NOT_CLAIMED.filled(match=match, named=list(call.known_by.present()))
     if event is None:
         interaction = RecordedInteraction(kind=kind)
         known = Fragment(f"{match.sql} FOR KEY SHARE", match.params)

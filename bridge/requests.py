@@ -72,8 +72,9 @@ class BridgeCall:
     """What every bridge call has: its message, its customer's identifiers, the form's values and the client address.
 
     `action_id` names a button or a form of the message's definition. `identity_token` says who the person is, signed;
-    `origin` is the calling page's, "" outside browsers. With `must_be_anonymous` it leads to nobody who has other
-    identifiers than a userId: no token proves that it is them. `occurred_at` is None if it was sent when it happened.
+    `proven` are the identifiers that it proves. `origin` is the calling page's, "" outside browsers. With
+    `must_be_anonymous` it leads to nobody but who is anonymous (customers/claims.py): no token proves that it is them.
+    `occurred_at` is None if it was sent when it happened.
     """
 
     message_id: str
@@ -85,4 +86,10 @@ class BridgeCall:
     identity_token: str | None = None
     origin: str = ""
     marks: Marks = NO_MARKS
+    proven: Mapping[str, str] = field(default_factory=dict)
     must_be_anonymous: bool = False
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether a token proves all identifiers of the call."""
+        return self.proven.items() >= self.known_by.present().items()

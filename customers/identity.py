@@ -10,8 +10,9 @@ import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from customers.aliases import customer_behind
-from customers.identifier_rules import LONGEST, comparable_email, one_spelling
+from customers.aliases import behind
+from customers.claims import claims_left, dropped_claims
+from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling
 from customers.models import Customer
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import InvalidRequest
@@ -113,19 +114,24 @@ def _e164(number: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """The customer found by identifiers, or created for them."""
+    """The customer found by identifiers, or created for them.
+
+    Not `kept`: somebody erased had the new one's e-mail address or phone number; the transaction is to be taken back.
+    """
 
     customer: Customer
     created: bool
+    kept: bool = True
 
 
-def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Resolution:
+def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_proven: bool = False) -> Resolution:
     """The workspace's customer known by these identifiers (at least one), or a new one who claims all of them.
 
     userId, external_id, email and phone are tried in this order, and the first that matches a customer wins.
 
-    An existing customer is left as is: no identifier is changed or added. Must run in a transaction, which then holds
-    the customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile.
+    An existing customer is left as is: no identifier is changed or added. But if `is_proven` (the app's own server says
+    so), the identifiers that the customer has are no claims any more. Must run in a transaction, which then holds the
+    customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile. Raises CustomerErased.
 
     1. The row found is locked, and no other: a transaction that holds one lock and waits for none cannot deadlock.
     2. If no customer is found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its
@@ -137,35 +143,71 @@ def find_or_create_customer(*, workspace_id: str, known_by: Identifiers) -> Reso
     """
     while True:
         if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
+            if is_proven:
+                confirm(found, known_by.present())
             return Resolution(customer=found, created=False)
-        if known_by.user_id is not None:
-            behind = customer_behind(workspace_id=workspace_id, user_id=known_by.user_id)
-            if behind and (found := _lock_customer(workspace_id=workspace_id, customer_id=behind)):
-                return Resolution(customer=found, created=False)
-        fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=list(known_by.present()))
+        known = behind(workspace_id=workspace_id, identifiers=known_by.present(), is_proven=is_proven)
+        leads_to = known.customer_id()
+        if leads_to and (found := _lock_customer(workspace_id=workspace_id, customer_id=leads_to)):
+            return Resolution(customer=found, created=False)
+        claimed = [] if is_proven else list(known_by.present())
+        fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=claimed)
         Customer.objects.bulk_create([fresh], ignore_conflicts=True)
-        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by, unless_alias=known_by.user_id):
-            return Resolution(customer=found, created=found.id == fresh.id)
+        if found := _lock_best_match(
+            workspace_id=workspace_id, known_by=known_by, unless_alias=True, is_proven=is_proven
+        ):
+            return Resolution(customer=found, created=found.id == fresh.id, kept=not known.erased)
         _NAME_NOTHING.execute(id=fresh.id)  # deleted with its names, it would count as somebody who is erased
         _DELETE.execute(id=fresh.id)
 
 
+def confirm(customer: Customer, proven: Mapping[str, str]) -> None:
+    """The identifiers (model field to value) that the customer has are proven: a claim no more (claims.py).
+
+    Their row is locked.
+    """
+    named = [field for field, value in proven.items() if getattr(customer, field) == value]
+    claims = claims_left(customer, named=named)
+    if claims != customer.claimed_identifiers:
+        for field in dropped_claims(customer, named=named):
+            setattr(customer, field, None)
+        customer.claimed_identifiers = claims
+        write_identifiers(customer)
+
+
+def write_identifiers(customer: Customer) -> None:
+    """Stores which identifiers the customer has, and which of them are claims."""
+    _WRITE_IDENTIFIERS.execute(
+        id=customer.id, claimed=customer.claimed_identifiers, **{field: getattr(customer, field) for field in SPELLINGS}
+    )
+
+
+_WRITE_IDENTIFIERS = Statement("""
+UPDATE customers_customer SET external_id = {external_id}, email = {email}, phone = {phone}, user_id = {user_id},
+    claimed_identifiers = {claimed}::text[], updated_at = statement_timestamp()
+WHERE id = {id}
+""")
 _NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {id}")
 _DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
 # In the order of the model's fields, which `from_db` expects.
-_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id")
+_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers")
 
 
-def _lock_best_match(*, workspace_id: str, known_by: Identifiers, unless_alias: str | None = None) -> Customer | None:
-    """`unless_alias`: finds nobody if this user id is an alias."""
+def _lock_best_match(
+    *, workspace_id: str, known_by: Identifiers, unless_alias: bool = False, is_proven: bool = False
+) -> Customer | None:
+    """`unless_alias`: finds nobody if the user id is an alias."""
     query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
-    if unless_alias is not None:
-        query = _UNLESS_ALIAS.filled(match=query, workspace_id=workspace_id, user_id=unless_alias)
+    if unless_alias and known_by.user_id is not None:
+        query = _UNLESS_ALIAS.filled(
+            match=query, workspace_id=workspace_id, user_id=known_by.user_id, is_proven=is_proven
+        )
     return _locked(query)
 
 
 _UNLESS_ALIAS = Template("""{match} AND NOT EXISTS (
-    SELECT FROM customers_alias alias WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {user_id}
+    SELECT FROM customers_alias alias
+    WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {user_id} AND NOT (alias.claimed AND {is_proven})
 )""")
 _BY_ID = Template(
     "SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}",
@@ -183,7 +225,7 @@ def _locked(match: Fragment) -> Customer | None:
 
 
 def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",)) -> Fragment:
-    """Selects the columns of the one customer that best matches the identifiers (at least one).
+    """Selects the columns of the one customer that best matches the identifiers (at least one); ends with its tests.
 
     Written in SQL: the ORM would take ten times as long to build this query as it takes to execute. Each identifier is
     looked up by its unique index, and only if the ones before it found nobody: a plan for all of them at once may read

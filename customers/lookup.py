@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, OuterRef, Q, QuerySet
@@ -115,15 +115,24 @@ def having_any(*, workspace_id: str, identifiers: Mapping[str, Collection[str]])
     of_each = Alias.objects.filter(workspace_id=workspace_id, customer_id=OuterRef("pk")).filter(
         Q(id__in=identifiers.get("id", ())) | Q(user_id__in=identifiers.get("user_id", ()))
     )
-    return found.annotate(led_here=ArraySubquery(of_each.values(named=JSONObject(id="id", user_id="user_id"))))
+    told = JSONObject(id="id", user_id="user_id", claimed="claimed")
+    return found.annotate(led_here=ArraySubquery(of_each.values(told=told)))
 
 
 def names_of(customer: Customer) -> dict[tuple[str, str], bool]:
     """Each identifier (model field and value) by which a customer of `having_any` is found; whether it is their own."""
-    led_here: Sequence[Mapping[str, str]] = getattr(customer, "led_here", ())
-    aliases = {(field, value): False for alias in led_here for field, value in alias.items()}
+    aliases = {(field, alias[field]): False for alias in _led_here(customer) for field in ("id", "user_id")}
     own = {(field, value): True for field in IDENTIFIER_NAMES if (value := getattr(customer, field))}
     return aliases | own
+
+
+def claimed_aliases_of(customer: Customer) -> set[tuple[str, str]]:
+    """Those of the names that are aliases which only pages have made."""
+    return {("user_id", alias["user_id"]) for alias in _led_here(customer) if alias["claimed"]}
+
+
+def _led_here(customer: Customer) -> Sequence[Mapping[str, Any]]:
+    return getattr(customer, "led_here", ())
 
 
 def lock_customers_named(*, workspace_id: str, references: Iterable[Reference]) -> dict[Reference, str]:

@@ -72,7 +72,7 @@ class Customer(models.Model):
 
 
 class Alias(models.Model):
-    """An anonymous user id that leads to a customer who has been identified (merging.py).
+    """A user id that leads to a customer who has been identified (merging.py).
 
     Its id is that of the anonymous customer who was merged, so that this id leads on as well; a new one if there was
     none. If a customer has the user id as their own, that comes first.
@@ -81,6 +81,11 @@ class Alias(models.Model):
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     user_id = models.CharField(max_length=LONGEST["user_id"])
+    claimed = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Only a page has said so: it gives way to what a server says of the user id.",
+    )
     customer = models.ForeignKey(
         Customer, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="aliases"
     )
@@ -103,7 +108,7 @@ class Alias(models.Model):
 
 
 class Tombstone(models.Model):
-    """A digest of the user id of somebody who was erased (tombstones.py)."""
+    """A digest of an identifier of somebody who was erased (tombstones.py)."""
 
     id = ObjectIdField(primary_key=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
@@ -112,7 +117,7 @@ class Tombstone(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            # Serves asking for a user id.
+            # Serves asking for an identifier.
             models.UniqueConstraint(fields=["workspace", "digest"], name="tombstone_once"),
         ]
 

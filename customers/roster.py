@@ -3,7 +3,7 @@
 An identifier that only in-app messages have named is a claim: anybody can send an app's id, and so put a person's
 e-mail beside a phone of their own before that person signs up. A server's call therefore
 
-1. confirms the claims that it names itself, and drops the customer's others;
+1. confirms the claims that it names itself, and drops some of the customer's others (claims.py);
 2. takes an identifier that it names away from a customer who only claims it, if another one is meant.
 """
 
@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from customers.attribute_rules import check_attribute_names, check_attributes_size, merged
+from customers.claims import claims_left, dropped_claims, gives_way
 from customers.identity import Identifiers
-from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound, names_of
+from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound, claimed_aliases_of, names_of
 from customers.models import Customer
 from engage.errors import MissingParameter, Refusal
 from engage.json.compact import same_json
@@ -63,9 +64,15 @@ class Roster:
         self.changed: dict[str, Customer] = {}
         # Ids of stored customers that gave up an identifier, which another item may have taken since.
         self.renamed: set[str] = set()
+        # Identifiers that somebody has been given.
+        self.written: list[tuple[str, str]] = []
         for customer in stored:
+            of_pages = claimed_aliases_of(customer)
             for name, own in names_of(customer).items():
-                (self._by_identifier if own else self._by_alias)[name] = customer
+                if own:
+                    self._by_identifier[name] = customer
+                elif name not in of_pages:
+                    self._by_alias[name] = customer
 
     def apply(self, data: CustomerData, *, by: str = "", emptied: Collection[str] = ()) -> Upserted:
         """Creates or updates the customer that the item names. Raises a Refusal, having changed nothing.
@@ -89,8 +96,9 @@ class Roster:
         return Upserted(customer, created)
 
     def known_by(self, field: str, data: CustomerData) -> Customer | None:
-        """Who has the item's identifier of this field now."""
-        return self._by_identifier.get((field, data.sent()[field]))
+        """Who has the item's identifier of this field now, unless that gives way."""
+        known = self._by_identifier.get((field, data.sent()[field]))
+        return None if known and gives_way(known, field) else known
 
     def give_up(self, data: CustomerData, *, by: str, emptied: Collection[str]) -> None:
         """Takes away what the item will replace or empty, so that an item before it can have that."""
@@ -102,7 +110,7 @@ class Roster:
     def _sent(self, data: CustomerData) -> dict[str, str]:
         """What the item names, where an id of somebody who was merged is that of whom they were merged into.
 
-        A page may have made a user id an alias, so it decides only where nothing else is named.
+        A user id that a server has made an alias decides only where nothing else is named; a page's never does.
         """
         sent = data.sent()
         if "id" in sent and (merged := self._by_alias.get(("id", sent["id"]))):
@@ -123,23 +131,30 @@ class Roster:
         return found
 
     def _meant_by(self, sent: Mapping[str, str], found: Mapping[str, Customer]) -> Customer | None:
-        """Whoever does more than claim one of the identifiers, if anybody; else who claims the most trusted."""
-        if not found:
-            return None
+        """Whoever does more than claim one of the identifiers, if anybody; else who claims the most trusted.
+
+        A claim that gives way leads to nobody.
+        """
         known = {field: customer for field, customer in found.items() if field not in customer.claimed_identifiers}
         if len({customer.id for customer in known.values()}) > 1:
             raise _belong_to_several(known)
-        trusted, customer = next(iter((known or found).items()))
+        claims = {field: customer for field, customer in found.items() if not gives_way(customer, field)}
+        if not claims:
+            return None
+        trusted, customer = next(iter((known or claims).items()))
         _require_trust(customer, sent, trusted)
         return customer
 
     def _write(self, customer: Customer, sent: Mapping[str, str | None], profile: "_Profile", *, created: bool) -> None:
-        values = dict.fromkeys(customer.claimed_identifiers) | dict(sent)
+        named = [field for field in sent if field != "id"]
+        values = dict.fromkeys(dropped_claims(customer, named=named)) | dict(sent)
         differing = {field: value for field, value in values.items() if getattr(customer, field) != value}
-        if not (created or differing or customer.claimed_identifiers or profile.differs_from(customer)):
+        claims = claims_left(customer, named=named)
+        if not (created or differing or claims != customer.claimed_identifiers or profile.differs_from(customer)):
             return
         self._rename(customer, differing)
-        customer.claimed_identifiers = []
+        self.written += [(field, value) for field, value in differing.items() if value is not None]
+        customer.claimed_identifiers = claims
         customer.attributes, customer.claimed_attributes = profile.attributes, profile.claimed
         customer.updated_at = self._now
         if created:
@@ -189,7 +204,7 @@ def _profile_with(customer: Customer, sent: Mapping[str, Any]) -> _Profile:
 
 def _meant_by_one(by: str, found: Mapping[str, Customer]) -> Customer | None:
     """Whoever has this identifier. Raises IdentifierConflict if somebody else has another one, and not as a claim."""
-    customer = found.get(by)
+    customer = None if by in found and gives_way(found[by], by) else found.get(by)
     known = {field: other for field, other in found.items() if field not in other.claimed_identifiers}
     if others := {field: other for field, other in known.items() if other is not customer}:
         raise _belong_to_several(others)

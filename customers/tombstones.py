@@ -1,13 +1,18 @@
-"""What is left of a person who was erased: a digest of their user ids, for a while.
+"""What is left of a person who was erased: digests of their identifiers, for a while.
 
-A page still knows the user id of its visitor, and its next call would make the person anew. So such a call is refused
-until the digest is pruned (aliases.py). No other identifier is kept: with those, somebody may mean to come back.
+A page still knows who its visitor was, and its next call would make the person anew. So such a call is refused, by
+`userId` and by `external_id`, until the digest is pruned (aliases.py) or a proof says that they are back. Whom an
+e-mail address or a phone number names, a stranger could find out: such a call is answered like that of somebody
+unknown, and nothing of it is kept. A server that writes an identifier lifts what is left of it.
 """
 
 import hashlib
+from collections.abc import Iterable, Mapping
 
 from django.utils.crypto import salted_hmac
+from psycopg.types.json import Jsonb
 
+from customers.identifier_rules import SPELLINGS
 from engage.database.pruning import Prunable
 from engage.database.sql import Statement
 from engage.errors import Refusal
@@ -21,44 +26,73 @@ TOMBSTONES = Prunable(
 
 
 class CustomerErased(Refusal):
-    """The person with this user id was erased, and is not made anew by a page that still knows it."""
+    """The person with this user id or external id was erased, and is not made anew by a page that still knows it."""
 
     status = 410
     error = "Customer erased"
-    says = "The customer with this userId was erased. Use another userId for whoever is there now."
+    says = "The customer with this userId or external_id was erased. Use another one for whoever is there now."
 
 
 _ERASE = Statement("""
 WITH erased AS (
     DELETE FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}
-    RETURNING workspace_id, user_id
+    RETURNING workspace_id, external_id, email, phone, user_id
 ), known_as AS (
-    SELECT workspace_id, user_id FROM erased WHERE user_id IS NOT NULL
-    UNION SELECT workspace_id, user_id FROM customers_alias
+    SELECT workspace_id, named.field, named.value
+    FROM erased CROSS JOIN LATERAL (
+        VALUES ('external_id', external_id), ('email', email), ('phone', phone), ('user_id', user_id)
+    ) AS named (field, value)
+    WHERE named.value IS NOT NULL
+    UNION SELECT workspace_id, 'user_id', user_id FROM customers_alias
     WHERE workspace_id = {workspace_id} AND customer_id = {customer_id}
 ), left_behind AS (
     INSERT INTO customers_tombstone (id, workspace_id, digest)
     SELECT lpad(to_hex(extract(epoch FROM statement_timestamp())::bigint), 8, '0')
            || left(replace(gen_random_uuid()::text, '-', ''), 16), workspace_id,
-           encode(sha256(convert_to({key} || user_id, 'UTF8')), 'hex')
-    FROM known_as ORDER BY user_id
+           encode(sha256(convert_to(({keys}::jsonb ->> field) || value, 'UTF8')), 'hex') AS digest
+    FROM known_as ORDER BY digest
     ON CONFLICT (workspace_id, digest) DO UPDATE SET erased_at = statement_timestamp()
 )
 SELECT count(*) FROM erased
+""")
+# In the order of the digests, as they are written: whoever does either waits for the other at the first of them.
+_LIFT = Statement("""
+DELETE FROM customers_tombstone WHERE id IN (
+    SELECT lifted.id FROM unnest({digests}::text[]) AS sent (digest) CROSS JOIN LATERAL (
+        SELECT id FROM customers_tombstone WHERE workspace_id = {workspace_id} AND digest = sent.digest LIMIT 1
+    ) AS lifted ORDER BY sent.digest
+)
 """)
 
 
 def delete_and_leave_tombstone(*, workspace_id: str, customer_id: str) -> bool:
     """Deletes the customer, in one statement. Whether there was one. Aliases are user ids, too."""
-    (erased,) = _ERASE.column(workspace_id=workspace_id, customer_id=customer_id, key=_key(workspace_id))
+    (erased,) = _ERASE.column(workspace_id=workspace_id, customer_id=customer_id, keys=Jsonb(_keys(workspace_id)))
     return bool(erased)
 
 
-def digest_of(*, workspace_id: str, user_id: str) -> str:
-    """What would be left of somebody with this user id."""
-    return hashlib.sha256(f"{_key(workspace_id)}{user_id}".encode()).hexdigest()
+def lift_tombstones(*, workspace_id: str, identifiers: Iterable[tuple[str, str]]) -> None:
+    """Forgets that whoever had one of these (model field and value) was erased: a server has written it."""
+    keys = _keys(workspace_id)
+    if digests := sorted(_digest(keys[field], value) for field, value in identifiers):
+        _LIFT.execute(workspace_id=workspace_id, digests=digests)
 
 
-def _key(workspace_id: str) -> str:
-    """The digests are keyed, because user ids may be few enough to try them all."""
-    return salted_hmac("customers.tombstones", workspace_id, algorithm="sha256").hexdigest()
+def digests_of(*, workspace_id: str, identifiers: Mapping[str, str]) -> dict[str, str]:
+    """What would be left of somebody with one of these (model field to value), to its field."""
+    keys = _keys(workspace_id)
+    return {_digest(keys[field], value): field for field, value in identifiers.items()}
+
+
+def _digest(key: str, value: str) -> str:
+    return hashlib.sha256(f"{key}{value}".encode()).hexdigest()
+
+
+def _keys(workspace_id: str) -> dict[str, str]:
+    return {field: _key(workspace_id, field) for field in SPELLINGS}
+
+
+def _key(workspace_id: str, field: str) -> str:
+    """The digests are keyed, because identifiers may be few enough to try them all; and each field has its own."""
+    named = workspace_id if field == "user_id" else f"{workspace_id} {field}"
+    return salted_hmac("customers.tombstones", named, algorithm="sha256").hexdigest()

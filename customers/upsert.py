@@ -27,6 +27,7 @@ from customers.identifier_rules import SPELLINGS
 from customers.lookup import having_any
 from customers.models import Customer
 from customers.roster import CustomerData, Roster, Upserted
+from customers.tombstones import lift_tombstones
 from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.sizes import KIB
@@ -171,6 +172,7 @@ def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
     if roster.created:
         # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
         Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers), batch_size=_ROWS_AT_ONCE)
+    lift_tombstones(workspace_id=workspace_id, identifiers=roster.written)
 
 
 def _row(customer: Customer) -> dict[str, Any]:

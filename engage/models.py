@@ -158,6 +158,7 @@ class AuditEntry(models.Model):
         REVOKED = "revoked"
         STEERED = "steered"
         ERASED = "erased"
+        MERGED = "merged"
         EXPORTED = "exported"
         ENDED = "ended"
         SENT_AGAIN = "sent_again", "sent again"

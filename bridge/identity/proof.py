@@ -59,7 +59,7 @@ def _proven(app: App, call: BridgeCall, attributes: Mapping[str, Any], now: date
         for name in attributes:
             if name not in identity.attributes:
                 raise IdentityTokenMismatch(f"the attribute {name[:100]!r}")
-    return replace(call, marks=replace(call.marks, verified=True))
+    return replace(call, marks=replace(call.marks, verified=True), proven=identity.known_by.present())
 
 
 def require_covered(known_by: Identifiers, identity: Identity) -> None:

@@ -1,7 +1,7 @@
 """Identity tokens: JSON Web Tokens that the app's own server signs.
 
-`sub` is the person's `external_id` (or with `"idt": "userId"` their `userId`), `email` and `phone` may be there too,
-and `attributes` names the attributes that the call may write, if not all. `exp` is at most 24 hours ahead.
+`sub` is the person's `external_id` (or with `"idt": "userId"` their `userId`), `email`, `phone` and `userId` may be
+there too, and `attributes` names the attributes that the call may write, if not all. `exp` is at most 24 hours ahead.
 """
 
 import time
@@ -23,6 +23,7 @@ MAX_TOKEN_BYTES = 4 * KIB
 LONGEST_LIFE = timedelta(hours=24)
 LEEWAY = timedelta(seconds=60)  # the two machines' clocks may differ
 _MOST_REMEMBERED = 1000
+_ALSO = {"email": "email", "phone": "phone", "user_id": "userId"}
 _OPTIONS: dict[str, Any] = {"require": ["exp", "sub"], "verify_aud": False}
 
 
@@ -85,12 +86,12 @@ def _identity(claims: Mapping[str, Any], *, app_id: str) -> Identity:
     if app_id not in (audience if isinstance(audience, list) else [audience]):
         raise IdentityTokenInvalid("its aud is another app.")
     named = claims.get("idt", "external_id")
-    texts = {name: claims.get(name) for name in ("email", "phone")}
+    texts = {field: claims.get(name) for field, name in _ALSO.items()}
     if named not in ("external_id", "userId") or not all(isinstance(text, str | None) for text in texts.values()):
-        raise IdentityTokenInvalid("idt must be external_id or userId, and email and phone must be strings.")
+        raise IdentityTokenInvalid("idt must be external_id or userId, and email, phone and userId must be strings.")
     subject = "user_id" if named == "userId" else "external_id"
     try:
-        known_by = identifiers(**{subject: claims["sub"]}, **texts)
+        known_by = identifiers(**{**texts, subject: claims["sub"]})
     except InvalidRequest as refusal:
         raise IdentityTokenInvalid(refusal.message) from None
     if subject not in known_by.present():

@@ -1,5 +1,6 @@
 """The answers about who somebody is."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from bridge.people.merging import Moved
@@ -11,9 +12,15 @@ ONE_ALREADY_MESSAGE = "The two were one customer already."
 
 
 class Identified(TypedDict):
-    """The person is who the call says. The answer does not tell whether somebody was known."""
+    """The person is who the call says."""
 
     identified: Literal[True]
+    added: Annotated[
+        list[str],
+        "Those of the call's identifiers that the person with this userId has now and had not before. Others are "
+        "not taken: somebody else has them, the person has another one, or a server knows the person and no token "
+        "covers them.",
+    ]
 
 
 class MovedNumbers(TypedDict):
@@ -38,6 +45,11 @@ class CustomersMerged(TypedDict):
     customerId: Annotated[ObjectId, "The id of the customer who remains."]
     merged: Annotated[bool, "False if the two were one customer already."]
     moved: MovedNumbers
+
+
+def identified_answer(added: Sequence[str]) -> tuple[str, Identified]:
+    """The message and the data that answer an identification."""
+    return IDENTIFIED_MESSAGE, Identified(identified=True, added=list(added))
 
 
 def merged_answer(customer_id: str, moved: Moved | None) -> tuple[str, CustomersMerged]:

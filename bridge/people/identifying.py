@@ -1,35 +1,48 @@
 """The person behind an anonymous user id has logged in."""
 
+from django.db import transaction
+
 from bridge.caps import count_customer_created
-from bridge.identity.proof import proven
+from bridge.identity.problems import IdentityTokenMismatch
+from bridge.identity.proof import proven, unproven
 from bridge.interactions import RecordedInteraction, insert_interaction
 from bridge.models import Interaction
 from bridge.people.merging import move_all
 from bridge.requests import BridgeCall
-from customers.merging import identify_person
+from customers.identifying import Said, identify_person
 from customers.upsert import undisturbed
-from engage.models import App
+from engage.audit.acting import Actor
+from engage.models import ActorKind, App
 
 
-def identify(*, app: App, call: BridgeCall, user_id: str) -> None:
+def identify(*, app: App, call: BridgeCall, user_id: str) -> list[str]:
     """Whoever is known by the call's identifiers is the person with this user id from now on, in one transaction.
 
-    An identity token has to cover the call's identifiers; the anonymous user id is a secret between page and service.
+    The answer names the fields of the identifiers that the page's person has not had before. An identity token has to
+    cover the call's identifiers, and the user id as well if the app denies anonymous people.
 
     Raises the refusals of identity tokens, IdentifierConflict, CustomerErased, CustomersCreatedLimitExceeded,
     AppQuotaExceeded and TooManyAtOnce; nothing is then written.
     """
     call = proven(app=app, call=call, attributes=None)
-    undisturbed(lambda: _identify(app, call, user_id))
+    said = Said(workspace_id=app.workspace_id, user_id=user_id, known_by=call.known_by, proven=call.proven)
+    if call.is_proven and app.anonymous == App.Anonymous.DENY and not said.proves("user_id"):
+        call = unproven(app=app, call=call, refusal=IdentityTokenMismatch("userId"))
+    return undisturbed(lambda: _identify(app, call, said))
 
 
-def _identify(app: App, call: BridgeCall, user_id: str) -> None:
-    person = identify_person(workspace_id=app.workspace_id, user_id=user_id, known_by=call.known_by)
+def _identify(app: App, call: BridgeCall, said: Said) -> list[str]:
+    identified = identify_person(said)
+    person = identified.person
     if person.created:
         count_customer_created(app_id=app.id, address=call.address)
     if person.anonymous:
-        move_all(anonymous=person.anonymous, into=person.customer)
+        by_page = Actor(kind=ActorKind.STRANGER, id=app.id)  # whoever calls with it
+        move_all(anonymous=person.anonymous, into=person.customer, claimed_alias=not said.proves("user_id"), by=by_page)
     recorded = RecordedInteraction(
         kind=Interaction.Kind.IDENTIFY, created_customer=person.created and person.anonymous is None
     )
     insert_interaction(recorded, app=app, call=call, customer_id=person.customer.id)
+    if not identified.kept:
+        transaction.set_rollback(True)
+    return identified.added

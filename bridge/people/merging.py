@@ -6,7 +6,10 @@ from customers.lookup import Reference
 from customers.merging import MovedProfile, Person, merge_profile, pair_to_merge
 from customers.models import Customer
 from customers.upsert import undisturbed
+from engage.audit.acting import Actor
+from engage.audit.recording import Deed, record
 from engage.database.sql import Statement
+from engage.models import AuditEntry
 from journeys.merging import MovedJourneys, merge_journeys
 
 _MOVE_INTERACTIONS = Statement("""
@@ -23,13 +26,27 @@ class Moved:
     interactions: int
 
 
-def move_all(*, anonymous: Customer, into: Customer) -> Moved:
-    """Merges the anonymous customer into the other one, in the transaction that has locked both."""
+def move_all(*, anonymous: Customer, into: Customer, claimed_alias: bool = False, by: Actor | None = None) -> Moved:
+    """Merges the anonymous customer into the other one, in the transaction that has locked both, and audits that.
+
+    `claimed_alias`: only a page has said that the user id leads to them.
+    """
+    record(_deed(anonymous, into), by=by)
     ids = {"workspace_id": into.workspace_id, "anonymous": anonymous.id, "into": into.id}
     return Moved(
         journeys=merge_journeys(**ids),
         interactions=_MOVE_INTERACTIONS.execute(**ids),
-        profile=merge_profile(anonymous=anonymous, into=into),
+        profile=merge_profile(anonymous=anonymous, into=into, claimed_alias=claimed_alias),
+    )
+
+
+def _deed(anonymous: Customer, into: Customer) -> Deed:
+    return Deed(
+        action=AuditEntry.Action.MERGED,
+        workspace_id=into.workspace_id,
+        kind="customer",
+        id=into.id,
+        changes={"customerId": (anonymous.id, into.id)},
     )
 
 

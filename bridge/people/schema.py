@@ -22,11 +22,13 @@ describe_identify = SdkCall(
     description="""
 The person with this anonymous `userId` has logged in. If nobody is known by the other identifiers, the customer with
 the `userId` gets them, or a new one has all of them. If somebody is known, an anonymous customer (one who has a
-`userId` and no other identifier) is merged into them: events, interactions, segment memberships, attributes that they
-lack, jobs and enrollments. If both are active in a journey, theirs stays. From then on the `userId` leads to them.
+claimed `userId` and no other identifier) is merged into them: events, interactions, segment memberships, attributes
+that they lack, jobs and enrollments. If both are active in a journey, theirs stays. From then on the `userId` leads to
+them. Of somebody who is known already, identifiers that they lack are added if no server knows them, or if a token
+covers these.
 
-Two customers who have other identifiers are never merged. A call that is repeated changes nothing. An identity token
-has to cover the identifiers, but not the anonymous `userId`.
+Whoever is not anonymous is never merged, unless an identity token covers the `userId`. A call that is repeated changes
+nothing. An identity token has to cover the other identifiers, and the `userId` if the app denies anonymous people.
 """,
     body=Body(
         IdentifyBody,
@@ -37,12 +39,14 @@ has to cover the identifiers, but not the anonymous `userId`.
     answers=Answer(
         data=Identified,
         description="The person is the customer with these identifiers.",
-        examples={"Identified": (answers.IDENTIFIED_MESSAGE, Identified(identified=True))},
+        examples={
+            "Identified": (answers.IDENTIFIED_MESSAGE, Identified(identified=True, added=["external_id", "email"]))
+        },
     ),
     refusals=[
         MissingParameter(NOBODY),
         InvalidRequest("email must be an e-mail address."),
-        never_merged("userId belongs to a customer who has other identifiers."),
+        never_merged("userId belongs to a customer who is not anonymous."),
         TOO_MANY_NEW,
         *OF_IDENTITY,
         CustomerErased(),

@@ -20,8 +20,8 @@ class IdentifyView(KeyedView):
     @once_per_key()
     def post(self, request: Request) -> Response:
         call, user_id = read_identify(request.data, sender=self.sender)
-        identify(app=self.app, call=call, user_id=user_id)
-        return success(answers.IDENTIFIED_MESSAGE, answers.Identified(identified=True))
+        added = identify(app=self.app, call=call, user_id=user_id)
+        return success(*answers.identified_answer(added))
 
 
 class MergeView(WorkspaceView):

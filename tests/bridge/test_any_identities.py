@@ -27,7 +27,7 @@ anonymous_ids, names = st.sampled_from(ANONYMOUS), st.sampled_from(NAMES)
 
 @dataclass(eq=False)
 class Person:
-    """`own` is their userId, a claim that the next PUT drops; `aliases` lead to them."""
+    """`own` is their userId, a claim; `aliases` lead to them."""
 
     name: str | None = None
     own: str | None = None
@@ -74,14 +74,17 @@ class Identities(RuleBasedStateMachine):
 
     def _identified(self, anonymous_id: str, name: str) -> int:
         holder, known = self._behind(anonymous_id), self._called(name)
+        if known is None and (name in self.erased or (holder is None and anonymous_id in self.erased)):
+            return 409 if holder and holder.name else 410
         if holder is None and anonymous_id in self.erased:
-            return 410 if known is None else 200
+            return 200
         if holder is None and known is None:
-            self._new(name=name, own=anonymous_id)
+            self._new(name=name, own=anonymous_id).aliases.add(anonymous_id)
         elif holder is None and known is not None:
             known.aliases.add(anonymous_id)
         elif holder is not None and holder.name is None and known is None:
             holder.name = name
+            holder.aliases.add(anonymous_id)
         elif holder is not None and holder.name is None and known is not None:
             self.people.remove(holder)
             known.aliases.add(anonymous_id)
@@ -94,7 +97,9 @@ class Identities(RuleBasedStateMachine):
         person = self._called(name)
         answer = self.server.put(customers_path(self.workspace), {"external_id": name})
         assert answer.status_code == (200 if person else 201)
-        (person or self._new(name=name)).own = None
+        self.erased.discard(name)
+        if person is None:
+            self._new(name=name)
 
     @rule(name=names)
     def report(self, name: str) -> None:
@@ -122,7 +127,7 @@ class Identities(RuleBasedStateMachine):
             erase_customer(workspace_id=self.workspace.id, customer_id=customer.id)
             self.people.remove(person)
             self.anybody_erased = True
-            self.erased |= person.aliases | ({person.own} if person.own else set())
+            self.erased |= person.aliases | {name} | ({person.own} if person.own else set())
 
     def _everybody(self) -> Iterator[tuple[Person, Customer]]:
         for person in self.people:

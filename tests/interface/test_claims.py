@@ -49,9 +49,11 @@ def test_a_servers_call_drops_the_claims_that_it_does_not_confirm(
 ) -> None:
     answered = write(server, {"external_id": "x-1", "email": VICTIM})
     assert answered["customerId"] == planted.id
+    assert known_by(planted) == {"external_id": "x-1", "email": VICTIM, "user_id": "stranger"}
+    assert (answered["phone"], answered["userId"]) == (None, "stranger")
+    assert Customer.objects.get(id=planted.id).claimed_identifiers == ["user_id"]
+    assert server.put(customers_path(server.key.workspace), {"userId": "stranger"}).status_code == 201
     assert known_by(planted) == {"external_id": "x-1", "email": VICTIM}
-    assert (answered["phone"], answered["userId"]) == (None, None)
-    assert Customer.objects.get(id=planted.id).claimed_identifiers == []
     assert call(sdk, CAPTURE, {"userId": "stranger", "formData": {"vip": True}}).succeeded
     assert "vip" not in Customer.objects.get(id=planted.id).attributes
 

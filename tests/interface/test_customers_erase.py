@@ -1,8 +1,12 @@
 """DELETE /api/v1/customers/{workspaceId}/{customerId}: erase the person and all that hangs on them."""
 
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
@@ -10,19 +14,20 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from bridge.models import Interaction
 from customers.erasure import erase_customer
 from customers.models import Customer, Event, SegmentMembership, Tombstone
 from engage.http.times import iso_utc
-from engage.models import AuditEntry, Workspace
+from engage.models import AuditEntry, IdentityKey, Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger
+from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import told, written
 from tests.support.bridge_calls import ACTION, CAPTURE, call, refused_without_a_trace
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, refused, trigger
-from tests.support.clients import SdkClient, ServerClient
+from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory, JourneyFactory, SegmentFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
 from tests.support.tables import tables_that_mention
@@ -238,7 +243,9 @@ def erased(server: ServerClient, sdk: SdkClient, acme: Workspace) -> None:
 @pytest.mark.parametrize("path", [ACTION, CAPTURE])
 def test_a_page_that_still_knows_them_does_not_make_them_anew(sdk: SdkClient, path: str) -> None:
     message = refused_without_a_trace(call(sdk, path, {"userId": "anon-7"}), status=410, error="Customer erased")
-    assert message == "The customer with this userId was erased. Use another userId for whoever is there now."
+    assert message == (
+        "The customer with this userId or external_id was erased. Use another one for whoever is there now."
+    )
 
 
 @pytest.mark.usefixtures("erased")
@@ -267,7 +274,109 @@ def test_somebody_may_be_erased_twice(server: ServerClient, acme: Workspace) -> 
     for _ in range(2):
         again = CustomerFactory.create(workspace=acme, user_id="anon-7")
         assert server.delete(customers_path(acme, again.id)).succeeded
-    assert Tombstone.objects.count() == 1
+    assert Tombstone.objects.count() == 3  # with the two external ids of the factory
+
+
+IDENTIFIERS = {
+    "userId": "anon-7", "external_id": "x-1", "email": "ada@example.com", "phone": "+4915112345678"
+}  # fmt: skip
+CONTACT = ["email", "phone"]
+
+
+@pytest.fixture
+def gone(server: ServerClient, acme: Workspace) -> None:
+    put = data(server.put(customers_path(acme), IDENTIFIERS), status=201)
+    assert server.delete(customers_path(acme, put["customerId"])).succeeded
+
+
+def _says(sdk: SdkClient, way: str, names: Sequence[str], **more: Any) -> Answer:
+    """A page's call that names nobody but these identifiers of theirs; for `identify` with a new userId."""
+    known = {name: IDENTIFIERS[name] for name in names}
+    if way == "identify":
+        return sdk.post("/api/v1/sdk/identify", {"userId": "anon-new", **known, **more})
+    if way == "batch":
+        event = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
+        calls = [{"call": "action", "messageId": "m", **event, **known, **more}]
+        return sdk.post("/api/v1/sdk/bridge/batch", {"calls": calls})
+    form = {"formData": {"plan": "pro"}, "submitAction": {"type": "both", "eventName": "seen"}}
+    return call(sdk, CAPTURE, {"userId": None, **form, **known, **more})
+
+
+@pytest.mark.usefixtures("gone")
+@pytest.mark.parametrize("way", ["capture", "batch", "identify"])
+@pytest.mark.parametrize(
+    "names", [["userId"], ["external_id"], ["external_id", "email"], ["email"], ["phone"], CONTACT]
+)
+def test_nothing_is_made_anew_of_whom_a_page_still_knows_by_any_identifier(
+    sdk: SdkClient, acme: Workspace, way: str, names: list[str]
+) -> None:
+    """By an address, which a stranger may try out, the answer is that of somebody unknown."""
+    if way == "identify" and names == ["userId"]:
+        names = ["userId", "email"]
+    answer = _says(sdk, way, names)
+    told = answer.json()["data"]["results"][0] if way == "batch" else answer.json()
+    if set(names) <= set(CONTACT):
+        other = {"email": "new@example.com", "phone": "+4915187654321"}
+        unknown = _says(sdk, way, names, **{name: other[name] for name in names})
+        as_unknown = unknown.json()["data"]["results"][0] if way == "batch" else unknown.json()
+        assert (answer.status_code, told["message"]) == (200, as_unknown["message"])
+        assert told["data"].keys() == as_unknown["data"].keys()
+        assert told["data"].get("added") == as_unknown["data"].get("added")
+        customer = Customer.objects.get()  # the unknown one's
+        assert set(Event.objects.values_list("customer_id", flat=True)) <= {customer.id}
+        assert Interaction.objects.get().customer == customer
+    else:
+        assert told["code"] == "customer_erased"
+        assert not Customer.objects.exists()
+
+
+@pytest.mark.usefixtures("gone")
+def test_an_address_of_theirs_is_limited_as_an_unknown_one(sdk: SdkClient, settings: Settings) -> None:
+    settings.BRIDGE_CUSTOMERS_CREATED_LIMIT = "1/m"
+    assert [_says(sdk, "capture", ["email"]).status_code for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.usefixtures("gone")
+def test_an_address_of_theirs_is_not_given_to_somebody_else(sdk: SdkClient) -> None:
+    for _ in range(2):
+        answer = data(_says(sdk, "identify", ["email"], external_id="eve"), status=200)
+        assert answer["added"] == ["external_id", "email"]
+    assert not Customer.objects.exists()
+    data(_says(sdk, "identify", [], external_id="eve"), status=200)
+    assert data(_says(sdk, "identify", ["email"], external_id="eve"), status=200)["added"] == ["email"]
+    assert Customer.objects.get().email is None
+
+
+@pytest.mark.usefixtures("gone")
+@pytest.mark.parametrize("name", IDENTIFIERS)
+@pytest.mark.parametrize("way", ["put", "batch", "seed"])
+def test_a_server_that_writes_an_identifier_lifts_what_is_left_of_it(
+    server: ServerClient, sdk: SdkClient, acme: Workspace, tmp_path: Path, name: str, way: str
+) -> None:
+    customer = {name: IDENTIFIERS[name]}
+    before = Tombstone.objects.count()
+    match way:
+        case "put":
+            data(server.put(customers_path(acme), customer), status=201)
+        case "batch":
+            data(server.post(customers_path(acme, "batch"), {"customers": [customer]}), status=200)
+        case _:
+            file = tmp_path / "seed.json"
+            file.write_text(json.dumps({"workspace": {"key": acme.key}, "customers": [customer]}))
+            call_command("seed_workspace", str(file), stdout=StringIO())
+    assert (before, Tombstone.objects.count()) == (4, 3)
+    Customer.objects.update(**dict.fromkeys(["external_id", "email", "phone", "user_id"]))
+    assert _says(sdk, "capture", [name]).status_code == 200
+    assert Event.objects.exists()
+
+
+@pytest.mark.usefixtures("gone")
+def test_a_proof_brings_them_back(acme: Workspace) -> None:
+    app = AppFactory.create(workspace=acme, identity="enforce")
+    IdentityKey.objects.create(workspace=acme, app=app, kid="k1", alg="HS256", secret=SECRET)
+    answer = _says(SdkClient(app), "capture", ["external_id"], identityToken=token(sub="x-1"))
+    assert answer.status_code == 200
+    assert Customer.objects.get().claimed_identifiers == []
 
 
 @pytest.mark.usefixtures("erased")

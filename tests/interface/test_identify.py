@@ -10,7 +10,7 @@ from bridge.models import Interaction
 from customers.attribute_rules import MAX_CLAIMED_BYTES
 from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
-from engage.models import App, IdentityKey, Workspace
+from engage.models import App, AuditEntry, IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.bridge_calls import ACTION, click, submit
 from tests.support.calls import customers_path, data, refused
@@ -18,6 +18,10 @@ from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory
 
 IDENTIFY = "/api/v1/sdk/identify"
+SAME_FOR_ALL = (
+    "userId belongs to a customer who is not anonymous. "
+    "Two customers who have other identifiers than a userId are never merged."
+)
 ANON = "anon-7f3a"
 SEEN: dict[str, Any] = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
 
@@ -26,8 +30,12 @@ def identify(sdk: SdkClient, *, user_id: str = ANON, **known: Any) -> Answer:
     return sdk.post(IDENTIFY, {"userId": user_id, **known})
 
 
-def done(answer: Answer) -> None:
-    assert data(answer, status=200) == {"identified": True}
+def done(answer: Answer) -> list[str]:
+    """What was added."""
+    answered = data(answer, status=200)
+    added: list[str] = answered.pop("added")
+    assert answered == {"identified": True}
+    return added
 
 
 def identifiers_of(customer: Customer) -> dict[str, str | None]:
@@ -55,7 +63,6 @@ def test_a_new_customer_has_all_identifiers(acme: Workspace, sdk: SdkClient) -> 
     done(identify(sdk, external_id="ada"))
     assert identifiers_of(Customer.objects.get())["external_id"] == "ada"
     assert Interaction.objects.get().created_customer
-    assert not Alias.objects.exists()
 
 
 # Somebody is known --------------------------------------------------------------------------------------------------
@@ -84,8 +91,6 @@ def test_the_anonymous_id_leads_to_the_known_one_from_then_on(
         assert call.status_code == 200
     event = {"userId": ANON, "eventName": "bought"}
     assert data(server.post(customers_path(acme, "events"), event))["customerId"] == ada.id
-    put = server.put(customers_path(acme), {"userId": ANON, "attributes": {"plan": "pro"}})
-    assert data(put, status=200)["customerId"] == ada.id
     assert data(server.get(customers_path(acme) + f"?userId={ANON}"), status=200)["customerId"] == ada.id
     assert Customer.objects.get() == ada
     assert Event.objects.filter(customer=ada).count() == 2
@@ -101,14 +106,67 @@ def test_it_still_does_after_a_put_that_does_not_name_it(
     assert Event.objects.get().customer == ada
 
 
+@pytest.mark.parametrize(
+    ("said", "found", "left"),
+    [
+        ({"external_id": "ada"}, True, {"user_id": ANON, "external_id": "ada"}),
+        ({"external_id": "ada", "userId": "u-9"}, True, {"user_id": "u-9", "external_id": "ada"}),
+        ({"email": "ada@example.com"}, True, {"user_id": ANON, "email": "ada@example.com"}),
+        ({"userId": ANON}, True, {"user_id": ANON, "external_id": "ada"}),
+        ({"userId": "anon-2"}, False, {"user_id": ANON, "external_id": "ada", "email": "ada@example.com"}),
+        ({"customerId": ...}, True, {"user_id": ANON, "external_id": "ada", "email": "ada@example.com"}),
+        ({"customerId": ..., "phone": "+491701234567"}, True, {"user_id": ANON, "phone": "+491701234567"}),
+    ],
+)
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_a_put_leaves_of_what_only_pages_have_said(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, said: dict[str, Any], found: bool, left: dict[str, str],
+    batch: bool,
+) -> None:  # fmt: skip
+    """An address that only a page has named does not stay beside what a server says. The page is still known."""
+    click(sdk, userId=ANON)
+    done(identify(sdk, external_id="ada", email="ada@example.com"))
+    done(identify(sdk, user_id="anon-2", external_id="ada"))
+    customer = Customer.objects.get()
+    body = {**said, "attributes": {"plan": "pro"}, **({"customerId": customer.id} if "customerId" in said else {})}
+    if batch:
+        (answer,) = data(server.post(customers_path(acme, "batch"), {"customers": [body]}), status=200)["results"]
+    else:
+        answer = data(server.put(customers_path(acme), body), status=200 if found else 201)
+    assert (answer["customerId"] == customer.id) is found
+    assert {name: value for name, value in identifiers_of(customer).items() if value} == left
+    assert Customer.objects.get(attributes__plan="pro").id == answer["customerId"]
+    for user_id in (ANON, "anon-2"):
+        click(sdk, userId=user_id, **SEEN)
+    assert Event.objects.filter(customer=customer).count() == (2 if found else 1)
+
+
+@pytest.mark.parametrize("also", [{}, {"external_id": "bob"}])
 def test_what_a_server_says_of_the_user_id_comes_first(
-    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, also: dict[str, str]
 ) -> None:
     """A stranger may have made somebody's real user id another one's alias."""
     done(identify(sdk, user_id="u-bob", external_id="ada"))
-    bob = data(server.put(customers_path(acme), {"userId": "u-bob", "external_id": "bob"}), status=201)
+    bob = data(server.put(customers_path(acme), {"userId": "u-bob", **also}), status=201)
     click(sdk, userId="u-bob", **SEEN)
     assert Event.objects.get().customer_id == bob["customerId"]
+    again = data(server.put(customers_path(acme), {"userId": "u-bob", "attributes": {"iban": 1}}), status=200)
+    assert again["customerId"] == bob["customerId"]
+
+
+def test_a_servers_merge_comes_first_as_well(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer
+) -> None:
+    for user_id, known in (("u-1", "eve"), ("u-2", "grace")):
+        if known == "grace":
+            CustomerFactory.create(workspace=acme, external_id="grace")
+        done(identify(sdk, user_id=user_id, external_id=known))
+        body = {"anonymous": {"userId": user_id}, "into": {"external_id": "ada"}}
+        assert data(server.post(customers_path(acme, "merge"), body), status=200)["merged"]
+        click(sdk, userId=user_id, **SEEN)
+    assert Event.objects.filter(customer=ada).count() == 2
+    put = data(server.put(customers_path(acme), {"userId": "u-1", "attributes": {"plan": "pro"}}), status=200)
+    assert put["customerId"] == ada.id  # an alias that a server has made
 
 
 def test_several_devices_lead_to_one_customer(acme: Workspace, sdk: SdkClient) -> None:
@@ -188,6 +246,119 @@ def test_another_workspace_is_not_seen(sdk: SdkClient, rival: Workspace, rival_s
     click(sdk, userId=ANON)
     assert Event.objects.get().customer == theirs
     assert Customer.objects.exclude(workspace=rival).get().external_id == "ada"
+
+
+# Whom a server knows by their userId ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def u77(acme: Workspace, server: ServerClient) -> Customer:
+    data(server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}}), status=201)
+    return Customer.objects.get(user_id="u-77")
+
+
+STRANGERS: list[dict[str, str]] = [
+    {"email": "evil@evil.example"},
+    {"external_id": "evil"},
+    {"external_id": "evil", "phone": "+491701234567"},
+    {"external_id": "ada"},
+    {"external_id": "ada", "email": "grace@example.com"},
+]
+
+
+@pytest.mark.parametrize("known", STRANGERS)
+def test_a_stranger_takes_over_nobody_whom_a_server_knows(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer, u77: Customer, known: dict[str, str]
+) -> None:
+    CustomerFactory.create(workspace=acme, external_id="grace", email="grace@example.com")
+    before = list(Customer.objects.order_by("id").values())
+    for _ in range(2):
+        answer = identify(sdk, user_id="u-77", **known)
+        assert refused(answer, status=409, error="Identifier conflict") == SAME_FOR_ALL
+    assert list(Customer.objects.order_by("id").values()) == before
+    assert not Alias.objects.exists()
+    assert not Interaction.objects.exists()
+
+
+@pytest.mark.parametrize("known", [{"email": "evil@evil.example"}, {"external_id": "evil"}, {"phone": "+491701234567"}])
+@pytest.mark.parametrize("says", ["click", "identify"])
+@pytest.mark.parametrize("signs_up", [False, True])
+def test_a_stranger_takes_over_nobody_in_advance(
+    acme: Workspace, sdk: SdkClient, server: ServerClient, known: dict[str, str], says: str, signs_up: bool
+) -> None:
+    """What servers know of whoever has signed up as the stranger stays theirs alone."""
+    (click if says == "click" else identify)(sdk, **{"userId" if says == "click" else "user_id": "u-77"}, **known)
+    if signs_up:
+        data(server.put(customers_path(acme), {**known, "attributes": {"evil": True}}), status=200)
+    answer = server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}})
+    u77 = Customer.objects.get(user_id="u-77")
+    assert answer.json()["data"]["customerId"] == u77.id
+    assert (u77.attributes, u77.email, u77.phone) == ({"iban": "DE1"}, None, None)
+    if not signs_up:
+        server.put(customers_path(acme), {**known, "attributes": {"evil": True}})
+    assert not Customer.objects.filter(attributes__has_keys=["evil", "iban"]).exists()
+    assert identify(sdk, user_id="u-77", external_id="evil-2").status_code == 409
+
+
+def test_somebody_seen_by_a_page_before_a_server_wrote_them_is_not_anonymous(
+    acme: Workspace, sdk: SdkClient, server: ServerClient
+) -> None:
+    click(sdk, userId="u-77")
+    data(server.put(customers_path(acme), {"userId": "u-77", "attributes": {"iban": "DE1"}}), status=200)
+    refused(identify(sdk, user_id="u-77", external_id="evil"), status=409, error="Identifier conflict")
+
+
+def test_two_on_one_computer_stay_two(acme: Workspace, sdk: SdkClient) -> None:
+    done(identify(sdk, external_id="ada"))
+    refused(identify(sdk, external_id="bob"), status=409, error="Identifier conflict")
+    refused(identify(sdk, email="bob@example.com"), status=409, error="Identifier conflict")
+    assert identifiers_of(Customer.objects.get()) == {
+        "user_id": ANON, "external_id": "ada", "email": None, "phone": None,
+    }  # fmt: skip
+
+
+def test_a_merge_is_noted(acme: Workspace, sdk: SdkClient, server: ServerClient, ada: Customer) -> None:
+    click(sdk, userId=ANON)
+    anonymous = Customer.objects.get(user_id=ANON)
+    done(identify(sdk, external_id="ada"))
+    body = {"anonymous": {"userId": "anon-2"}, "into": {"external_id": "ada"}}
+    data(server.post(customers_path(acme, "merge"), body), status=200)
+    of_page, of_server = AuditEntry.objects.filter(action="merged").order_by("at")
+    assert (of_page.object_id, of_page.changes) == (ada.id, {"customerId": [anonymous.id, ada.id]})
+    assert (of_page.actor_kind, of_page.actor_id) == ("stranger", sdk.headers["X-App-Id"])
+    assert (of_server.object_id, of_server.actor_kind, of_server.actor_id) == (ada.id, "key", server.key.id)
+
+
+# Another identifier of somebody who has been identified ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "covered", "added"),
+    [(False, False, ["email"]), (True, False, []), (True, True, ["email"]), (False, True, ["email"])],
+)
+def test_another_identifier_is_taken_for_whom_nobody_knows_or_with_a_proof(
+    acme: Workspace, server: ServerClient, confirmed: bool, covered: bool, added: list[str]
+) -> None:
+    sdk = proving(acme, "report")
+    assert done(identify(sdk, external_id="ada")) == ["external_id"]
+    if confirmed:
+        data(server.put(customers_path(acme), {"external_id": "ada"}), status=200)
+    sent = {"identityToken": token(email="ada@example.com")} if covered else {}
+    assert done(identify(sdk, external_id="ada", email="ada@example.com", **sent)) == added
+    assert done(identify(sdk, external_id="ada", email="ada@example.com", **sent)) == []
+    ada = Customer.objects.get()
+    assert ada.email == ("ada@example.com" if added else None)
+    assert ("email" in ada.claimed_identifiers) is (not covered and bool(added))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_was_added_does_not_tell_whether_the_one_identifier_was_known(
+    acme: Workspace, sdk: SdkClient, known: bool
+) -> None:
+    if known:
+        CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
+    for user_id, body in (("a", {"external_id": "ada"}), ("b", {"email": "ada@example.com"})):
+        assert done(identify(sdk, user_id=user_id, **body)) == list(body)
 
 
 # Erased people ------------------------------------------------------------------------------------------------------
@@ -301,7 +472,7 @@ def test_a_merge_costs_as_many_queries_however_much_there_is(
 ) -> None:
     for n in range(events):
         sdk.post(ACTION, {"messageId": "m", "userId": ANON, **SEEN, "formData": {"n": n}})
-    # The app, three ends of transactions; locking both; jobs 2, enrollments 2; events, interactions, segments;
-    # aliases 2, the row itself; the interaction.
-    with django_assert_num_queries(15):
+    # The app, three ends of transactions; locking both; the audit; jobs 2, enrollments 2; events, interactions,
+    # segments; aliases 2, the row itself; the interaction.
+    with django_assert_num_queries(16):
         done(identify(sdk, external_id="ada"))

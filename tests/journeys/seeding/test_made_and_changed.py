@@ -319,7 +319,8 @@ def test_a_file_confirms_and_drops_claims_as_a_server_does(seed: Seed, sdk: SdkC
     assert call(sdk, ACTION, {"email": "ada@example.com", "userId": "stranger", "phone": "+4915112345678"}).succeeded
     seed({"workspace": {"key": "acme"}, "customers": [{"email": "ada@example.com"}]})
     ada = Customer.objects.get()
-    assert (ada.email, ada.phone, ada.user_id, ada.claimed_identifiers) == ("ada@example.com", None, None, [])
+    said = (ada.email, ada.phone, ada.user_id, ada.claimed_identifiers)
+    assert said == ("ada@example.com", None, "stranger", ["user_id"])
 
 
 @pytest.mark.django_db

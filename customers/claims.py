@@ -1,0 +1,54 @@
+"""Claims: what only in-app messages have said of a person, and what becomes of it once somebody knows better.
+
+Anybody can send an app's id, and so say that a `userId` is theirs, or put a person's e-mail beside a phone of their
+own before that person signs up. An identifier that a server has written, or an identity token of the app has proven,
+is *confirmed*; others are claims, and `claimed_identifiers` of a customer lists them.
+
+1. Where anything of a person is confirmed, claims say nothing: they lead a server's PUT to nobody, and it takes them.
+2. An e-mail address or a phone number that is only claimed never stays beside what is confirmed: the next mail would go
+   to whoever claimed it. A `userId` stays, for the page from which it came; an `external_id` does beside a `userId`.
+3. Anonymous is who has a claimed `userId` and nothing else, not even claimed: only they become somebody else because a
+   page says so.
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from customers.identifier_rules import SPELLINGS
+
+
+class Known(Protocol):
+    """Whoever has identifiers, some of them only claimed."""
+
+    user_id: str | None
+    claimed_identifiers: list[str]
+
+
+def confirmed(customer: Known) -> list[str]:
+    """The fields of those identifiers that are no claims."""
+    return [field for field in _held(customer) if field not in customer.claimed_identifiers]
+
+
+def _held(customer: Known) -> list[str]:
+    return [field for field in SPELLINGS if getattr(customer, field)]
+
+
+def gives_way(customer: Known, field: str) -> bool:
+    """Whether this identifier of theirs leads a server's PUT to nobody: a claim beside what is confirmed."""
+    return field in customer.claimed_identifiers and bool(confirmed(customer))
+
+
+def is_anonymous(customer: Known, user_id: str) -> bool:
+    """Whether a page may say who the person with this user id is, without a proof that it is theirs."""
+    return customer.user_id == user_id and _held(customer) == ["user_id"] and not confirmed(customer)
+
+
+def dropped_claims(customer: Known, *, named: Collection[str]) -> list[str]:
+    """The claims that go when these fields are confirmed. With nothing named (but a customerId), none do."""
+    kept = {*named, "user_id", *(["external_id"] if set(named) == {"user_id"} else [])}
+    return [field for field in customer.claimed_identifiers if field not in kept] if named else []
+
+
+def claims_left(customer: Known, *, named: Collection[str]) -> list[str]:
+    gone = {*named, *dropped_claims(customer, named=named)}
+    return [field for field in customer.claimed_identifiers if field not in gone]
