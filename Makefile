@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test browsers chaos bench fuzz format lint types check lock clean
+.PHONY: help run test browsers chaos bench fuzz format lint types check lock package licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -65,6 +65,15 @@ lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the n
 	@$(COMPILE) pyproject.toml --extra embedded --extra dev -c requirements-embedded.txt -o requirements-dev.txt
 	@$(COMPILE) pyproject.toml --extra oidc -c requirements-dev.txt -o requirements-oidc.txt
 	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
+	@$(COMPILE) $(CLIENTS)/generator.in -o $(CLIENTS)/generator.txt
+
+package: ## builds the wheel and tries it in an empty environment
+	@.ci/install requirements-dev.txt
+	@.ci/package
+
+licences: ## the dependencies' licences; LOCK=requirements-dev.txt has those of development as well
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m config.local.licences $(or $(LOCK),requirements.txt)
 
 clean: ## what can be made again; the data in .data stay
 	@rm -rf .venv $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles

@@ -8,6 +8,7 @@ forgetting it must not put a real database behind a development set-up.
 import hashlib
 import os
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
@@ -197,7 +198,7 @@ FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "/static/"
 if PRODUCTION:
-    STATIC_ROOT = ROOT / "staticfiles"
+    STATIC_ROOT = Path(environment.text("STATIC_ROOT", default=str(ROOT / "staticfiles")))
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not PRODUCTION  # no files to collect, none read at start
 STORAGES = {
     "staticfiles": {

@@ -69,7 +69,7 @@ class SchemaView(ApiView):
     renderer_classes = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
 
     def get(self, request: Request) -> HttpResponseBase:
-        renderer = request.accepted_renderer  # type: ignore[attr-defined]
+        renderer = request.accepted_renderer
         content, etag = _rendered(as_yaml=isinstance(renderer, OpenApiYamlRenderer))
         charset = f"; charset={renderer.charset}" if renderer.charset else ""
         answer = HttpResponse(content, content_type=f"{renderer.media_type}{charset}")

@@ -8,6 +8,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from secrets import compare_digest
 
 import structlog
@@ -84,10 +85,15 @@ def _metrics() -> Iterator[Metric]:
 
 @cache
 def _version() -> str:
+    """The checkout's, or the installed wheel's."""
     try:
         with (ROOT / "pyproject.toml").open("rb") as file:
             return str(tomllib.load(file)["project"]["version"])
-    except OSError:  # an image may be made without it
+    except OSError:
+        pass
+    try:
+        return version("engage")
+    except PackageNotFoundError:  # an image may be made without it
         return "unknown"
 
 

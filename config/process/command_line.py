@@ -1,4 +1,7 @@
-"""`manage.py`: Django's commands, which end in one line where the set-up is not one that they can work with."""
+"""`manage.py`, and `engage` where the wheel is installed.
+
+Django's commands, which end in one line where the set-up is not one that they can work with.
+"""
 
 import errno
 import os
@@ -24,6 +27,12 @@ class _Commands(ManagementUtility):
         command = super().fetch_command(subcommand)
         spare_the_loaded()
         return command
+
+
+def main() -> int:
+    """Runs the command of the command line; the exit code."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    return execute(sys.argv)
 
 
 def execute(arguments: list[str]) -> int:
