@@ -14,7 +14,7 @@ from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
-from customers.segments import ErrorResolvingSegments, check_segment_conditions, try_conditions
+from customers.segments import ErrorResolvingSegments, check_segment_conditions, count_meeting, try_conditions
 from engage.admin.columns import count_up_to
 from engage.admin.filters import ExactFilter, SelectFilter
 from engage.admin.json_field import JsonField
@@ -23,6 +23,7 @@ from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
 
 TRIED_ON = 1_000
+COUNTING_SECONDS = 1.0
 COUNTED_BEFORE_DELETION = 10_000
 
 
@@ -62,17 +63,23 @@ class SegmentAdmin(RecordAdmin):
 
     @display(description="who belongs to it")
     def size(self, segment: Segment) -> str:
-        """Counts only as far as is cheap: the conditions are tried on the workspace's latest customers."""
+        """Counts all whom it takes no long time to count; where it does, it says that it has not."""
         put_in = count_up_to(SegmentMembership.objects.filter(segment=segment), most=TRIED_ON)
         members = f"{put_in} customer{'' if put_in == '1' else 's'} put into it"
         if segment.conditions is None:
             return members
         try:
-            trial = try_conditions(segment=segment, customers=TRIED_ON)
+            counted = count_meeting(segment=segment, seconds=COUNTING_SECONDS)
+            trial = counted or try_conditions(segment=segment, customers=TRIED_ON)
         except ErrorResolvingSegments as refusal:
             return f"{members}. {refusal.message}"
         meet = "meets" if trial.met == 1 else "meet"
-        return f"{members}; {trial.met:,} of the latest {trial.tried:,} {meet} the conditions"
+        if counted:
+            return f"{members}; {trial.met:,} of all {trial.tried:,} customers {meet} the conditions"
+        return (
+            f"{members}; {trial.met:,} of the latest {trial.tried:,} customers {meet} the conditions. This may be wrong "
+            f"for all: they are too many to be counted within {COUNTING_SECONDS:g} s"
+        )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         obj.updated_at = timezone.now()

@@ -78,7 +78,7 @@ def _why_closed(workspace: Workspace, key: str) -> str | None:
 
 
 def _seed_journey(workspace: Workspace, described: Described, now: datetime, *, closed: bool) -> SavedJourney:
-    changes = cast("JourneyChanges", described.changes | ({"active": False} if closed else {}))
+    changes = cast("JourneyChanges", {**described.changes, **({"active": False} if closed else {})})
     try:
         return save_journey(workspace=workspace, key=described.key, now=now, **changes)
     except InvalidJourney as refusal:
