@@ -70,6 +70,7 @@ def _place(item: pytest.Item) -> int:
 
 def pytest_collection_finish() -> None:
     """The tests themselves are as many objects as the service, and they make more cycles (contexts, responses)."""
+    statement_limit.seconds = None  # of the web server alone, whose application some tests have loaded by now
     spare_the_loaded()
     gc.set_threshold(10_000)
 
@@ -91,7 +92,6 @@ def _sessions_suit_tests(
     suited = {"synchronous_commit": "off", "lock_timeout": "1min", "idle_in_transaction_session_timeout": "1min"}
     known = connection.settings_dict  # shared by all threads' connections
     usual = dict(known)
-    statement_limit.seconds = None  # of the web server alone, whose application some tests load
     with ExitStack() as stack:
         if pooler.is_wanted():
             where, folder = connection.get_connection_params(), tmp_path_factory.mktemp("pooler")

@@ -77,8 +77,8 @@ class SegmentAdmin(RecordAdmin):
         if counted:
             return f"{members}; {trial.met:,} of all {trial.tried:,} customers {meet} the conditions"
         return (
-            f"{members}; {trial.met:,} of the latest {trial.tried:,} customers {meet} the conditions. This may be wrong "
-            f"for all: they are too many to be counted within {COUNTING_SECONDS:g} s"
+            f"{members}; {trial.met:,} of the latest {trial.tried:,} customers {meet} the conditions. This may be "
+            f"wrong for all: they are too many to be counted within {COUNTING_SECONDS:g} s"
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:

@@ -1,0 +1,26 @@
+"""Runs of the suite itself: on slow machines, and on those where something is missing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from config import ROOT
+from engage.database.statement_limit import statement_limit
+from tests.conftest import pytest_collection_finish
+
+
+def test_the_databases_of_a_run_are_made_without_the_limit_of_the_web_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statement_limit, "seconds", 15.0)  # as loading config.wsgi sets it
+    pytest_collection_finish()
+    assert statement_limit.seconds is None
+
+
+def test_what_every_test_needs_and_is_broken_ends_the_run_with_one_message() -> None:
+    environment = {**os.environ, "DATABASE_URL": "postgresql://a:b@127.0.0.1:1/c", "ENVIRONMENT": "development"}
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", "tests/config/test_systemd.py"]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
+    assert "No test can run: django_db_modify_db_settings failed: " in run.stdout
+    assert run.stdout.rstrip().splitlines()[-1].startswith("1 error in ")
