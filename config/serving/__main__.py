@@ -1,6 +1,8 @@
 """The main process of the web server: `python -m config.serving`.
 
-It opens the socket, keeps WEB_WORKERS processes serving on it, and never gives up on them: one that ends is replaced.
+It binds the socket, on which the first process that can serve listens, and says so once that is done: who comes before
+that reaches another server on the same address, or is refused at once. It keeps WEB_WORKERS processes serving and never
+gives up on them: one that ends is replaced.
 SIGTERM and SIGINT stop all, SIGHUP replaces all, one after the other, by processes with the code of now.
 """
 
@@ -78,7 +80,9 @@ class Supervisor:
 
     def _look(self) -> bool:
         """Notes who has ended; whether it makes sense to go on."""
-        self._was_ready = self._was_ready or any(child.serves for child in self._serving)
+        if not self._was_ready and any(child.serves for child in self._serving):
+            self._was_ready = True
+            _say("serving")
         now = time.monotonic()
         for child, started in list(self._serving.items()):
             if child.ended is None:
@@ -130,14 +134,13 @@ class Supervisor:
             time.sleep(_LOOK_SECONDS / 4)
 
 
-def listening(to: Options) -> socket.socket:
-    """The socket. Another server may have one on the same address: the next version beside this one."""
+def bound(to: Options) -> socket.socket:
+    """The socket, on which nobody listens yet. Another server may have one on the same address: the next version beside this one."""
     family = socket.AF_INET6 if ip_address(to.host).version == 6 else socket.AF_INET  # noqa: PLR2004
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     listener.bind((to.host, to.port))
-    listener.listen(to.backlog)
     return listener
 
 
@@ -145,7 +148,7 @@ def main(arguments: Sequence[str]) -> int:
     """The exit code."""
     try:
         chosen = options()
-        listener = listening(chosen)
+        listener = bound(chosen)
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{error}\n")
         return 1

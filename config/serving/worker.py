@@ -44,7 +44,7 @@ class Worker:
         self.loop = asyncio.new_event_loop()
         self.receive_seconds, self.send_seconds = with_options.receive_seconds, with_options.send_seconds
         self.stops = False
-        self._application, self._listener = application, listener
+        self._application, self._listener, self._backlog = application, listener, with_options.backlog
         self._most = _raise_the_limit_of_files()
         self._connections: dict[Connection, None] = {}
         self._waiting: dict[Connection, None] = {}  # without a whole request; those that wait longest come first
@@ -58,6 +58,7 @@ class Worker:
         """Serves until SIGTERM, or until the process `parent` is gone; then what is in flight is finished."""
         self._listener.setblocking(False)  # noqa: FBT003 - its only parameter
         self.loop.add_signal_handler(signal.SIGTERM, self.stop)
+        self._listener.listen(self._backlog)
         self.loop.add_reader(self._listener, self._accept)
         self.loop.call_soon(self._look, parent)
         self.loop.call_soon(ready)

@@ -32,10 +32,12 @@ def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path
     """Or half of the next server's calls would be answered by the old code, with the old settings."""
     application = STARTS_SLOWLY if killed == "while it starts" else SLOW
     with web_server(tmp_path, application=application, ready=False) as web:
-        wait_until(lambda: somebody_listens(web.port) if killed == "while it starts" else is_served(web.port))
+        wait_until(lambda: web.children() if killed == "while it starts" else is_served(web.port))
+        serving = web.children()
         web.process.kill()
         web.process.wait()
-        wait_until(lambda: not somebody_listens(web.port))
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in serving))
+        assert not somebody_listens(web.port)
 
 
 def test_who_serves_goes_on_while_the_server_lives(tmp_path: Path) -> None:
@@ -105,14 +107,16 @@ def test_a_hang_up_replaces_all_and_fails_no_call(tmp_path: Path) -> None:
         assert len(web.children()) == 2
 
 
-def test_the_next_version_starts_beside_it_on_the_same_port_and_no_call_fails(tmp_path: Path) -> None:
+def test_the_next_version_starts_beside_it_on_the_same_port_and_no_call_fails_or_waits(tmp_path: Path) -> None:
+    """It listens once it can serve, and says so."""
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()
     with (
         web_server(tmp_path / "old", application=SLOW) as old,
-        web_server(tmp_path / "new", application=SLOW, port=old.port) as new,
+        web_server(tmp_path / "new", application=STARTS_SLOWLY, port=old.port, ready=False) as new,
     ):
-        wait_until(lambda: len(new.children()) == 2)
+        while new.log.read_text() != "web: serving\n":
+            assert old.get("/livez", timeout=1) == 200
         old.process.terminate()
         while old.process.poll() is None:
             assert new.get("/livez", timeout=30) == 200
