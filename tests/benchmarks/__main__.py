@@ -31,7 +31,7 @@ from tests.benchmarks.measures import (
 )
 from tests.benchmarks.pairs import Measure
 from tests.benchmarks.service import Effort, running_servers, running_service
-from tests.benchmarks.trees import checked_out, commit_of, install, this_tree
+from tests.support.trees import checked_out, commit_of, install, this_tree
 
 MEASURES: dict[str, Measure] = {
     "single": single.measure,

@@ -20,9 +20,9 @@ import redis
 
 from config.local import embedded, servers
 from config.local.processes import commands, listening_workers, workers
-from tests.benchmarks.trees import Tree, this_tree
 from tests.support.pooler import Pooler, is_wanted, pgbouncer
 from tests.support.receiver import free_port
+from tests.support.trees import Tree, this_tree
 from tests.support.waiting import wait_until
 
 CUSTOMERS = 100_000

@@ -8,7 +8,7 @@ import pytest
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.pairs import Measure, Pairs, measured_in_turn
 from tests.benchmarks.service import Effort, Service
-from tests.benchmarks.trees import ROOT, checked_out, commit_of
+from tests.support.trees import ROOT, checked_out, commit_of
 
 _EFFORT = Effort(rounds=1, seconds=1, crowd=1)
 

@@ -10,17 +10,20 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.chaos.crowd import CROWD
-from tests.chaos.machine import other_machine, what_is_missing
+from tests.chaos.fleet import TWO_OF_EACH
+from tests.chaos.machine import Machine, other_machine, what_is_missing
 from tests.chaos.mischief import MANNERS, POISON, targets
+from tests.chaos.scenario import Scenario
 from tests.chaos.scenarios import SCENARIOS
-from tests.chaos.service import running_service
+from tests.chaos.service import Service, running_service
 from tests.chaos.trial import Finding, hold_trial, plan_trial
 from tests.support import pooler, receiver
+from tests.support.trees import checked_out, commit_of, install
 
 
 def main() -> int:
@@ -36,16 +39,14 @@ def main() -> int:
     try:
         with ExitStack() as stack:
             machine = stack.enter_context(other_machine()) if with_machine else None
-            # Each alone at its address: circuits are kept per host.
-            bad = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
-            beside = [*POISON, *targets(bad), CROWD]
-            service = stack.enter_context(running_service(scratch, beside=beside, machine=machine))
-            _say(f"started after {time.monotonic() - began:.0f} s; logs in {scratch / 'logs'}\n\n{_HEAD}")
+            shared = _shared_service(stack, scratch, machine) if any(map(_shares, names)) else None
+            _say(f"started after {time.monotonic() - began:.0f} s; logs in {scratch}\n\n{_HEAD}")
             for number in range(1, arguments.rounds + 1):
                 for name in names:
-                    finding = hold_trial(
-                        service, SCENARIOS[name], plan_trial(SCENARIOS[name], seed=seed, number=number)
-                    )
+                    with _service_for(SCENARIOS[name], shared, scratch / f"{name}-{number}") as service:
+                        finding = hold_trial(
+                            service, SCENARIOS[name], plan_trial(SCENARIOS[name], seed=seed, number=number)
+                        )
                     findings.append(finding)
                     _say(_told(name, number, finding))
     finally:
@@ -59,17 +60,51 @@ def main() -> int:
     return int(broken)
 
 
+def _shares(name: str) -> bool:
+    return SCENARIOS[name].begins_with is None
+
+
+def _shared_service(stack: ExitStack, scratch: Path, machine: Machine | None) -> Service:
+    # Each alone at its address: circuits are kept per host.
+    bad = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
+    beside = [*POISON, *targets(bad), CROWD]
+    return stack.enter_context(running_service(scratch, beside=beside, machine=machine))
+
+
+@contextmanager
+def _service_for(scenario: Scenario, shared: Service | None, scratch: Path) -> Iterator[Service]:
+    if scenario.begins_with is None:
+        assert shared is not None
+        yield shared
+        return
+    with checked_out(scenario.begins_with) as tree:
+        install(tree)
+        numbers = dict.fromkeys(TWO_OF_EACH, 1)
+        with running_service(scratch, beside=scenario.courses, tree=tree, numbers=numbers) as service:
+            yield service
+
+
 def what_can_run(wanted: Sequence[str]) -> tuple[list[str], bool]:
     """The names of those scenarios, and whether they need another machine; says which ones are left out, and why."""
     names = list(wanted)
     if unpooled := [name for name in names if SCENARIOS[name].unpooled and pooler.is_wanted()]:
         _say(f"SKIPPED {', '.join(unpooled)}: a pooler stands between the service and PostgreSQL.")
         names = [name for name in names if name not in unpooled]
+    if gone := [name for name in names if not _shares(name) and not _is_there(SCENARIOS[name].begins_with)]:
+        _say(f"SKIPPED {', '.join(gone)}: the commit that it begins with is not in this repository.")
+        names = [name for name in names if name not in gone]
     elsewhere = [name for name in names if SCENARIOS[name].elsewhere]
     if elsewhere and (missing := what_is_missing()):
         _say(f"SKIPPED {', '.join(elsewhere)}: there can be no other machine here, because {missing}.")
         return [name for name in names if name not in elsewhere], False
     return names, bool(elsewhere)
+
+
+def _is_there(commit: str | None) -> bool:
+    try:
+        return bool(commit_of(commit or ""))
+    except ValueError:
+        return False
 
 
 _HEAD = f"{'scenario':<22} {'#':>2} {'calls':>6} {'503':>5} {'lost':>5} {'slowest':>8} {'decided':>8} {'at rest':>8}"

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +12,13 @@ from urllib.request import urlopen
 from config.local import processes
 from tests.chaos.servers import children_of
 from tests.support.receiver import free_port
+from tests.support.trees import ROOT
 from tests.support.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
 LANES = ("worker", "bulk", "walk", "webhooks")
 TWO_OF_EACH = dict.fromkeys(("web", *LANES, "scheduler"), 2)
 LOOPBACK = "127.0.0.1"
-_STOP_SECONDS = 15.0
+_STOP_SECONDS = 30.0
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Member:
     environment: dict[str, str]
     log: Path
     running: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+    root: Path = ROOT  # the checkout whose code it runs
     odd: bool = False  # started otherwise than the Procfile says
     host: str = LOOPBACK  # where a web server listens
 
@@ -47,9 +49,20 @@ class Member:
         with self.log.open("ab") as output:
             self.running = subprocess.Popen(
                 [*processes.with_us(), "/bin/sh", "-c", f"exec {command or self.command}"],
-                cwd=ROOT, env=self.environment | changes,
+                cwd=self.root, env=self.environment | _path_of(self.root) | changes,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
+
+    def stop(self) -> int:
+        """Asks it to finish what it has in flight; its exit code, -9 where it did not end."""
+        if self.running is None:
+            return 0
+        self.running.terminate()
+        try:
+            return self.running.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.running.pid, signal.SIGKILL)
+            return self.running.wait()
 
     def kill(self) -> None:
         """`kill -9` of the whole group."""
@@ -76,15 +89,17 @@ class Member:
 class Fleet:
     """All members, by name."""
 
-    def __init__(self, environment: Mapping[str, str], *, logs: Path, numbers: Mapping[str, int]) -> None:
-        """`numbers`: how many of each kind."""
+    def __init__(
+        self, environment: Mapping[str, str], *, logs: Path, numbers: Mapping[str, int], root: Path = ROOT
+    ) -> None:
+        """`numbers`: how many of each kind; `root`: the checkout whose code they run."""
         self.members: dict[str, Member] = {}
-        commands = processes.commands(ROOT / "Procfile")
+        commands = processes.commands(root / "Procfile")
         for kind, command in commands.items():
             for place in range(1, numbers[kind] + 1):
                 name = f"{kind}-{place}"
                 own = {**environment, "PORT": str(free_port()), "TMPDIR": str(logs)}  # a killed one does not tidy up
-                self.members[name] = Member(name, command, own, logs / f"{name}.log")
+                self.members[name] = Member(name, command, own, logs / f"{name}.log", root=root)
 
     def __getitem__(self, name: str) -> Member:
         return self.members[name]
@@ -128,3 +143,9 @@ class Fleet:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def _path_of(root: Path) -> dict[str, str]:
+    """With what the checkout depends on first; this one's may be elsewhere."""
+    here = Path(sys.executable).parent if root == ROOT else root / ".venv" / "bin"
+    return {"PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}

@@ -9,7 +9,7 @@ from tests.chaos.load import Sending
 from tests.chaos.plan import Planned
 from tests.chaos.probing import Probe
 from tests.chaos.service import Service
-from tests.chaos.tenants import TRIGGERED
+from tests.chaos.tenants import TRIGGERED, Course
 
 Chance = random.Random
 # In the other journeys, customers wait for nearly as long as all may take to come to rest.
@@ -51,5 +51,7 @@ class Scenario:
     rest_seconds: float = 75.0
     afterwards: Deed = lambda service: None
     elsewhere: bool = False  # needs another machine
+    begins_with: str | None = None  # a commit whose code runs at first, one of each process, on servers of their own
+    courses: Sequence[Course] = ()  # that its workspaces have beside those of all
     unpooled: bool = False  # needs connections from the service to PostgreSQL, without a pooler between them
     findings: Sequence[Finding] = ()

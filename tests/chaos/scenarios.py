@@ -30,6 +30,7 @@ from tests.chaos.scenario import Chance, Finding, Scenario, Trial
 from tests.chaos.service import Service
 from tests.chaos.stalled import STALLED
 from tests.chaos.tenants import CUSTOMERS
+from tests.chaos.upgrade import UPGRADE
 
 HOUR = 3600
 
@@ -264,6 +265,7 @@ SCENARIOS = {
         HELD,
         Scenario(name="connections-used-up", load=9, faults=_used_up, rest_seconds=10, findings=(some_are_refused,)),
         FAILOVER,
+        UPGRADE,
         *ELSEWHERE,
     )
 }  # fmt: skip

@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from redis import Redis
 
 from config.local.processes import listening_workers
 from config.local.servers import DATABASE
-from tests.chaos.fleet import LANES, LOOPBACK, ROOT, TWO_OF_EACH, Fleet, Member
+from tests.chaos.fleet import LANES, LOOPBACK, TWO_OF_EACH, Fleet, Member
 from tests.chaos.load import Load
 from tests.chaos.machine import BLOCK, Machine
 from tests.chaos.plan import TENANTS
@@ -27,6 +26,7 @@ from tests.chaos.tenants import MANY, Course, Tenant, seed
 from tests.support import pooler
 from tests.support import receiver as receivers
 from tests.support.receiver import Receiver
+from tests.support.trees import ROOT, Tree, this_tree
 from tests.support.waiting import wait_until
 
 
@@ -64,6 +64,7 @@ class Service:
     tenants: Mapping[str, Tenant]
     load: Load
     machine: Machine | None = None
+    began_with: Path = ROOT  # the checkout whose code ran at first
     pooled: bool = False  # the service goes through a pooler; `database_url` does not
     standby: Standby | None = None
     outages: list[Outage] = field(default_factory=list)
@@ -116,9 +117,18 @@ class Service:
 
 @contextmanager
 def running_service(
-    scratch: Path, *, beside: Sequence[Course] = (), machine: Machine | None = None
+    scratch: Path,
+    *,
+    beside: Sequence[Course] = (),
+    machine: Machine | None = None,
+    tree: Tree | None = None,
+    numbers: Mapping[str, int] = TWO_OF_EACH,
 ) -> Iterator[Service]:
-    """Starts everything, two of each process; ends everything, also what was killed, frozen or cut off."""
+    """Starts everything, with another checkout's code if there is a `tree`, and so many of each process.
+
+    Ends everything, also what was killed, frozen or cut off.
+    """
+    tree = tree or this_tree()
     with ExitStack() as stack:
         pooled = pooler.is_wanted()
         data, logs = scratch / "data", scratch / "logs"
@@ -136,8 +146,8 @@ def running_service(
             addresses = addresses_of(machine)
             between = stack.enter_context(pooler.pgbouncer(database_url, scratch, addresses=addresses))
             environment |= {"DATABASE_URL": between.url(DATABASE), "DATABASE_DIRECT_URL": database_url}
-        tenants = _prepare(environment, receiver=receiver.url(""), beside=beside)
-        fleet = Fleet(environment, logs=logs, numbers=TWO_OF_EACH)
+        tenants = _prepare(tree, environment, receiver=receiver.url(""), beside=beside)
+        fleet = Fleet(environment, logs=logs, numbers=numbers, root=tree.root)
         stack.callback(fleet.end)
         fleet.start()
         service = Service(
@@ -150,6 +160,7 @@ def running_service(
             tenants=tenants,
             load=Load(tenants=tenants, webs=fleet.webs),
             machine=machine,
+            began_with=tree.root,
             pooled=pooled,
         )
         stack.callback(service.end_standby)
@@ -176,25 +187,27 @@ def environment_of(database_url: str, redis_url: str) -> dict[str, str]:
         "WEBHOOK_ALLOWED_NETWORKS": f"127.0.0.0/8,{BLOCK}",
         "WEBHOOK_ALLOW_HTTP": "true",
         "WEB_WORKERS": "1",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser,ignore:No directory at",
     }
 
 
-def _prepare(environment: Mapping[str, str], *, receiver: str, beside: Sequence[Course]) -> dict[str, Tenant]:
-    _manage(environment, "migrate", "--verbosity", "0")
+def _prepare(
+    tree: Tree, environment: Mapping[str, str], *, receiver: str, beside: Sequence[Course]
+) -> dict[str, Tenant]:
+    manage(tree, environment, "migrate", "--verbosity", "0")
 
     def make(name: str) -> Tenant:
         described = json.dumps(seed(name, receiver=receiver, beside=beside))
-        return Tenant.read(name, _manage(environment, "seed_workspace", "-", "--json", text=described))
+        return Tenant.read(name, manage(tree, environment, "seed_workspace", "-", "--json", text=described))
 
     with ThreadPoolExecutor() as pool:
         return {tenant.name: tenant for tenant in pool.map(make, TENANTS)}
 
 
-def _manage(environment: Mapping[str, str], *arguments: str, text: str = "") -> str:
+def manage(tree: Tree, environment: Mapping[str, str], *arguments: str, text: str = "") -> str:
+    """What a command of that checkout prints."""
     done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT, env=dict(environment), check=True, stdout=subprocess.PIPE, input=text, text=True,
+        [str(tree.python), "manage.py", *arguments],
+        cwd=tree.root, env=dict(environment), check=True, stdout=subprocess.PIPE, input=text, text=True,
     )  # fmt: skip
     return done.stdout

@@ -1,4 +1,4 @@
-"""The checkout whose service is measured: this one, or another commit's, made for the run."""
+"""The checkout whose service is started: this one, or another commit's, made for the run."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+_LOCK = "requirements-dev.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,13 @@ def checked_out(commit: str) -> Iterator[Tree]:
 
 
 def install(tree: Tree) -> None:
-    """Makes the tree's own virtual environment, with the Python that runs this one."""
+    """Gives the tree what it depends on: this one's where that is the same, else a virtual environment of its own."""
+    ours = Path(sys.prefix)
+    if (tree.root / _LOCK).read_bytes() == (ROOT / _LOCK).read_bytes() and (ours / "bin" / "python").exists():
+        (tree.root / ".venv").symlink_to(ours)
+        return
     environment = {**os.environ, "PYTHON": sys.executable}
-    subprocess.run([".ci/install", "requirements-dev.txt"], cwd=tree.root, env=environment, check=True)
+    subprocess.run([".ci/install", _LOCK], cwd=tree.root, env=environment, check=True)
 
 
 def _git(*arguments: str) -> str:
