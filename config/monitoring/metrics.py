@@ -15,6 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, connection
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.gzip import gzip_page
 
 from bridge.identity.problems import Reason as IdentityReason
 from bridge.messages.problems import Reason
@@ -51,8 +52,12 @@ log = structlog.get_logger(__name__)
 _LIMITED = f"counted up to {COUNTED_AT_MOST}"
 
 
+@gzip_page
 def metrics(request: HttpRequest) -> HttpResponse:
-    """200 with the text format; 401 without the token. If no token is set: open in development, else 404."""
+    """200 with the text format, compressed if asked; 401 without the token.
+
+    If no token is set: open in development, else 404.
+    """
     if not settings.METRICS_TOKEN:
         if settings.PRODUCTION:
             raise Http404

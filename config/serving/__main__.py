@@ -135,7 +135,7 @@ class Supervisor:
 
 
 def bound(to: Options) -> socket.socket:
-    """The socket, on which nobody listens yet. Another server may have one on the same address: the next version beside this one."""
+    """The socket, on which nobody listens yet. The next version may have another one on the same address."""
     family = socket.AF_INET6 if ip_address(to.host).version == 6 else socket.AF_INET  # noqa: PLR2004
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

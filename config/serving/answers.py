@@ -40,9 +40,12 @@ class Answer:
 
     def whole(self, body: bytes) -> bytes:
         """Everything: the head, and the body where the answer has one."""
-        if not self.has_body:
+        if self._head.method == "HEAD":
             return self._written_head()
         others = [field for field in self.headers if field[0].lower() != _LENGTH]
+        if not self.has_body:
+            self.headers = others
+            return self._written_head()
         self.headers = [*others, ("Content-Length", str(len(body)))]
         return self._written_head() + body
 

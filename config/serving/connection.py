@@ -53,6 +53,12 @@ class Place(Protocol):
     def hold(self, more: int) -> bool:
         """Counts bytes that connections hold, or no longer; whether there is room for them."""
 
+    def receives_much(self, connection: "Connection", *, much: bool) -> None:
+        """Whether a large part of a request is there, and not yet all."""
+
+    def make_way(self) -> bool:
+        """Gives those up who have received much for longest; whether there is room now."""
+
     def came(self, connection: "Connection") -> None: ...
     def went(self, connection: "Connection") -> None: ...
     def waits(self, connection: "Connection", *, waits: bool) -> None:
@@ -90,6 +96,7 @@ class Connection(asyncio.Protocol):
         if self.state is not State.SERVING or self._spool is not None:  # else its body is still there
             self._hold(0)
         self.state, self.deadline = State.GONE, math.inf
+        self._place.receives_much(self, much=False)
         self._buffer.clear()
         if self._spool is not None:
             self._spool.leave()
@@ -125,7 +132,9 @@ class Connection(asyncio.Protocol):
             if self._head is not None and body is not None:
                 self._hand_over(self._head, body)
             else:
-                self._hold_or_refuse(len(self._buffer) + (len(self._chunks.body) if self._chunks else 0))
+                size = len(self._buffer) + (len(self._chunks.body) if self._chunks else 0)
+                self._place.receives_much(self, much=size > READ_AHEAD)
+                self._hold_or_refuse(size)
         except Refused as refused:
             self._refuse(refused)
 
@@ -165,6 +174,7 @@ class Connection(asyncio.Protocol):
         self._scanned = 0
         if self._is_cut:
             self._buffer.clear()
+        self._place.receives_much(self, much=False)
         self._hold_or_refuse(len(body))
         self._place.waits(self, waits=False)
         self.state, self.deadline = State.SERVING, math.inf
@@ -172,9 +182,13 @@ class Connection(asyncio.Protocol):
         self._place.serve(request, self)
 
     def _hold_or_refuse(self, size: int) -> None:
-        """The small ones always find room."""
-        if not self._hold(size) and size > READ_AHEAD:
+        """The small ones always find room. Strangers fill it with what they never end, so the oldest of that goes."""
+        if not self._hold(size) and size > READ_AHEAD and not self._place.make_way():
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED)
+
+    def give_way(self) -> None:
+        """To newer requests, while this one is not whole."""
+        self._refuse(Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED))
 
     def _hold(self, size: int) -> bool:
         """Notes how many bytes the connection holds; whether there is room for them."""
@@ -208,6 +222,9 @@ class Connection(asyncio.Protocol):
     def _refuse(self, refused: Refused) -> None:
         self._is_cut = True
         self._buffer.clear()
+        self._head = self._chunks = None
+        self._place.receives_much(self, much=False)
+        self._hold(0)
         answer = Answer(_UNREAD, keeps_alive=False)
         status, headers, body = refused.answer()
         answer.start(status, headers)
@@ -272,7 +289,7 @@ class Connection(asyncio.Protocol):
             self.state, self.deadline = State.LEAVING, time.monotonic() + LINGER_SECONDS
             self._transport.write_eof()
             self._discard(0)
-        elif self._has_ended or self._place.stops or not self._keeps_alive:
+        elif self._place.stops or not self._keeps_alive or (self._has_ended and not self._buffer):
             self.state = State.LEAVING
             self._transport.close()
         else:
@@ -281,6 +298,8 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
             if self._buffer:
                 self._advance()
+            if self._has_ended and self.state is State.RECEIVING:
+                self._refuse(Refused(HTTPStatus.BAD_REQUEST, _BROKE_OFF))
 
     # Ending -----------------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ def parse_head(raw: bytes) -> Head:
         elif spelt:
             headers[spelt] = value.strip(" \t")
     method, target, minor = line.groups()
+    if minor == "1" and "HTTP_HOST" not in headers:
+        raise _bad("The request has no Host.")
     path, _, query = _from_root(target).partition("?")
     connection = headers.get("HTTP_CONNECTION", "").lower()
     return Head(

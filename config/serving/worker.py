@@ -13,7 +13,6 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
-from queue import SimpleQueue
 from threading import Thread
 from typing import cast
 
@@ -21,6 +20,7 @@ from config.serving.calls import OVERLOADED, Application, Request, serve
 from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
+from config.serving.turns import Turns
 from engage.sizes import MAX_BODY_BYTES, MAX_FORM_BYTES
 
 MOST_CONNECTIONS = 10_000
@@ -34,7 +34,7 @@ _APART = frozenset({"/readyz", "/metrics"})
 _FORMS = "/admin/"  # as in config/urls.py
 
 log = logging.getLogger(__name__)
-Waiting = SimpleQueue[tuple[Request, Connection] | None]
+Waiting = Turns[tuple[Request, Connection] | None]
 
 
 class Worker:
@@ -48,6 +48,7 @@ class Worker:
         self._most = _raise_the_limit_of_files()
         self._connections: dict[Connection, None] = {}
         self._waiting: dict[Connection, None] = {}  # without a whole request; those that wait longest come first
+        self._receiving: dict[Connection, None] = {}  # much, and not yet all; the oldest first
         self._accepting: set[asyncio.Task[object]] = set()
         self._held = 0
         self._calls, self._probes = Waiting(), Waiting()
@@ -120,6 +121,17 @@ class Worker:
         self._held += more
         return more <= 0 or self._held <= _MOST_HELD
 
+    def receives_much(self, connection: Connection, *, much: bool) -> None:
+        if much:
+            self._receiving.setdefault(connection)
+        else:
+            self._receiving.pop(connection, None)
+
+    def make_way(self) -> bool:
+        while self._held > _MOST_HELD and self._receiving:
+            next(iter(self._receiving)).give_way()
+        return self._held <= _MOST_HELD
+
     def longest_body(self, path: str) -> int:
         return MAX_FORM_BYTES if path.startswith(_FORMS) else MAX_BODY_BYTES
 
@@ -140,10 +152,10 @@ class Worker:
         if path == _AT_ONCE:
             self._serve(request, caller)
             return
-        lane = self._probes if path in _APART else self._calls
-        if lane.qsize() >= _MOST_WAITING:
+        lane, key = (self._probes, request.peer) if path in _APART else (self._calls, caller_of(request))
+        if len(lane) >= _MOST_WAITING:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED)
-        lane.put((request, caller))
+        lane.put(key, (request, caller))
 
     def _serve(self, request: Request, caller: Connection) -> None:
         serve(request, self._application, caller, keeps_alive=not self.stops)
@@ -188,11 +200,18 @@ class Worker:
 
     def _end_threads(self) -> None:
         for _ in self._threads[:-1]:
-            self._calls.put(None)
-        self._probes.put(None)
+            self._calls.put("", None)
+        self._probes.put("", None)
         until = time.monotonic() + _LAST_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+
+
+def caller_of(request: Request) -> str:
+    """Who takes turns with others: a key, an app, else an address. Whether it is a true one is not known yet."""
+    said = request.head.headers.get("HTTP_AUTHORIZATION") or request.head.headers.get("HTTP_X_APP_ID")
+    app = request.head.query.partition("&")[0]
+    return said or (app if app.startswith("app=") else request.peer)
 
 
 def _raise_the_limit_of_files() -> int:

@@ -122,3 +122,21 @@ def test_statements_are_limited_whichever_server_calls_the_application() -> None
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "7s\n"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("br;q=0, GZIP;q=0.5", "gzip"),
+        ("gzip;q=0", None),
+        ("deflate, gzip ; Q=0.000", None),
+        ("", None),
+    ],
+)
+@pytest.mark.parametrize("path", ["/metrics", "/sdk/v1/engage.js"])
+def test_who_refuses_a_coding_does_not_get_it(path: str, accepted: str, coding: str | None) -> None:
+    environ = RequestFactory().get(path, headers={"Accept-Encoding": accepted}).environ
+    headers: dict[str, str] = {}
+    b"".join(application(environ, lambda _status, named: headers.update(named)))
+    assert headers.get("Content-Encoding") == coding

@@ -1,5 +1,6 @@
 """What callers may make the server hold, with bounds that a test reaches: the application lowers them."""
 
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ BOUND
 def application(environ, start_response):
     with seen.open("a") as lines:
         lines.write(environ["PATH_INFO"] + "\\n")
-    time.sleep(1.5 if environ["PATH_INFO"].startswith("/slow") else 0)
+    time.sleep({"/slow": 1.5, "/read": 0.05}.get(environ["PATH_INFO"][:5], 0))
     start_response("200 OK", [("Content-Length", "4")])
     return [b"done"]
 """
@@ -48,18 +49,38 @@ def test_where_connections_are_many_those_that_wait_longest_without_a_request_go
         assert Said.read(clients[-1]).body == b"done"
 
 
-def test_where_bodies_take_too_much_memory_large_ones_are_refused_and_small_ones_are_not(tmp_path: Path) -> None:
+def test_where_bodies_take_too_much_memory_the_oldest_that_are_not_whole_give_way(tmp_path: Path) -> None:
     with bounded(tmp_path, "worker._MOST_HELD = 500_000") as web, ExitStack() as stack:
         half = b"POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n" + b"x" * 150_000
         clients = [stack.enter_context(closing(web.connect())) for _ in range(5)]
         for client in clients:
             client.sendall(half)
-        refused = Said.read(clients[-1])
+        refused = Said.read(clients[0])
         assert (refused.status, refused.headers["retry-after"], refused.ended) == (503, "1", True)
+        assert web.said(half + b"x" * 50_000).status == 200
         assert web.said(b"POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello").status == 200
         for client in clients:
             client.close()
         wait_until(lambda: web.said(half + b"x" * 50_000).status == 200)  # what they held is free again
+
+
+def test_where_whole_bodies_take_too_much_memory_large_ones_are_refused(tmp_path: Path) -> None:
+    with bounded(tmp_path, "worker._MOST_HELD = 500_000") as web, ThreadPoolExecutor(8) as threads:
+        large = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200_000
+        statuses = sorted(threads.map(lambda _: web.said(large).status, range(4)))
+    assert statuses == [200, 200, 503, 503]
+
+
+def test_who_calls_much_waits_for_their_own_calls_and_others_do_not(tmp_path: Path) -> None:
+    with bounded(tmp_path, "") as web, ThreadPoolExecutor(20) as threads:
+        many = b"GET /slow/many HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer many\r\n\r\n"
+        crowd = [threads.submit(web.said, many) for _ in range(6)]
+        wait_until(lambda: "/slow/many" in (tmp_path / "seen").read_text())
+        for who in (b"Authorization: Bearer one", b"X-App-Id: one"):
+            assert web.said(b"GET /one HTTP/1.1\r\nHost: a\r\n" + who + b"\r\n\r\n").status == 200
+        assert not all(one.done() for one in crowd)
+    seen = (tmp_path / "seen").read_text().splitlines()
+    assert max(place for place, path in enumerate(seen) if path == "/one") < len(seen) - 2
 
 
 def test_a_crowd_that_no_thread_has_time_for_is_refused(tmp_path: Path) -> None:
@@ -76,6 +97,20 @@ def test_who_has_waited_too_long_is_refused_and_nothing_is_done(tmp_path: Path) 
         late = threads.submit(web.said, GET % b"slow/late").result()
         assert (first.result().status, late.status, late.json()["code"]) == (200, 503, "service_unavailable")
     assert "/slow/late" not in (tmp_path / "seen").read_text()
+
+
+def test_a_balancers_probe_does_not_wait_for_those_of_a_crowd(tmp_path: Path) -> None:
+    probe = GET % b"readyz"
+    with bounded(tmp_path, "") as web, ExitStack() as stack:
+        for _ in range(200):
+            stranger = stack.enter_context(closing(socket.socket()))
+            stranger.bind(("127.0.0.2", 0))
+            stranger.connect(("127.0.0.1", web.port))
+            stranger.sendall(probe)
+        began = time.monotonic()
+        assert web.said(probe).status == 200
+        assert time.monotonic() - began < 5  # and 10 behind them
+    assert (tmp_path / "seen").read_text().count("/readyz") < 150
 
 
 def test_probes_answer_while_all_threads_are_busy(tmp_path: Path) -> None:
