@@ -32,7 +32,7 @@ def test_nobody_serves_on_when_the_server_was_killed(killed: str, tmp_path: Path
     """Or half of the next server's calls would be answered by the old code, with the old settings."""
     application = STARTS_SLOWLY if killed == "while it starts" else SLOW
     with web_server(tmp_path, application=application, ready=False) as web:
-        wait_until(lambda: web.children() if killed == "while it starts" else is_served(web.port))
+        wait_until(lambda: web.children() != [] if killed == "while it starts" else is_served(web.port))
         serving = web.children()
         web.process.kill()
         web.process.wait()
