@@ -8,14 +8,18 @@ everything anew, and the old key may go. What was stored before there were keys 
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
+from engage.bounded_cache import BoundedCache
 from engage.sealed import MARK, UnknownEncryptionKey, is_sealed
+from engage.sizes import KIB
+
+_known: BoundedCache[Hashable, str] = BoundedCache(most=4 * 1024 * KIB)  # characters
 
 __all__ = ["UnknownEncryptionKey", "decrypted", "decrypted_json", "encrypted", "encrypted_json", "key_of"]
 
@@ -30,12 +34,10 @@ def _fernet(keys: Sequence[str]) -> MultiFernet:
     return MultiFernet([Fernet(key_of(key)) for key in keys])
 
 
-@lru_cache(maxsize=1024)  # the same headers are sent to many
 def _encrypt(text: str, keys: Sequence[str]) -> str:
     return MARK + _fernet(keys).encrypt(text.encode()).decode()
 
 
-@lru_cache(maxsize=1024)
 def _decrypt(stored: str, keys: Sequence[str]) -> str:
     try:
         return _fernet(keys).decrypt(stored.removeprefix(MARK)).decode()
@@ -43,14 +45,24 @@ def _decrypt(stored: str, keys: Sequence[str]) -> str:
         raise UnknownEncryptionKey from None
 
 
+def _once(work: Callable[[str, Sequence[str]], str], text: str) -> str:
+    """What `work` makes of the text with the keys of the settings; the same headers are sent to many."""
+    keys = tuple(settings.ENCRYPTION_KEYS)
+    made = _known.get((work, text, keys))
+    if made is None:
+        made = work(text, keys)
+        _known.keep((work, text, keys), made, size=len(text) + len(made))
+    return made
+
+
 def encrypted(text: str) -> str:
     """The text as it is to be stored. What could not be decrypted stays as it is."""
-    return text if is_sealed(text) else _encrypt(text, tuple(settings.ENCRYPTION_KEYS))
+    return text if is_sealed(text) else _once(_encrypt, text)
 
 
 def decrypted(stored: str) -> str:
     """The text that was stored. Raises UnknownEncryptionKey."""
-    return _decrypt(stored, tuple(settings.ENCRYPTION_KEYS)) if is_sealed(stored) else stored
+    return _once(_decrypt, stored) if is_sealed(stored) else stored
 
 
 def encrypted_json(value: Any) -> str:

@@ -7,12 +7,13 @@ from typing import Any, NotRequired, TypedDict, Unpack
 from django.db import transaction
 from django.db.models.functions import Now
 
-from bridge.messages.definition import InvalidMessage, parse_definition
+from bridge.messages.definition import MAX_DEFINITION_BYTES, InvalidMessage, parse_definition
 from bridge.models import Message
 from customers.event_rules import MAX_MESSAGE_ID_LENGTH
 from engage.audit.facts import changes_between, facts_of
 from engage.audit.recording import deed, record, saved
 from engage.errors import Refusal
+from engage.json.compact import json_bytes
 from engage.json.storable import unstorable
 from engage.models import AuditEntry
 
@@ -74,6 +75,9 @@ def check_message(message: Message) -> None:
     """Raises InvalidMessage, which names the place."""
     if message.status not in Message.Status.values:
         raise InvalidMessage(f"status must be one of {', '.join(Message.Status.values)}.")
+    size = json_bytes([message.actions, message.forms])
+    if size > MAX_DEFINITION_BYTES:
+        raise InvalidMessage(f"actions and forms are {size} bytes of JSON; their maximum is {MAX_DEFINITION_BYTES}.")
     parse_definition(actions=message.actions, forms=message.forms)
 
 

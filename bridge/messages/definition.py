@@ -11,7 +11,9 @@ from customers.attribute_rules import check_attribute_names
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.errors import InvalidRequest, Refusal
 from engage.json.documents import Part
+from engage.sizes import KIB
 
+MAX_DEFINITION_BYTES = 64 * KIB
 MAX_ACTIONS = 50
 MAX_FORMS = 20
 MAX_NAMES = 100  # of properties, attributes or fields

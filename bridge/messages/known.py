@@ -2,25 +2,32 @@
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 
 from bridge.messages.definition import Definition, parse_definition
+from engage.bounded_cache import BoundedCache
 from engage.database.sql import Statement
 from engage.http.credential_memory import CredentialMemory
+from engage.sizes import KIB
 
 # Written as SQL because every call of an app that enforces needs it.
 _ACTIVE = Statement("""
 SELECT id, actions, forms FROM bridge_message WHERE workspace_id = {workspace_id} AND key = {key} AND status = 'active'
 """)
-_messages: CredentialMemory["KnownMessage"] = CredentialMemory()
+_MOST_BYTES = 16 * 1024 * KIB
+_BYTES_OF_JSON = 12  # what a character of a definition comes to when it is parsed, about
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownMessage:
-    """An active message: its row's id, and its definition."""
+    """An active message: its row's id, its definition, and about how many bytes of memory that takes."""
 
     id: str
     definition: Definition
+    size: int
+
+
+_messages: CredentialMemory[KnownMessage] = CredentialMemory(most=_MOST_BYTES, size_of=lambda known: known.size)
+_definitions: BoundedCache[tuple[str, str], Definition] = BoundedCache(most=_MOST_BYTES)
 
 
 def active_message(*, workspace_id: str, message_id: str) -> KnownMessage | None:
@@ -33,11 +40,15 @@ def active_message(*, workspace_id: str, message_id: str) -> KnownMessage | None
 
 def _look_up(workspace_id: str, message_id: str) -> KnownMessage | None:
     for id_, actions, forms in _ACTIVE.rows(workspace_id=workspace_id, key=message_id):
-        return KnownMessage(id=id_, definition=_parsed(actions, forms))
+        size = _BYTES_OF_JSON * (len(actions) + len(forms))
+        return KnownMessage(id=id_, definition=_parsed(actions, forms, size), size=size)
     return None
 
 
-@lru_cache(maxsize=256)
-def _parsed(actions: str, forms: str) -> Definition:
+def _parsed(actions: str, forms: str, size: int) -> Definition:
     """Of a message that is looked up again, nothing has changed as a rule."""
-    return parse_definition(actions=json.loads(actions), forms=json.loads(forms))
+    known = _definitions.get((actions, forms))
+    if known is None:
+        known = parse_definition(actions=json.loads(actions), forms=json.loads(forms))
+        _definitions.keep((actions, forms), known, size=size)
+    return known

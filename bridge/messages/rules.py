@@ -93,7 +93,7 @@ class Rule:
         return value
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)  # each takes 64 KiB at most
 def _compiled(pattern: str) -> Any:
     """In time that grows with the text and not faster, whatever the pattern: anybody may send the text."""
     options = re2.Options()

@@ -11,15 +11,20 @@ from typing import Generic, TypeVar
 
 from django.conf import settings
 
-_MOST_KNOWN = 1000
+from engage.bounded_cache import BoundedCache
+
 _Credential = TypeVar("_Credential")
 
 
 class CredentialMemory(Generic[_Credential]):
-    """One process's cache of one kind of credentials. Callers share the cached object, and see each other's changes."""
+    """One process's cache of one kind of credentials. Callers share the cached object, and see each other's changes.
 
-    def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[float, _Credential]] = {}
+    Without a `size_of` each of them, it keeps up to `most` of them; otherwise up to that size in all.
+    """
+
+    def __init__(self, *, most: int = 1000, size_of: Callable[[_Credential], int] = lambda _: 1) -> None:
+        self._known: BoundedCache[Hashable, tuple[float, _Credential]] = BoundedCache(most=most)
+        self._size_of = size_of
 
     def recall(self, name: Hashable, look_up: Callable[[], _Credential | None]) -> _Credential | None:
         """The cached credential with this name, or the result of `look_up`."""
@@ -29,7 +34,6 @@ class CredentialMemory(Generic[_Credential]):
             return known[1]
         found = look_up()
         if found is not None and settings.CREDENTIALS_KEPT_SECONDS:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[name] = now + settings.CREDENTIALS_KEPT_SECONDS, found
+            until = now + settings.CREDENTIALS_KEPT_SECONDS
+            self._known.keep(name, (until, found), size=self._size_of(found))
         return found

@@ -1,12 +1,11 @@
 """The parsed courses of revisions. A revision never changes, so a process keeps those that it used last."""
 
 import re
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
+from engage.bounded_cache import BoundedCache
 from engage.errors import Refusal
 from engage.json.compact import ascii_json
 from engage.sizes import KIB
@@ -37,34 +36,7 @@ def revision_of(journey: Journey, number: int) -> JourneyRevision:
     return revision
 
 
-class _KnownCourses:
-    """Courses by the ids of their revisions, up to about _MOST_BYTES; but the last one is kept, however large."""
-
-    def __init__(self) -> None:
-        self._courses: OrderedDict[int, tuple[Course, int]] = OrderedDict()
-        self._bytes = 0
-        self._lock = Lock()
-
-    def get(self, revision_id: int) -> Course | None:
-        with self._lock:
-            if revision_id not in self._courses:
-                return None
-            self._courses.move_to_end(revision_id)
-            return self._courses[revision_id][0]
-
-    def keep(self, revision_id: int, course: Course, size: int) -> None:
-        """Forgets those that were used longest ago, as far as that makes room."""
-        with self._lock:
-            if revision_id in self._courses:  # another thread was as quick
-                return
-            self._courses[revision_id] = course, size
-            self._bytes += size
-            while self._bytes > _MOST_BYTES and len(self._courses) > 1:
-                _, (_, freed) = self._courses.popitem(last=False)
-                self._bytes -= freed
-
-
-_known = _KnownCourses()
+_known: BoundedCache[int, Course] = BoundedCache(most=_MOST_BYTES)
 
 
 @dataclass(frozen=True)
@@ -79,7 +51,7 @@ class Courses:
         if revision_id not in self._parsed:
             written = self._written[revision_id]
             self._parsed[revision_id] = course = parse_course(*written)
-            _known.keep(revision_id, course, _size(written))
+            _known.keep(revision_id, course, size=_size(written))
         return self._parsed[revision_id]
 
 

@@ -113,6 +113,7 @@ def rule(**fields: Any) -> dict[str, Any]:
             "actions[0].attributes is refused. The attribute name '$x' starts with $",
         ),
         (rule(), "actions[0].properties.n.type is required."),
+        (rule(type="string", values=["x" * 700] * 100), "actions and forms are 70410 bytes of JSON; their maximum is"),
         (rule(type="list"), "actions[0].properties.n.type is 'list', which is none of string, number, boolean, date."),
         (rule(type="number", max="3"), "actions[0].properties.n.max must be a number, but a string came."),
         (rule(type="boolean", max=1), "actions[0].properties.n.max is only for numbers"),

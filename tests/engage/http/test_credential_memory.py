@@ -10,7 +10,6 @@ from pytest_django import Settings
 
 from bridge.models import Interaction
 from customers.models import Customer
-from engage.http import credential_memory
 from engage.http.credential_memory import CredentialMemory
 from engage.models import ApiKey, App, Workspace
 from tests.support.calls import customers_path
@@ -84,9 +83,8 @@ def test_what_was_not_found_is_asked_for_again(sdk: SdkClient) -> None:
     assert click(sdk) == 200
 
 
-def test_only_so_many_are_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credential_memory, "_MOST_KNOWN", 2)
-    memory, asked = CredentialMemory[str](), []
+def test_only_so_many_are_known_at_once() -> None:
+    memory, asked = CredentialMemory[str](most=2), list[str]()
 
     def look_up(name: str) -> str:
         asked.append(name)
@@ -94,7 +92,9 @@ def test_only_so_many_are_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     for name in ("a", "b", "b", "c", "b"):
         assert memory.recall(name, partial(look_up, name)) == name
-    assert asked == ["a", "b", "c", "b"]
+    assert asked == ["a", "b", "c"]
+    memory.recall("a", partial(look_up, "a"))
+    assert asked == ["a", "b", "c", "a"]
 
 
 def test_keys_of_two_workspaces_are_not_taken_for_each_other(

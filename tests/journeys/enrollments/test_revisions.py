@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engage.bounded_cache import BoundedCache
 from journeys.enrollments import revisions
 from journeys.enrollments.revisions import courses_of
 from journeys.models import Journey, JourneyRevision
@@ -27,8 +28,7 @@ LARGE: Steps = [hook(["{{ customer.a }}"] * 150)]
 
 @pytest.fixture(autouse=True)
 def room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revisions, "_MOST_BYTES", ROOM)
-    monkeypatch.setattr(revisions, "_known", revisions._KnownCourses())
+    monkeypatch.setattr(revisions, "_known", BoundedCache[int, Course](most=ROOM))
 
 
 def revision(journey: Journey, number: int, steps: Steps) -> int:
@@ -80,7 +80,7 @@ def test_a_small_course_is_kept_beside_many_others(journey: Journey) -> None:
 
 
 def test_one_larger_than_the_room_is_kept_until_the_next(journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revisions, "_MOST_BYTES", 1)
+    monkeypatch.setattr(revisions, "_known", BoundedCache[int, Course](most=1))
     one, other = (revision(journey, number, LARGE) for number in (2, 3))
     kept = course(one)
     assert course(one) is kept

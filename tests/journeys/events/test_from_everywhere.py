@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
+from engage.bounded_cache import BoundedCache
 from engage.models import Workspace
 from journeys import wakeups
 from journeys.enrollments import revisions
@@ -238,7 +239,7 @@ def test_reactions_in_twenty_journeys_cost_as_many_statements_as_in_one(
         for _ in range(number):
             enter(server, JourneyFactory.create(workspace=acme, steps=[WAIT, THANK]), ada)
         let_workers_walk()
-        monkeypatch.setattr(revisions, "_known", revisions._KnownCourses())
+        monkeypatch.setattr(revisions, "_known", BoundedCache(most=1))
         with CaptureQueriesContext(connection) as queries:
             report(server, ada)
         counts.append(len(queries))

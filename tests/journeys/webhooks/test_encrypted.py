@@ -8,6 +8,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from customers.models import Customer
+from engage.bounded_cache import BoundedCache
 from engage.encryption import UnknownEncryptionKey
 from engage.models import Workspace
 from engage.sealed import is_sealed
@@ -109,7 +110,7 @@ def test_an_enrollment_waits_for_a_key_that_is_missing(
     data(trigger(server, journey, {"external_id": ada.external_id}))
     let_workers_decide()
     keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, [NEW]
-    monkeypatch.setattr(revisions, "_known", revisions._KnownCourses())  # as in a process that has just started
+    monkeypatch.setattr(revisions, "_known", BoundedCache(most=1))  # as in a process that has just started
     for _ in range(7):
         Enrollment.objects.update(due_at="2020-01-01T00:00Z")
         walk()
