@@ -61,6 +61,21 @@ class Membership(models.Model):
         return f"{self.user_id} in {self.workspace_id}"
 
 
+class MemberAccount(models.Model):
+    """An account that is or was a member of a workspace: it never again sees those of which it is none.
+
+    PostgreSQL writes it with the first membership, whichever way that is made.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return str(self.user_id)
+
+
 class Phone(TOTPDevice):  # type: ignore[misc] # it has no types
     """The authenticator app of a member of staff. Its `key` is encrypted: see engage/second_factor.py."""
 

@@ -4,7 +4,8 @@
 2. Staff who are members of workspaces see these and nothing else. They may do what their role there allows, whatever
    permissions their account has. Where their roles differ, they may do what all of them allow, until they choose to see
    one workspace only: so no right of one workspace is ever used in another.
-3. Other staff see every workspace, and may do what their permissions say.
+3. Whoever was a member once, and is none any more, sees nothing.
+4. Other staff see every workspace, and may do what their permissions say.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from engage.admin.roles import rights_of_role
-from engage.models import Membership, Workspace
+from engage.models import MemberAccount, Membership, Workspace
 
 _CHOSEN = "workspace"  # the session's, and the account's for the request
 
@@ -52,7 +53,8 @@ def _read(user: Any) -> Reach:
         return Reach()
     roles = dict(Membership.objects.filter(user=user).values_list("workspace_id", "role"))
     if not roles:
-        return Reach()
+        was_member = MemberAccount.objects.filter(user=user).exists()
+        return Reach(workspaces=frozenset(), rights=frozenset()) if was_member else Reach()
     chosen = getattr(user, _CHOSEN, None)
     seen = {chosen: roles[chosen]} if chosen in roles else roles
     rights = reduce(frozenset.intersection, (rights_of_role(role) for role in seen.values()))
@@ -88,6 +90,8 @@ def seen_in_words(request: HttpRequest) -> str:
     reach = reach_of(request.user)
     if reach.workspaces is None:
         return ""
+    if not reach.workspaces:
+        return "no workspace"
     if len(reach.workspaces) > 1:
         return f"{len(reach.workspaces)} workspaces"
     return str(Workspace.objects.filter(pk__in=reach.workspaces).values_list("name", flat=True).first() or "")

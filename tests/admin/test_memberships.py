@@ -209,6 +209,21 @@ def test_roles_give_rights_that_exist() -> None:
     assert rights_of_role("viewer") < rights_of_role("author") < rights_of_role("admin")
 
 
+@pytest.mark.parametrize("end", ["membership", "workspace"])
+def test_whose_last_membership_is_gone_sees_nothing_whatever_permissions_the_account_has(
+    end: str, acme: Workspace, rival: Workspace
+) -> None:
+    browser = staff_with("view_workspace", "view_journey")
+    user = User.objects.get(username__startswith="support")
+    assert page_url(rival) in browser.get(list_of(Workspace)).content.decode()
+    joined = Membership.objects.create(user=user, workspace=acme, role="admin")
+    assert page_url(rival) not in browser.get(list_of(Workspace)).content.decode()
+    (joined if end == "membership" else acme).delete()
+    for model in (Workspace, Journey):
+        assert browser.get(list_of(model)).status_code == 403
+    assert "no workspace" in browser.get("/admin/").content.decode()
+
+
 class Memberships(RuleBasedStateMachine):
     """Memberships change while a member acts; they see at each moment what they then belong to."""
 
