@@ -85,6 +85,24 @@ def test_a_code_is_asked_for_before_any_page(ada: User) -> None:
         assert "not the code" in other.post(ASK, {"code": code_of(ada)}).content.decode()
 
 
+def test_a_phone_that_is_set_up_or_replaced_ends_all_other_sessions(ada: User) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        before, owner, waiting = logged_in(), logged_in(), logged_in()
+        assert where(before) == 200
+        set_up(owner, ada)
+        assert where(owner) == 200
+        for browser in (before, waiting):
+            assert where(browser).startswith("/admin/login/")
+            assert "login" in where(browser, INDEX)
+        clock.shift(60)
+        second = logged_in()
+        assert second.post(ASK, {"code": code_of(ada)}).headers["Location"] == INDEX
+        clock.shift(60)
+        set_up(owner, ada)
+        assert where(owner) == 200
+        assert where(second).startswith("/admin/login/")
+
+
 def test_a_recovery_code_lets_in_once(ada: User) -> None:
     codes = set_up(logged_in(), ada)
     browser = logged_in()

@@ -10,19 +10,20 @@ from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django_otp import user_has_device
+from django_otp.plugins.otp_static.models import StaticDevice
 
 from engage.admin.layers import PAGES
 from engage.models import Membership
 
 SUPERUSER, ALL = "superuser", "all"
 REQUIRED_OF = (ALL, SUPERUSER, *Membership.Role.values)  # what SECOND_FACTOR may name
-_HAS_DEVICE = "has_second_factor"  # of the session; looked up when it begins
+# Of the session: which recovery codes the account had when it began, or has got in it. Each new phone has new ones.
+_CODES = "recovery_codes"
 ELSEWHERE = "second_factor_elsewhere"  # of the session: until when a provider, which has asked for it, vouches
 
 
 def _note(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
-    request.session[_HAS_DEVICE] = user_has_device(user)
+    request.session[_CODES] = _codes_of(user)
 
 
 user_logged_in.connect(_note, dispatch_uid="engage.second_factor")
@@ -40,17 +41,21 @@ def is_required(user: Any) -> bool:
 
 def has_device(request: HttpRequest) -> bool:
     """Whether the account had a device when the session began, or has got one in it."""
-    return bool(request.session.get(_HAS_DEVICE))
+    return request.session.get(_CODES) is not None
 
 
 def note_device(request: HttpRequest) -> None:
     """The account has got a device in this session."""
-    request.session[_HAS_DEVICE] = True
+    request.session[_CODES] = _codes_of(request.user)
 
 
 def forget_device(request: HttpRequest) -> None:
     """The account's devices were taken away: the session goes on as one that begins now."""
-    request.session[_HAS_DEVICE] = False
+    request.session[_CODES] = None
+
+
+def _codes_of(user: Any) -> int | None:
+    return StaticDevice.objects.filter(user=user, confirmed=True).values_list("pk", flat=True).first()
 
 
 def _log_in_anew(request: HttpRequest) -> str:
@@ -62,6 +67,8 @@ def _log_in_anew(request: HttpRequest) -> str:
 
 class SecondFactorMiddleware:
     """Sends whoever owes a code to the page that asks for it, or to the page that sets a phone up.
+
+    A phone that is set up or replaced ends all other sessions of its account.
 
     A provider vouches for a while only: its groups may say something else by now, so after that they log in anew.
     """
@@ -85,6 +92,13 @@ class SecondFactorMiddleware:
         user: Any = request.user
         if not user.is_authenticated or user.is_verified():
             return None
+        if _is_from_before(request, user):
+            return _log_in_anew(request)
         if has_device(request):
             return own[0]
         return own[1] if is_required(user) else None
+
+
+def _is_from_before(request: HttpRequest, user: Any) -> bool:
+    """Whether the account's phone was set up or replaced by another session since this one began."""
+    return _codes_of(user) not in {None, request.session.get(_CODES)}
