@@ -11,7 +11,7 @@ from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, Customer
 from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded
-from engage.http.views import WorkspaceNotFound
+from engage.http.views import AllJourneysNeeded, WorkspaceNotFound
 from engage.json.keywords import STRICT
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
@@ -148,14 +148,15 @@ describe_export = _call(
     summary="Export all that is stored of a customer",
     description="Returns every record about the customer, from all parts of the service, as of one moment. Credentials "
     "of webhooks' receivers are left out, and what is not about one customer alone: payloads of calls for many, and "
-    "segments whose conditions the customer meets. That somebody exported it is noted in the audit.",
+    "segments whose conditions the customer meets. A key that is for certain journeys only may not export. That "
+    "somebody exported it is noted in the audit.",
     parameters=[WORKSPACE_ID, _CUSTOMER_ID],
     answers=Answer(
         data=answers.CustomerExport,
         description="All that is stored of the customer.",
         examples={"Exported": (answers.EXPORTED_MESSAGE, examples.EXPORT)},
     ),
-    refusals=[WorkspaceNotFound(), _NOT_FOUND],
+    refusals=[WorkspaceNotFound(), _NOT_FOUND, AllJourneysNeeded()],
 )
 
 describe_members = _call(

@@ -17,7 +17,7 @@ from customers.upsert import upsert_customer, upsert_customers
 from engage.database.snapshot import snapshot
 from engage.http.envelope import success
 from engage.http.long_answers import finished_answer
-from engage.http.views import WorkspaceView
+from engage.http.views import AllJourneysNeeded, WorkspaceView
 from engage.sizes import MAX_LIST_BYTES
 
 
@@ -76,6 +76,8 @@ class CustomerExportView(_CustomersCall):
 
     @schema.describe_export
     def get(self, request: Request, workspace_id: str, customer_id: str) -> HttpResponseBase:
+        if self.api_key.journeys is not None:
+            raise AllJourneysNeeded
         with snapshot():
             own_id, records = export_customer(workspace_id=workspace_id, customer_id=customer_id)
             return finished_answer(answers.export_pieces(own_id, records, now=timezone.now()))

@@ -13,9 +13,10 @@ from engage.errors import Refusal
 class Scope(models.TextChoices):
     TRIGGER = "trigger", "trigger journeys, ask what became of it, and take it back"
     EVENTS = "events", "report events"
-    CUSTOMERS_READ = "customers:read", "read customers and all that is known of them"
+    CUSTOMERS_READ = "customers:read", "read customers and their attributes"
     CUSTOMERS_WRITE = "customers:write", "read, create and change customers"
     CUSTOMERS_ERASE = "customers:erase", "erase customers"
+    CUSTOMERS_EXPORT = "customers:export", "export all that is stored of a customer"
     SEGMENTS = "segments", "change who is in a segment"
     ENROLLMENTS = "enrollments", "read where customers are in journeys, and end that"
     STATS = "stats", "read how journeys do, and their steps"
@@ -42,7 +43,7 @@ SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
     ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
     ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,
-    ("GET", "customers/{workspaceId}/{customerId}/export"): Scope.CUSTOMERS_READ,
+    ("GET", "customers/{workspaceId}/{customerId}/export"): Scope.CUSTOMERS_EXPORT,
     ("PUT", "customers/{workspaceId}"): Scope.CUSTOMERS_WRITE,
     ("POST", "customers/{workspaceId}/batch"): Scope.CUSTOMERS_WRITE,
     ("POST", "customers/{workspaceId}/merge"): Scope.CUSTOMERS_WRITE,

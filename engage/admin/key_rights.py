@@ -18,6 +18,17 @@ _RIGHTS_OF_SCOPE: Mapping[Scope, Sequence[str]] = {
     Scope.EVENTS: ("customers.add_event", "customers.add_customer"),
     Scope.CUSTOMERS_READ: ("customers.view_customer",),
     Scope.CUSTOMERS_WRITE: ("customers.view_customer", "customers.add_customer", "customers.change_customer"),
+    # An export has whatever any page of a person shows.
+    Scope.CUSTOMERS_EXPORT: (
+        "customers.view_customer",
+        "customers.view_event",
+        "customers.view_segmentmembership",
+        "bridge.view_interaction",
+        "journeys.view_trigger",
+        "journeys.view_enrollmentjob",
+        "journeys.view_enrollment",
+        "journeys.view_webhookdelivery",
+    ),
     Scope.CUSTOMERS_ERASE: ("customers.delete_customer",),
     Scope.SEGMENTS: ("customers.change_segment",),
     Scope.ENROLLMENTS: (

@@ -55,6 +55,13 @@ class JourneyNotAllowed(Refusal):
         super().__init__(f"This API key is not for the journey {journey_id[:100]!r}.")
 
 
+class AllJourneysNeeded(JourneyNotAllowed):
+    """The API key is for certain journeys only, and the answer tells of all."""
+
+    def __init__(self) -> None:
+        super(JourneyNotAllowed, self).__init__("This API key is for certain journeys only, and an export has all.")
+
+
 class ApiView(APIView):
     """The base of all API views. None serves OPTIONS: preflight requests are answered before they reach a view."""
 
