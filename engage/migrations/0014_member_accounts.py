@@ -17,7 +17,7 @@ INSERT INTO engage_memberaccount (user_id) SELECT DISTINCT user_id FROM engage_m
 class Migration(migrations.Migration):
     """Who was ever a member of a workspace sees no others once the last membership is gone."""
 
-    dependencies = [("engage", "0012_phones"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [("engage", "0013_audit_of_merges"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
