@@ -17,9 +17,8 @@ from django.conf import settings
 
 from engage.bounded_cache import BoundedCache
 from engage.sealed import MARK, UnknownEncryptionKey, is_sealed
-from engage.sizes import KIB
 
-_known: BoundedCache[Hashable, str] = BoundedCache(most=4 * 1024 * KIB)  # characters
+_known: BoundedCache[Hashable, str] = BoundedCache(most=4_000_000)  # characters
 
 __all__ = ["UnknownEncryptionKey", "decrypted", "decrypted_json", "encrypted", "encrypted_json", "key_of"]
 

@@ -55,7 +55,8 @@ def forget_device(request: HttpRequest) -> None:
 
 
 def _codes_of(user: Any) -> int | None:
-    return StaticDevice.objects.filter(user=user, confirmed=True).values_list("pk", flat=True).first()
+    known: int | None = StaticDevice.objects.filter(user=user, confirmed=True).values_list("pk", flat=True).first()
+    return known
 
 
 def _log_in_anew(request: HttpRequest) -> str:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from customers.models import Customer
+from engage.bounded_cache import BoundedCache
 from engage.encryption import key_of
 from engage.models import Workspace
 from journeys.enrollments import revisions
@@ -72,7 +73,7 @@ def seal_steps(journey: Journey) -> None:
 @pytest.fixture
 def journey(acme: Workspace, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Journey:
     """A wait and a webhook whose credential cannot be decrypted; an event ends the wait, another one all."""
-    monkeypatch.setattr(revisions, "_known", revisions._KnownCourses())
+    monkeypatch.setattr(revisions, "_known", BoundedCache(most=1))
     steps: list[dict[str, Any]] = [
         {"id": "paid", "type": "wait_for_event", "event": "paid", "timeout": "P1D"},
         {"id": "tell", "type": "webhook", "url": receiver.url(), "headers": {"Authorization": "Bearer x"}, "body": {}},
@@ -142,7 +143,7 @@ def test_decisions_and_events_go_on_and_only_the_request_waits_with_its_reason(
     shown = data(server.get(f"/api/v1/journeys/{acme.id}/enrollments/{inside.id}"), status=200)
     assert shown["error"] == inside.error
     settings.ENCRYPTION_KEYS = [*settings.ENCRYPTION_KEYS, LOST]
-    revisions._known = revisions._KnownCourses()  # as in a process that was started with the key
+    revisions._known = BoundedCache(most=1)  # as in a process that was started with the key
     walk()
     send(limits=Limits())
     assert [one.headers["authorization"] for one in receiver.arrived] == ["Bearer x"]
