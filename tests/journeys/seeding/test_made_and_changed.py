@@ -345,8 +345,8 @@ def test_a_journey_that_staff_or_a_key_has_closed_is_opened_by_no_file(
     seed: Seed, close_it: Callable[[Journey, dict[str, str]], object], why: str
 ) -> None:
     seed()
-    journey, who = Journey.objects.get(key="welcome"), {"reason": "Enough.", "actor": "staff root"}
-    close_it(journey, who)
+    journey, reason, actor = Journey.objects.get(key="welcome"), "Enough.", "staff root"
+    close_it(journey, {"reason": reason, "actor": actor})
     closed = {"key": "welcome", "active": False}
     for description in (DESCRIPTION, described(journeys=[closed]), DESCRIPTION):
         told = seed(description)["stayClosed"]
@@ -355,7 +355,7 @@ def test_a_journey_that_staff_or_a_key_has_closed_is_opened_by_no_file(
         assert not Journey.objects.get(key="welcome").active
     if restore_journey(workspace_id=journey.workspace_id, journey_id=journey.id, now=timezone.now()):
         assert seed()["stayClosed"]
-    activate(journey, now=timezone.now(), **who)
+    activate(journey, now=timezone.now(), reason=reason, actor=actor)
     for description in (DESCRIPTION, described(journeys=[closed]), DESCRIPTION):
         assert seed(description)["stayClosed"] == {}
         assert Journey.objects.get(key="welcome").active is (description is DESCRIPTION)
