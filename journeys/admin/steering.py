@@ -25,6 +25,7 @@ from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
 from journeys.steps.exit import LONGEST_REASON
 
+NOT_SETTLED = " What had begun before has not ended: a step may yet be written. Do it again to be told."
 _LABELS = {
     "queued": "waiting for a decision",
     "inside": "staying inside",
@@ -200,7 +201,8 @@ def _asked_and_done(model_admin: RecordAdmin, request: HttpRequest, object_id: s
     def done() -> tuple[Any, str]:
         did = act.do(record, actor=actor, **form.cleaned_data)
         wakeups.wake(Due(walk=True, webhooks=True))
-        return record, f"{act.done} {', '.join(f'{number:,} {label}' for number, label in _numbers(act, did))}."
+        numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
+        return record, f"{act.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}"
 
     if form.is_valid():
         return model_admin.acted(request, record, done)

@@ -13,6 +13,7 @@ from django.db.models import F
 from psycopg.types.json import Jsonb
 
 from engage.database.sql import Fragment, Rows, Statement, Template
+from journeys.enrollments.locks import HELD_AND_MARKED
 from journeys.entering.chunks import ClaimedChunk
 from journeys.entry_rules import EntryRules
 from journeys.models import CHUNK_SIZE, Journey, JourneyRevision
@@ -79,9 +80,13 @@ _CHUNKS = Rows("chunk", {"trigger_id": "text", "start": "bigint", "stop": "bigin
 
 _LOCK_CUSTOMERS = Statement(
     """
-SELECT id FROM customers_customer
-WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {jobs_of_chunks})) ORDER BY id FOR NO KEY UPDATE
+WITH held AS MATERIALIZED (
+    SELECT id FROM customers_customer
+    WHERE id = ANY(ARRAY(SELECT job.customer_id FROM {jobs_of_chunks})) ORDER BY id FOR NO KEY UPDATE
+)
+{held_and_marked}
 """,
+    held_and_marked=HELD_AND_MARKED,
     jobs_of_chunks=_JOBS_OF_CHUNKS,
     chunks=_CHUNKS,
 )

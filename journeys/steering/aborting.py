@@ -2,12 +2,13 @@
 
 1. It is closed, and held until all have left: nobody steps, and no attempt at a webhook begins.
 2. Once the decisions that were under way have been committed, nobody comes in any more. Whoever lets people out waits
-   for that first.
+   for that first; a sweeper, whose process also walks, only looks, and comes back.
 3. Those inside are exited, some at a time. If the process dies, another one goes on (going_on.py).
 """
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -16,7 +17,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
-from journeys.enrollments.locks import lock_customers_of, wait_for_lockers
+from journeys.enrollments.locks import lock_customers_of, not_ended, under_way
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Enrollment, Journey, SteeringAct
 from journeys.steering.acts import Steered, queued_and_inside
@@ -49,10 +50,10 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
                 queued=queued,
                 inside=inside,
             )
-    exited = inside
+    exited: int | None = inside
     if not dry_run:
         with longer_statements():
-            exited = let_out(journey.id, seconds=_EXIT_SECONDS)
+            exited = let_out(journey.id, seconds=_EXIT_SECONDS, patience=LONGEST_WALK_SECONDS)
         queued, inside = queued_and_inside(journey)
     return Steered(
         journey_id=journey.id,
@@ -60,22 +61,31 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
         changed=changed,
         queued=queued,
         inside=0 if dry_run else inside,
-        exited=exited,
+        settled=exited is not None,
+        exited=exited or 0,
     )
 
 
-def let_out(journey_id: str, *, seconds: float) -> int:
+# Of this process: those who were deciding when it first saw a journey aborted, and had not ended when it last looked.
+_deciding: dict[tuple[str, datetime | None], set[str]] = {}
+_MOST_REMEMBERED = 100
+
+
+def let_out(journey_id: str, *, seconds: float, patience: float = 0.0) -> int | None:
     """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice.
 
-    Nobody, if some are deciding for longer than it waits for them: they may yet let somebody in.
+    It waits at most `patience` for those who are deciding, and may yet let somebody in; None if they have not ended.
+    With none it also passes over customers whom others have locked: the next time tells.
     """
     aborting = Journey.objects.filter(id=journey_id, aborted_at__isnull=False, held_at__isnull=False)
     journey = aborting.first()
-    if journey is None or not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
+    if journey is None:
         return 0
+    if not _all_have_decided(journey, patience=patience):
+        return None
     total, until, left = 0, time.monotonic() + seconds, list[str]()
     while found := _inside(journey, but=left):
-        exited = exit_all(found, reason=f"The journey was aborted: {journey.held_because}")
+        exited = exit_all(found, reason=f"The journey was aborted: {journey.held_because}", wait=patience > 0)
         total += exited
         if exited < len(found):
             left += found
@@ -90,17 +100,29 @@ def let_out(journey_id: str, *, seconds: float) -> int:
     return total
 
 
-def exit_all(enrollment_ids: Sequence[str], *, reason: str) -> int:
+def _all_have_decided(journey: Journey, *, patience: float) -> bool:
+    """Whether all have ended who were deciding when this process first asked."""
+    known = _deciding.pop((journey.id, journey.aborted_at), None)
+    left = not_ended(under_way() if known is None else known, seconds=patience)
+    if left:
+        if len(_deciding) >= _MOST_REMEMBERED:
+            _deciding.clear()
+        _deciding[journey.id, journey.aborted_at] = left
+    return not left
+
+
+def exit_all(enrollment_ids: Sequence[str], *, reason: str, wait: bool = True) -> int:
     """Exits those of them that have not ended, in one transaction; returns how many.
 
-    Those of customers who are being merged at this moment are left; and all, if others have locked one for too long.
+    Those of customers who are being merged at this moment are left; and those whom others have locked, if they still
+    are after a wait, or at once.
     """
-    exited: set[str] = set()
-    with unless_held_up(), transaction.atomic():
-        held = lock_customers_of(enrollment_ids)
-        locked = Enrollment.objects.filter(id__in=enrollment_ids, customer_id__in=held).values_list("id", flat=True)
-        exited = exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason) for one in locked)
-    return len(exited)
+    for waits in (True, False) if wait else (False,):
+        with unless_held_up(), transaction.atomic():
+            held = lock_customers_of(enrollment_ids, wait=waits)
+            locked = Enrollment.objects.filter(id__in=enrollment_ids, customer_id__in=held).values_list("id", flat=True)
+            return len(exit_enrollments(EnrollmentExit(enrollment_id=one, reason=reason) for one in locked))
+    return 0
 
 
 # Who waits in a step or was put aside is found at once, however many have ever been inside.

@@ -61,6 +61,9 @@ class Steered:
 
     `queued` jobs wait for their decision, and `inside` are the enrollments that have not ended. `released` are those
     that became due while it was held, and the last of them goes on at about `released_until`; `exited` have left.
+
+    It is not `settled` if a walker or decider who had begun before did not end: a step may yet be written, or somebody
+    let in.
     """
 
     journey_id: str
@@ -68,6 +71,7 @@ class Steered:
     changed: bool
     queued: int
     inside: int
+    settled: bool = True
     released: int = 0
     released_until: datetime | None = None
     exited: int = 0

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from engage.errors import Refusal
-from journeys.enrollments.locks import wait_for_lockers
+from journeys.enrollments.locks import not_ended, under_way
 from journeys.models import Enrollment, GuardedResults, Journey, SteeringAct, WebhookDelivery
 from journeys.steering.acts import Steered, queued_and_inside, record_act
 from journeys.steering.releasing import release
@@ -42,7 +42,8 @@ def locked(journey: Journey) -> Journey:
 def hold(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -> Steered:
     """Holds the journey. When it returns, no step is under way, and none begins; attempts may begin for half a second.
 
-    One that is held already stays as it is. Raises JourneyAborted.
+    It says so if a walker has not ended within some seconds: that one's step is not `settled`. One that is held already
+    stays as it is, and is waited for as well. Raises JourneyAborted.
     """
     with transaction.atomic():
         journey = locked(journey)
@@ -52,9 +53,17 @@ def hold(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) ->
         queued, inside = queued_and_inside(journey)
         if changed and not dry_run:
             put_on_hold(journey, reason=reason, actor=actor, queued=queued, inside=inside)
-    if not dry_run and not wait_for_lockers(seconds=LONGEST_WALK_SECONDS):
+    settled = dry_run or not not_ended(under_way(), seconds=LONGEST_WALK_SECONDS)
+    if not settled:
         log.warning("hold_waited_in_vain", journey_id=journey.id)
-    return Steered(journey_id=journey.id, state=Journey.State.HELD, changed=changed, queued=queued, inside=inside)
+    return Steered(
+        journey_id=journey.id,
+        state=Journey.State.HELD,
+        changed=changed,
+        queued=queued,
+        inside=inside,
+        settled=settled,
+    )
 
 
 def put_on_hold(

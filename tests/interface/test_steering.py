@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
+from journeys.enrollments.locks import lock_customers_of
 from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
 from journeys.steering.aborting import let_out
@@ -63,7 +64,7 @@ def test_nobody_steps_in_a_held_journey_and_waits_keep_their_due_times(
     held = steered(server, inside.journey, "hold", reason=REASON)
     assert held == {
         "journeyId": inside.journey_id, "state": "held", "dryRun": False, "changed": True, "queued": 0, "inside": 1,
-        "released": 0, "releasedUntil": None, "exited": 0,
+        "settled": True, "released": 0, "releasedUntil": None, "exited": 0,
     }  # fmt: skip
     path = f"/api/v1/journeys/{inside.workspace_id}/enrollments/{inside.id}"
     inside.refresh_from_db()
@@ -271,16 +272,17 @@ def test_whom_a_decision_under_way_lets_into_an_aborted_journey_leaves_it(
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
     CustomerFactory.create(workspace=acme, external_id="grace")
     data(trigger(server, journey, {"external_id": "grace"}))
-    write = settling._write_decisions
+    write, answers = settling._write_decisions, list[dict[str, Any]]()
 
     def slowly(*decisions: Any) -> None:
-        elsewhere(lambda: steered(server, journey, "abort", reason="The offer has ended."))
+        answers.append(elsewhere(lambda: steered(server, journey, "abort", reason="The offer has ended.")))
         elsewhere(lambda: go_on(seconds=1))
         write(*decisions)
 
     monkeypatch.setattr(settling, "_write_decisions", slowly)
     monkeypatch.setattr("journeys.steering.aborting.LONGEST_WALK_SECONDS", 0.1)
     let_workers_decide()
+    assert answers[0]["settled"] is False
     assert Enrollment.objects.get().state == "active"
     go_on(seconds=5)
     assert Enrollment.objects.get().state == "exited"
@@ -289,16 +291,41 @@ def test_whom_a_decision_under_way_lets_into_an_aborted_journey_leaves_it(
 
 @pytest.mark.without_pooler
 @pytest.mark.django_db(transaction=True)
-def test_who_is_held_up_leaves_an_aborted_journey_later(server: ServerClient, inside: Enrollment) -> None:
+def test_a_foreign_transaction_holds_up_neither_a_hold_nor_an_abort(
+    server: ServerClient, inside: Enrollment, acme: Workspace, rival: Workspace
+) -> None:
+    """It has locked customers, as an import does: of another tenant, and one of two who are inside."""
+    enter(server, inside.journey, grace := CustomerFactory.create(workspace=acme, external_id="grace"))
+    let_workers_walk()
+    CustomerFactory.create(workspace=rival)
     with transaction.atomic():
-        Customer.objects.select_for_update(no_key=True).get(id=inside.customer_id)
-        with patch("journeys.steering.aborting.wait_for_lockers", return_value=True):  # else it is in vain
-            abort = impatient(lambda: steered(server, inside.journey, "abort", reason="The offer has ended."))
-            aborted = elsewhere(abort)
-    assert (aborted["state"], aborted["exited"], aborted["inside"]) == ("aborted", 0, 1)
+        list(Customer.objects.select_for_update(no_key=True).exclude(id=grace.id))
+        held = elsewhere(impatient(lambda: steered(server, inside.journey, "hold")))
+        assert (held["settled"], held["inside"]) == (True, 2)
+        began = time.monotonic()
+        aborted = elsewhere(impatient(lambda: steered(server, inside.journey, "abort", reason="The offer has ended.")))
+        assert (aborted["settled"], aborted["exited"], aborted["inside"]) == (True, 1, 1)
+        elsewhere(lambda: go_on(seconds=5))  # a sweeper waits for no lock
+        assert time.monotonic() - began < 3
     go_on(seconds=5)
-    inside.refresh_from_db()
-    assert (inside.state, Journey.objects.get().held_at) == ("exited", None)
+    assert {*Enrollment.objects.values_list("state", flat=True)} == {"exited"}
+    assert Journey.objects.get().held_at is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sweeper_waits_for_nobody_who_decides_and_comes_back(
+    server: ServerClient, inside: Enrollment, acme: Workspace
+) -> None:
+    Journey.objects.update(active=False, aborted_at=timezone.now(), held_at=timezone.now(), held_because="Enough.")
+    other = enter(server, JourneyFactory.create(workspace=acme, steps=[DAY]), CustomerFactory.create(workspace=acme))
+    for ends in (False, True):
+        with transaction.atomic():
+            lock_customers_of([other.id])  # one begins before the last one has ended, as under load
+            began = time.monotonic()
+            elsewhere(lambda: go_on(seconds=5))
+            assert time.monotonic() - began < 2
+        inside.refresh_from_db()
+        assert inside.state == ("exited" if ends else "active")
 
 
 @pytest.mark.without_pooler
@@ -348,16 +375,28 @@ def test_a_hold_is_answered_once_no_step_is_under_way(server: ServerClient, insi
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():  # as a walker holds the customer's row until it has written what it walked
-            Customer.objects.select_for_update(no_key=True).get(id=inside.customer_id)
+        with transaction.atomic():  # as a walker does until it has written what it walked
+            lock_customers_of([inside.id])
             holding = pool.submit(hold)
             while not Journey.objects.filter(held_at__isnull=False).exists():
                 time.sleep(0.005)
             assert not holding.done()
             ended = time.monotonic()
         answered, at = holding.result(PATIENCE_SECONDS)
-    assert answered["changed"] is True
+    assert (answered["changed"], answered["settled"]) == (True, True)
     assert at > ended
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hold_says_so_if_a_step_under_way_does_not_end(
+    server: ServerClient, inside: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeys.steering.holding.LONGEST_WALK_SECONDS", 0.1)
+    with transaction.atomic():
+        lock_customers_of([inside.id])
+        answer = elsewhere(lambda: steer(server, inside.journey, "hold"))
+        assert (data(answer, status=200)["settled"], "has not ended" in answer.json()["message"]) == (False, True)
+    assert steered(server, inside.journey, "hold")["settled"] is True
 
 
 def test_a_sender_that_was_held_up_after_its_claim_begins_no_attempt(

@@ -16,6 +16,7 @@ CLOSED_MESSAGE = "The journey is closed; it takes in nobody any more."
 ACTIVATED_MESSAGE = "The journey is activated."
 ABORTED_MESSAGE = "The journey is aborted; all who were inside leave."
 CANCELLED_TRIGGER_MESSAGE = "The trigger is cancelled; no more of its jobs are decided."
+NOT_SETTLED = " What had begun before has not ended: a step may yet be written, or somebody let in."
 REHEARSED_MESSAGE = "A dry run: this is what the call would do. Nothing was changed."
 
 _DRY_RUN = Annotated[bool, "Whether this is only what the call would do."]
@@ -35,6 +36,11 @@ class SteeringData(TypedDict):
     changed: Annotated[bool, "False if there was nothing to do: the journey was like that before."]
     queued: Annotated[int, "The number of jobs that wait for their decision."]
     inside: Annotated[int, "The number of enrollments that have not ended."]
+    settled: Annotated[
+        bool,
+        "False if a step or a decision that had begun before the call has not ended: it may yet be written. Call again "
+        "to be told.",
+    ]
     released: Annotated[int, "How many became due while the journey was held, and go on now."]
     releasedUntil: Annotated[Instant | None, "When about the last of them goes on, if they do so at a pace."]
     exited: Annotated[int, "How many enrollments the call has ended."]

@@ -39,6 +39,7 @@ _HELD = SteeringData(
     changed=True,
     queued=12,
     inside=310,
+    settled=True,
     released=0,
     releasedUntil=None,
     exited=0,
@@ -98,7 +99,8 @@ describe_hold = _act(
     "Hold a journey",
     """
 Nobody steps while the journey is held, and no attempt at one of its webhooks begins: from the moment of the answer on,
-at the latest a second after it. Customers may still enter if the journey is active, events end waits as ever, and waits
+at the latest a second after it. The answer waits for steps that are under way; should one not end within some seconds,
+`settled` is false. Customers may still enter if the journey is active, events end waits as ever, and waits
 keep their due times; who becomes due waits at that step until the journey is resumed.
 """,
     body=Body(SteerBody, optional=True),
@@ -152,7 +154,8 @@ describe_abort = _act(
     """
 The journey is closed, and all who are inside leave it with this reason. From the moment of the answer on, no step and
 no attempt at a webhook begins, at the latest a second after it. If they are very many, the last of them leave some
-seconds later, and `inside` says how many those are. Jobs that are queued are decided as `journey_inactive`.
+seconds later, and `inside` says how many those are. `settled` is false if somebody may yet be let in, who then leaves
+as well. Jobs that are queued are decided as `journey_inactive`.
 """,
     body=Body(AbortBody),
     requests=_ABORTS,

@@ -39,7 +39,8 @@ class _SteeringView(ServerView):
         if act is resume and not dry_run:
             wakeups.wake(Due(walk=True, webhooks=True))
         data = answers.steering_data(steered, dry_run=dry_run)
-        return success(answers.REHEARSED_MESSAGE if dry_run else message, data)
+        said_so = answers.REHEARSED_MESSAGE if dry_run else message + ("" if steered.settled else answers.NOT_SETTLED)
+        return success(said_so, data)
 
 
 class HoldView(_SteeringView):
