@@ -101,6 +101,15 @@ ACTS: Mapping[str, Act] = {
         shown=("released", "inside", "queued"),
         do=resume,
     ),
+    "pace": Act(
+        name="Change the pace",
+        question="Change the pace at which “{}” goes on?",
+        what_follows="What is left of what became due while it was held goes on at this pace.",
+        done="Changed.",
+        form=PaceForm,
+        shown=("released", "inside"),
+        do=resume,
+    ),
     "close": Act(
         name="Close",
         question="Close the journey “{}”?",
@@ -153,6 +162,8 @@ def buttons_of(journey: Journey) -> list[dict[str, Any]]:
     names = _OF_STATE[journey.state]
     if journey.state is Journey.State.HELD and not journey.active:
         names = ("resume", "activate", "abort")
+    if journey.is_being_resumed and journey.state is not Journey.State.ABORTED:
+        names = ("pace", *names)
     if journey.archived_at is not None:
         names = tuple(name for name in names if name != "activate")
     return [

@@ -119,6 +119,11 @@ class Journey(models.Model):
         return self.name
 
     @property
+    def is_being_resumed(self) -> bool:
+        """Whether some of those who became due while it was held have yet to be released."""
+        return self.resumed_at is not None and self.held_at is None
+
+    @property
     def state(self) -> State:
         """What may happen in it at the moment."""
         if self.aborted_at is not None:

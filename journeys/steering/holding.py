@@ -87,7 +87,8 @@ def resume(
 ) -> Steered:
     """Resumes the journey. What became due meanwhile is due again: at once, or so many per minute.
 
-    One that is not held stays as it is. The caller wakes the workers. Raises JourneyAborted.
+    One that is being resumed gets this pace. Any other that is not held stays as it is. The caller wakes the workers.
+    Raises JourneyAborted.
     """
     if journey.held_at is not None and not dry_run:
         forget_results(journey)
@@ -95,11 +96,11 @@ def resume(
         journey = locked(journey)
         if journey.aborted_at is not None:
             raise JourneyAborted
-        changed = journey.held_at is not None
+        changed = journey.held_at is not None or (journey.is_being_resumed and journey.per_minute != per_minute)
         released = put_aside(journey) if changed else 0
         queued, inside = queued_and_inside(journey)
         if changed and not dry_run:
-            _take_off_hold(journey, reason=reason, actor=actor, per_minute=per_minute, released=released)
+            _go_on(journey, reason=reason, actor=actor, per_minute=per_minute, released=released)
     until = timezone.now() + timedelta(minutes=released / per_minute) if per_minute and released else None
     if changed and not dry_run:
         release(journey.id, seconds=_RELEASE_SECONDS)
@@ -120,18 +121,18 @@ def forget_results(journey: Journey) -> None:
 
 
 def put_aside(journey: Journey) -> int:
-    """How many enrollments and webhooks have become due while it was held."""
+    """How many enrollments and webhooks have become due while it was held, and were not released since."""
     parked = Enrollment.objects.filter(journey_id=journey.id, was_due_at__isnull=False)
     held = WebhookDelivery.objects.filter(held_for=journey.id, state=WebhookDelivery.State.HELD)
     return parked.count() + held.count()
 
 
-def _take_off_hold(journey: Journey, *, reason: str, actor: str, per_minute: int | None, released: int) -> None:
+def _go_on(journey: Journey, *, reason: str, actor: str, per_minute: int | None, released: int) -> None:
     Journey.objects.filter(id=journey.id).update(
         held_at=None,
         held_by="",
         held_because="",
-        resumed_at=Now(),
+        resumed_at=journey.resumed_at or Now(),
         per_minute=per_minute,
         next_release_at=Now() if per_minute else None,
     )

@@ -18,6 +18,7 @@ from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
 from journeys.steering.aborting import let_out
 from journeys.steering.going_on import go_on
+from journeys.steering.hosts import hold_host, release_host
 from journeys.steering.releasing import release
 from journeys.walking import walk_due
 from tests.journeys.events.reporting import report
@@ -162,24 +163,99 @@ def test_those_who_became_due_go_on_at_the_pace_asked_for(server: ServerClient, 
     walk_due(seconds=10)
     unseen = Enrollment.objects.filter(customer=people[0])  # it became due as the walkers were not looking
     moment = unseen.get().was_due_at
+    unseen.update(due_at=moment, was_due_at=None)
     resumed = steered(server, journey, "resume", perMinute=60)
-    assert resumed["released"] == 6
+    assert resumed["released"] == 5
     until = datetime.fromisoformat(resumed["releasedUntil"])
-    assert abs(until - timezone.now() - timedelta(seconds=6)) < timedelta(seconds=3)
-    due = sorted(one.due_at for one in Enrollment.objects.filter(state="active") if one.due_at)
+    assert abs(until - timezone.now() - timedelta(seconds=5)) < timedelta(seconds=3)
+    due = sorted(one.due_at for one in Enrollment.objects.exclude(id=unseen.get().id) if one.due_at)
     gaps = [later - earlier for earlier, later in pairwise(due)]
     assert all(abs(gap - timedelta(seconds=1)) < timedelta(milliseconds=50) for gap in gaps), gaps
     # One that was due before the resumption, and was not put aside, is not let past the others either.
-    unseen.update(due_at=moment)
+    time_passes(minutes=1)
+    moment = unseen.get().due_at
+    go_on(seconds=5)
+    assert Journey.objects.get().per_minute == 60  # so long as walkers are behind
     walk_due(seconds=0)
     assert unseen.get().was_due_at == moment
     go_on(seconds=5)
     last = unseen.get().due_at
     assert last is not None
-    assert last > due[-1]
+    assert last > timezone.now() - timedelta(seconds=5)
     time_passes(seconds=30)
+    go_on(seconds=5)
+    assert Journey.objects.get().per_minute is None
     let_workers_walk()
     assert Enrollment.objects.filter(state="completed").count() == 6
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_pace_lasts_while_a_host_is_left_alone(
+    server: ServerClient, acme: Workspace, receiver: Receiver, seen: bool
+) -> None:
+    """As behind an open circuit: neither what senders have `seen` due while it was held goes at once, nor the rest."""
+    journey = sending_journey(acme, receiver)
+    data(trigger(server, journey, {"external_ids": crowd(acme, 20)}))
+    let_workers_walk()
+    name = WebhookDelivery.objects.latest("id").host
+    host: dict[str, str] = {"workspace_id": acme.id, "host": name, "reason": "", "actor": "staff"}
+    steered(server, journey, "hold")
+    if seen:
+        send()
+    assert hold_host(**host)
+    assert steered(server, journey, "resume", perMinute=6)["released"] == (20 if seen else 0)
+
+    def a_minute_passes() -> int:
+        before = len(receiver.arrived)
+        for _ in range(6):
+            time_passes(seconds=10)
+            send()
+            go_on(seconds=5)
+        return len(receiver.arrived) - before
+
+    assert a_minute_passes() + a_minute_passes() == 0
+    assert release_host(**host)
+    send()
+    assert len(receiver.arrived) <= 3
+    assert 4 <= a_minute_passes() <= 8
+    assert steered(server, journey, "resume", perMinute=6)["changed"] is False
+    went = len(receiver.arrived)
+    again = steered(server, journey, "resume")  # what is left goes at once
+    assert again["changed"] is True
+    assert 20 - went - 5 <= again["released"] <= 20 - went
+    time_passes(seconds=30)
+    send()
+    let_workers_walk()
+    go_on(seconds=5)
+    assert Enrollment.objects.filter(state="completed").count() == len(receiver.arrived) == 20
+    assert not Journey.objects.exclude(resumed_at=None).exists()
+
+
+def test_a_pace_is_changed_while_it_runs_and_by_another_hold(server: ServerClient, acme: Workspace) -> None:
+    """A typo costs no hours: those whose turn has not come are where they were put aside."""
+    journey = JourneyFactory.create(workspace=acme, steps=[DAY, NOTE])
+    data(trigger(server, journey, {"external_ids": crowd(acme, 20)}))
+    let_workers_walk()
+    steered(server, journey, "hold")
+    time_passes(days=1, hours=1)
+    let_workers_walk()
+    assert steered(server, journey, "resume", perMinute=1)["released"] == 20
+    for body in ({"perMinute": 2}, None):
+        if body is None:
+            assert steered(server, journey, "hold")["changed"] is True
+        would = steered(server, journey, "resume", dry_run=True, **(body or {"perMinute": 6000}))
+        did = steered(server, journey, "resume", **(body or {"perMinute": 6000}))
+        assert {**would, "dryRun": False, "releasedUntil": None} == {**did, "releasedUntil": None}
+        assert (did["changed"], did["released"] >= 17) == (True, True)
+    for _ in range(2):  # also those who were released, and had not gone on when it was held again
+        time_passes(minutes=1)
+        let_workers_walk()
+        go_on(seconds=5)
+    time_passes(minutes=1)
+    let_workers_walk()
+    assert Enrollment.objects.filter(state="completed").count() == 20
+    acts = SteeringAct.objects.filter(kind="resume").order_by("at")
+    assert [act.numbers["per_minute"] for act in acts] == [1, 2, 6000]
 
 
 def test_every_act_is_kept_with_who_and_why(server: ServerClient, inside: Enrollment, rival: Workspace) -> None:

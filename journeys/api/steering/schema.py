@@ -118,7 +118,8 @@ describe_resume = _act(
     """
 The journey is active or closed again, as it was before. What became due while it was held is due at once, those that
 have waited the longest first; with `perMinute`, so many of them go on in a minute. Whatever becomes due later is not
-slowed down. `dryRun=true` says how many they are.
+slowed down. The pace lasts until all of them have gone on; calling again with another `perMinute`, or without one,
+changes it for those that are left. `dryRun=true` says how many they are.
 """,
     body=Body(ResumeBody, optional=True),
     requests=_RESUMES,
