@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from engage.database.sql import Statement
 
@@ -50,7 +49,7 @@ def under_way() -> set[str]:
     return set(_UNDER_WAY.column())
 
 
-def not_ended(transactions: AbstractSet[str], *, seconds: float) -> set[str]:
+def not_ended(transactions: set[str], *, seconds: float) -> set[str]:
     """Those of the transactions that have not ended; it waits for them for at most so long.
 
     Nobody waits for the caller, who must be in no transaction.

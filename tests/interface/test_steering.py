@@ -240,11 +240,11 @@ def test_a_pace_is_changed_while_it_runs_and_by_another_hold(server: ServerClien
     time_passes(days=1, hours=1)
     let_workers_walk()
     assert steered(server, journey, "resume", perMinute=1)["released"] == 20
-    for body in ({"perMinute": 2}, None):
-        if body is None:
+    for pace, held in ((2, False), (6000, True)):
+        if held:
             assert steered(server, journey, "hold")["changed"] is True
-        would = steered(server, journey, "resume", dry_run=True, **(body or {"perMinute": 6000}))
-        did = steered(server, journey, "resume", **(body or {"perMinute": 6000}))
+        would = steered(server, journey, "resume", dry_run=True, perMinute=pace)
+        did = steered(server, journey, "resume", perMinute=pace)
         assert {**would, "dryRun": False, "releasedUntil": None} == {**did, "releasedUntil": None}
         assert (did["changed"], did["released"] >= 17) == (True, True)
     for _ in range(2):  # also those who were released, and had not gone on when it was held again
