@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
-
-from customers.lookup import having_any
+from customers.locks import lock_having_any, undisturbed
 from customers.models import Segment, SegmentMembership
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
@@ -41,18 +39,21 @@ def change_members(
     """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
 
     Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
-    in both lists, and SegmentNotFound.
+    in both lists, SegmentNotFound and TooManyAtOnce.
     """
     in_both = set(add) & set(remove)
     if in_both:
         raise InvalidRequest(f"{min(in_both)[:255]!r} stands in both add and remove.")
-    with transaction.atomic():
+
+    def change() -> MembershipChange:
         _lock_segment(workspace_id, segment_id)
         ids = _locked_customers(workspace_id, [*add, *remove])
         removed = _take_out(workspace_id, segment_id, [ids[known] for known in remove if known in ids])
         added = _put_in(workspace_id, segment_id, [ids[known] for known in add if known in ids])
-    unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
-    return MembershipChange(added=added, removed=removed, unknown=unknown)
+        unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
+        return MembershipChange(added=added, removed=removed, unknown=unknown)
+
+    return undisturbed(change)
 
 
 def _lock_segment(workspace_id: str, segment_id: str) -> None:
@@ -64,9 +65,9 @@ def _lock_segment(workspace_id: str, segment_id: str) -> None:
 
 def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
     """External id to customer id. Locks the rows in id order, as everywhere, so none is erased before it is in."""
-    known = having_any(workspace_id=workspace_id, identifiers={"external_id": set(external_ids)})
-    rows = known.select_for_update(no_key=True).values_list("external_id", "id")
-    return {external_id: customer_id for external_id, customer_id in rows if external_id}
+    wanted = {"external_id": set(external_ids)}
+    known = lock_having_any(workspace_id=workspace_id, identifiers=wanted, columns="id, external_id")
+    return {str(customer.external_id): customer.id for customer in known}
 
 
 def _put_in(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:

@@ -8,8 +8,8 @@ confirmed. Two customers with other identifiers are never merged.
 2. What the anonymous customer has becomes the other one's, and the anonymous row is deleted. The user id becomes an
    alias. Other apps move what is theirs before that (bridge/people/merging.py says in which order).
 
-If somebody else changes these customers meanwhile, a unique index says so, and the whole is done again (`undisturbed`
-in upsert.py).
+If somebody else changes these customers meanwhile, the locks or a unique index say so, and the whole is done again
+(`undisturbed` in locks.py).
 """
 
 import json
@@ -21,7 +21,8 @@ from customers.aliases import behind, leave_alias
 from customers.attribute_rules import MAX_ATTRIBUTES_BYTES, MAX_CLAIMED_BYTES
 from customers.claims import is_anonymous
 from customers.identity import write_identifiers
-from customers.lookup import CustomerNotFound, Reference, claimed_aliases_of, having_any, names_of
+from customers.locks import lock_having_any
+from customers.lookup import CustomerNotFound, Reference, claimed_aliases_of, names_of
 from customers.models import Customer
 from customers.roster import IdentifierConflict
 from engage.database.sql import Statement
@@ -61,8 +62,6 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     """
     both = [(anonymous.field, anonymous.value), (into.field, into.value)]
     names = locked_names(workspace_id, both)
-    if len(names.keys() & set(both)) < len(both):  # somebody may have been merged while this waited for their row
-        names = locked_names(workspace_id, both)
     known, holder = names.get((into.field, into.value)), names.get((anonymous.field, anonymous.value))
     if known is None:
         raise CustomerNotFound(named=f"into.{into.name}", advice="Create them with putCustomer.")
@@ -86,7 +85,7 @@ def locked_names(workspace_id: str, named: Iterable[tuple[str, str]]) -> Names:
     values: dict[str, set[str]] = {}
     for field, value in named:
         values.setdefault(field, set()).add(value)
-    people = list(having_any(workspace_id=workspace_id, identifiers=values).select_for_update())
+    people = lock_having_any(workspace_id=workspace_id, identifiers=values, for_update=True)
     names = [(name, own, customer) for customer in people for name, own in names_of(customer).items()]
     return {name: customer for name, _, customer in sorted(names, key=lambda one: one[1])}
 

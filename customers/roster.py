@@ -95,6 +95,11 @@ class Roster:
         self._write(customer, dict.fromkeys(emptied) | sent, profile, created=created)
         return Upserted(customer, created)
 
+    def created_by_user_id_alone(self) -> list[str]:
+        """The user ids of new customers with nothing else: none was an alias when it was looked up, but of pages."""
+        alone = [one.user_id for one in self.created.values() if not (one.external_id or one.email or one.phone)]
+        return [user_id for user_id in alone if user_id]
+
     def known_by(self, field: str, data: CustomerData) -> Customer | None:
         """Who has the item's identifier of this field now, unless that gives way."""
         known = self._by_identifier.get((field, data.sent()[field]))

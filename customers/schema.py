@@ -5,10 +5,10 @@ from functools import partial
 from drf_spectacular.utils import OpenApiParameter
 
 from customers import answers, examples
+from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.membership import SegmentNotFound
 from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, CustomerBody, IdentifiersBody, MembersBody
-from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded
 from engage.http.views import AllJourneysNeeded, WorkspaceNotFound
@@ -179,5 +179,6 @@ describe_members = _call(
         ArraySizeExceeded("add holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
         SegmentNotFound(),
+        TooManyAtOnce(),
     ],
 )

@@ -4,41 +4,35 @@ If their profiles are too large to be held in memory together, a few items are a
 
 1. The customers that the items can refer to are locked in id order, so that overlapping calls wait for each other
    instead of deadlocking. A batch reads them once more when it holds them, and then waits for nobody: one who has got
-   an identifier in between may come before those that it holds.
+   an identifier in between may come before those that it holds (locks.py tells what happens then).
 2. The items are applied in memory, in their order; an item that is refused changes nothing and stops no other.
 3. Changed customers are written with one statement, once identifiers given up are cleared, and new ones with another,
    in a fixed order.
 4. Identifiers that no customer has cannot be locked. If another call takes one first, its unique index refuses ours,
-   and the whole call is repeated; it then finds the customer that the other call created or changed.
+   and the whole call is repeated; it then finds the customer that the other call created or changed. So it is if a user
+   id has become an alias meanwhile: whoever makes it one has inserted a customer with it, so the insert here waited.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
-
-from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import Func, IntegerField, QuerySet, TextField
-from django.db.models.functions import Cast
-from psycopg.errors import DeadlockDetected, UniqueViolation
+from typing import Any
 
 from customers.identifier_rules import SPELLINGS
-from customers.lookup import having_any
-from customers.models import Customer
+from customers.locks import CustomersMoved, lock_having_any, undisturbed
+from customers.models import Alias, Customer
 from customers.roster import CustomerData, Roster, Upserted
 from customers.tombstones import lift_tombstones
 from engage.database.sql import Statement
 from engage.errors import Refusal
 from engage.sizes import KIB
 
-T = TypeVar("T")
-_ATTEMPTS = 20
 # Profiles that exceed this many bytes together, as text, are read for a few items at a time: in memory, each takes ten
 # times its size. (In PostgreSQL's storage they may be compressed to a twentieth.)
 _LARGE_BYTES = 2048 * KIB
 _ITEMS_AT_A_TIME = 20
-_PROFILE_SIZE = Func(Cast("attributes", TextField()), function="octet_length", output_field=IntegerField())
+_WITHOUT_PROFILES = "id, external_id, email, phone, user_id, octet_length(attributes::text) AS size"
 _ROWS_AT_ONCE = 5_000  # of eleven values each
 _IDENTIFIERS = tuple(SPELLINGS)
 # bulk_update() would write a CASE with a branch per row for every field. Rows are found by id only, as in profile.py.
@@ -55,16 +49,6 @@ _UPDATE = Statement("""
         )
     WHERE customer.id = ANY(ARRAY[written.id]) AND customer.workspace_id || '' = {workspace_id}
 """)
-
-
-class TooManyAtOnce(Refusal):
-    """Other calls took the same identifiers first, again and again."""
-
-    status = 503
-    error = "Service unavailable"
-    code = "too_many_at_once"
-    says = "Other calls are changing the same customers at this moment. Nothing was done; try again."
-    sends = {"Retry-After": "1"}
 
 
 @dataclass(frozen=True)
@@ -105,22 +89,10 @@ def upsert_customers(
     return undisturbed(apply_all)
 
 
-def undisturbed(work: Callable[[], T]) -> T:
-    """Does the work in a transaction, retrying if another call interfered. Raises TooManyAtOnce."""
-    for _ in range(_ATTEMPTS):
-        try:
-            with transaction.atomic():
-                return work()
-        except (IntegrityError, OperationalError) as error:
-            if not isinstance(error.__cause__, UniqueViolation | DeadlockDetected):
-                raise
-    raise TooManyAtOnce
-
-
 def _parts(workspace_id: str, items: Sequence[CustomerData | Refusal]) -> Iterator[Sequence[CustomerData | Refusal]]:
     """All items, with their customers locked; a few at a time if the profiles together are too large for memory."""
-    locked = locked_customers(workspace_id, _accepted(items)).annotate(size=_PROFILE_SIZE)
-    profile_bytes = sum(list(locked.values_list("size", flat=True)))  # reading them takes the locks
+    locked: Any = locked_customers(workspace_id, _accepted(items), columns=_WITHOUT_PROFILES)
+    profile_bytes = sum(customer.size for customer in locked)
     at_once = max(1, len(items)) if profile_bytes <= _LARGE_BYTES else _ITEMS_AT_A_TIME
     return (items[start : start + at_once] for start in range(0, len(items), at_once))
 
@@ -141,14 +113,13 @@ def _accepted(items: Sequence[CustomerData | Refusal]) -> list[CustomerData]:
     return [item for item in items if isinstance(item, CustomerData)]
 
 
-def locked_customers(workspace_id: str, items: Sequence[CustomerData], *, wait: bool = True) -> QuerySet[Customer]:
-    """Every customer who has one of the identifiers sent, with the row locked."""
+def locked_customers(workspace_id: str, items: Sequence[CustomerData], **how: Any) -> list[Customer]:
+    """Every customer who has one of the identifiers sent, locked as `how` says to `lock_having_any`."""
     values: dict[str, set[str]] = {}
     for item in items:
         for field, value in item.sent().items():
             values.setdefault(field, set()).add(value)
-    known = having_any(workspace_id=workspace_id, identifiers=values)
-    return known.select_for_update(no_key=True, skip_locked=not wait)
+    return lock_having_any(workspace_id=workspace_id, identifiers=values, **how)
 
 
 def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal:
@@ -161,7 +132,7 @@ def _outcome(roster: Roster, item: CustomerData | Refusal) -> Upserted | Refusal
 
 
 def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
-    """Stores what the roster's items came to."""
+    """Stores what the roster's items came to. Must run in `undisturbed`."""
     if roster.renamed:
         # Cleared first: another customer of this call may take an identifier that this one had.
         nothing = dict.fromkeys(_IDENTIFIERS)
@@ -172,6 +143,10 @@ def write_roster(workspace_id: str, roster: Roster, now: datetime) -> None:
     if roster.created:
         # In a fixed order, so that calls that create the same customers wait for each other at the first of them.
         Customer.objects.bulk_create(sorted(roster.created.values(), key=_identifiers), batch_size=_ROWS_AT_ONCE)
+        user_ids = roster.created_by_user_id_alone()
+        aliases = Alias.objects.filter(workspace_id=workspace_id, claimed=False)
+        if user_ids and aliases.filter(user_id__in=user_ids).exists():
+            raise CustomersMoved
     lift_tombstones(workspace_id=workspace_id, identifiers=roster.written)
 
 

@@ -10,7 +10,7 @@ from bridge.models import Interaction
 from bridge.people.merging import move_all
 from bridge.requests import BridgeCall
 from customers.identifying import Said, identify_person
-from customers.upsert import undisturbed
+from customers.locks import undisturbed
 from engage.audit.acting import Actor
 from engage.models import ActorKind, App
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from customers.locks import undisturbed
 from customers.lookup import Reference
 from customers.merging import MovedProfile, Person, merge_profile, pair_to_merge
 from customers.models import Customer
-from customers.upsert import undisturbed
 from engage.audit.acting import Actor
 from engage.audit.recording import Deed, record
 from engage.database.sql import Statement

@@ -5,10 +5,10 @@ from bridge.people.answers import CustomersMerged, Identified, MovedNumbers
 from bridge.people.serializers import NO_ANONYMOUS, NOBODY, IdentifyBody, MergeAnonymousPart, MergeBody, MergeIntoPart
 from bridge.schema import IDENTIFIERS, OF_IDENTITY, TOO_MANY_NEW
 from customers.examples import ADA
+from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.merging import never_merged
 from customers.tombstones import CustomerErased
-from customers.upsert import TooManyAtOnce
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.views import WorkspaceNotFound
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of

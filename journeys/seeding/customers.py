@@ -8,6 +8,7 @@ from typing import Any
 from customers.attribute_rules import check_attribute_names
 from customers.identifier_rules import SPELLINGS, one_spelling
 from customers.identity import identifiers
+from customers.locks import undisturbed
 from customers.models import Customer
 from customers.roster import CustomerData, IdentifierConflict, Roster
 from customers.upsert import locked_customers, write_roster
@@ -81,8 +82,13 @@ def _attributes(part: Part) -> dict[str, Any]:
 def seed_customers(*, workspace: Workspace, customers: Sequence[SeedCustomer], now: datetime) -> dict[str, str]:
     """Creates missing customers and updates those that differ; returns each one's id by its name.
 
-    Attributes are set one by one, and others are kept. Raises InvalidSeed if two would share an identifier.
+    Attributes are set one by one, and others are kept. Raises InvalidSeed if two would share an identifier, and
+    TooManyAtOnce.
     """
+    return undisturbed(lambda: _seeded(workspace, customers, now))
+
+
+def _seeded(workspace: Workspace, customers: Sequence[SeedCustomer], now: datetime) -> dict[str, str]:
     stored = locked_customers(workspace.id, [one.data for one in customers])
     roster = Roster(workspace_id=workspace.id, stored=stored, now=now)
     places: dict[str, str] = {}  # by the customer's id

@@ -1,7 +1,7 @@
 """A walker's turn: batch by batch, and the handling of enrollments that fail."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -114,11 +114,11 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
         with transaction.atomic():
             held = lock_customers_of([one.id for one in claimed])
             standings = read_standings(claimed)
-            locked = [one for one in standings if one.customer_id in held]
+            chosen = _one_of_each(standings, held)
+            locked = list(chosen.values())
             paused = [one for one in locked if one.paused]
             batch = _walk_all([one for one in locked if not one.paused] if paused else locked)
-            # Of customers who were merged meanwhile: the others' rows are not locked.
-            put_back([one.claimed for one in standings if one.customer_id not in held])
+            put_back([one.claimed for one in standings if chosen.get(one.customer_id) is not one])
             due = write_walks(batch.walks) if batch.walks else Due()
             hold_back(batch.failures)
             snooze(batch.sealed, seconds=_KEY_SECONDS)
@@ -148,6 +148,18 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
         turn.due |= due
         if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
             metric_counters.count(GIVEN_UP, by=given_up)
+
+
+def _one_of_each(standings: Sequence[Standing], held: Collection[str]) -> dict[str, Standing]:
+    """The first enrollment of each customer who is held, by their ids: what it does may affect the others.
+
+    Where customers have been merged since their enrollments were claimed, one may have several, or not be held.
+    """
+    first: dict[str, Standing] = {}
+    for standing in standings:
+        if standing.customer_id in held:
+            first.setdefault(standing.customer_id, standing)
+    return first
 
 
 @dataclass(kw_only=True)

@@ -16,7 +16,8 @@ from typing import Any
 from django.db import transaction
 
 from customers.events import NewEvent
-from customers.lookup import CustomerNotFound, Reference, lock_customers_named
+from customers.locks import lock_customers_named, undisturbed
+from customers.lookup import CustomerNotFound, Reference
 from customers.models import Event
 from engage.errors import Refusal
 from journeys import wakeups
@@ -42,7 +43,7 @@ class RecordedEvent:
 
 
 def record_reported_event(*, workspace_id: str, event: ReportedEvent) -> RecordedEvent:
-    """Records the event with what it leads to. Raises CustomerNotFound; nothing is then written."""
+    """Records the event with what it leads to. Raises CustomerNotFound or TooManyAtOnce; nothing is then written."""
     (outcome,) = record_reported_events(workspace_id=workspace_id, events=[event])
     if isinstance(outcome, Refusal):
         raise outcome
@@ -54,20 +55,22 @@ def record_reported_events(
 ) -> list[RecordedEvent | Refusal]:
     """The same for many, as if they came one after the other: one result per event, in order.
 
-    An event that was already refused when it was read keeps its place and its refusal.
+    An event that was already refused when it was read keeps its place and its refusal. Raises TooManyAtOnce.
     """
     read = [event for event in events if isinstance(event, ReportedEvent)]
-    with transaction.atomic():
+
+    def record() -> list[NewEvent | Refusal]:
         known = lock_customers_named(workspace_id=workspace_id, references={event.customer for event in read})
         outcomes = [_outcome(event, known, workspace_id) for event in events]
-        fresh = [outcome for outcome in outcomes if isinstance(outcome, NewEvent)]
-        due = record_and_react(fresh)
+        due = record_and_react([outcome for outcome in outcomes if isinstance(outcome, NewEvent)])
         transaction.on_commit(lambda: wakeups.wake(due), robust=True)
+        return outcomes
+
     return [
         RecordedEvent(event_id=outcome.id, customer_id=outcome.customer_id)
         if isinstance(outcome, NewEvent)
         else outcome
-        for outcome in outcomes
+        for outcome in undisturbed(record)
     ]
 
 

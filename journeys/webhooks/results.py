@@ -1,7 +1,8 @@
 """Writes the results of attempts, many in one transaction.
 
 1. The customers' rows are locked first, in the order of their ids, as everywhere: whatever ends an enrollment waits
-   for this, or this for it. While others can be written, one that another transaction holds is left for later.
+   for this, or this for it. While others can be written, one that another transaction holds is left for later. If one
+   who was waited for has been merged, all is done again: the enrollment is another one's.
 2. Each attempt goes into the history. If its delivery is still waiting, it is settled or rescheduled; one that was
    dropped meanwhile stays dropped. A result is void if another sender has already written the same attempt.
 3. The end of a delivery lets its enrollment go on, if that is still at the step and staff did not have it sent again.
@@ -14,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-
+from customers.locks import CustomersMoved, undisturbed
 from engage.database.sql import Rows, Statement
 from journeys.due import Due
 from journeys.enrollments.transitions import MOVE_ANSWERED
@@ -70,17 +70,19 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
     first: dict[int, AttemptResult] = {}
     for result in results:
         first.setdefault(result.claimed.id, result)
-    results = list(first.values())
-    with transaction.atomic():
-        free = _lock_customers([result.claimed.id for result in results], wait=wait)
-        settled, moved, guarded = _settle([result for result in results if result.claimed.id in free])
-        written = [result for result in results if result.claimed.id in settled]
-        missing = [result.claimed.id for result in results if result.claimed.id not in free]
-        # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
-        telling = settled.union(missing if wait else ())
-        note_attempts([one.attempted for one in results if one.claimed.id in telling and one.tells_of_its_host])
-        if guarded:
-            note_results(_failed_by_journey(written, guarded))
+    return undisturbed(lambda: _write_results(list(first.values()), wait=wait))
+
+
+def _write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenResults:
+    free = _lock_customers([result.claimed.id for result in results], wait=wait)
+    settled, moved, guarded = _settle([result for result in results if result.claimed.id in free])
+    written = [result for result in results if result.claimed.id in settled]
+    missing = [result.claimed.id for result in results if result.claimed.id not in free]
+    # After waiting, only erased customers' deliveries are missing; their hosts have answered all the same.
+    telling = settled.union(missing if wait else ())
+    note_attempts([one.attempted for one in results if one.claimed.id in telling and one.tells_of_its_host])
+    if guarded:
+        note_results(_failed_by_journey(written, guarded))
     held = [] if wait else [result for result in results if result.claimed.id not in free]
     next_states = Counter(result.verdict.next_state for result in written)
     return WrittenResults(next_states=next_states, due=Due(walk=moved > 0), held=held)
@@ -88,21 +90,28 @@ def write_results(results: Sequence[AttemptResult], *, wait: bool) -> WrittenRes
 
 # Laterals with a limit (docs/sql.md): each row is looked up by its key, whatever the planner expects.
 _LOCK = """
-SELECT delivery.id FROM (
+SELECT delivery.id, customer.is_there IS TRUE AS is_locked FROM (
     SELECT sent.id, standing.customer_id FROM journeys_webhookdelivery sent
     CROSS JOIN LATERAL (SELECT * FROM journeys_enrollment known WHERE known.id = sent.enrollment_id LIMIT 1) AS standing
     WHERE sent.id = ANY({delivery_ids}) ORDER BY standing.customer_id OFFSET 0
 ) AS delivery
-CROSS JOIN LATERAL (
-    SELECT FROM customers_customer known WHERE known.id = delivery.customer_id LIMIT 1 FOR NO KEY UPDATE {held}
-) AS customer
+LEFT JOIN LATERAL (
+    SELECT true AS is_there FROM customers_customer known WHERE known.id = delivery.customer_id
+    LIMIT 1 FOR NO KEY UPDATE {held}
+) AS customer ON true
 """
 _LOCK_ALL, _LOCK_FREE = Statement(_LOCK, held=""), Statement(_LOCK, held="SKIP LOCKED")
 
 
 def _lock_customers(delivery_ids: list[int], *, wait: bool) -> set[int]:
-    """Locks the customers; returns the deliveries whose customers are locked. Those of an erased customer are gone."""
-    return set((_LOCK_ALL if wait else _LOCK_FREE).column(delivery_ids=delivery_ids))
+    """Locks the customers; returns the deliveries whose customers are locked. Those of an erased customer are gone.
+
+    Raises CustomersMoved if somebody was merged (or erased) while this waited for them.
+    """
+    found = dict((_LOCK_ALL if wait else _LOCK_FREE).rows(delivery_ids=delivery_ids))
+    if wait and not all(found.values()):
+        raise CustomersMoved
+    return {delivery_id for delivery_id, is_locked in found.items() if is_locked}
 
 
 _SETTLE = Statement(

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from bridge.people.merging import merge_customers
 from customers.lookup import Reference
@@ -17,7 +18,13 @@ from journeys.jobs.cancellation import cancel_job
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, UnknownExternalId
 from journeys.walking import loop
 from journeys.walking.turns import claim_longest_due
+from journeys.webhooks.claims import claim_due
+from journeys.webhooks.host_slots import HostSlots
+from journeys.webhooks.outcomes import Outcome
+from journeys.webhooks.results import AttemptResult, write_results
+from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.interface.test_identify import SEEN, identify
+from tests.journeys.webhooks.standing import standing
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
@@ -217,6 +224,102 @@ def test_whoever_waits_for_the_anonymous_one_goes_on_with_the_known_one(
     assert Customer.objects.get() == ada
     inside.refresh_from_db()
     assert (inside.state, inside.exit_reason) == ("exited", "Asked.")
+
+
+def _each_customer_id(answer: Answer) -> list[str]:
+    return [result["customerId"] for result in answer.json()["data"]["results"]]
+
+
+def test_calls_that_wait_look_again_for_whom_they_mean(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    """Beside others who have not moved, too: they are not refused, and no second customer is made."""
+    bob = CustomerFactory.create(workspace=acme, external_id="bob")
+    put, note = customers_path(acme), {"eventName": "seen"}
+    batch = {"customers": [{"customerId": anonymous.id}, {"userId": "anon-1"}, {"external_id": "bob"}]}
+    report = {
+        "events": [{"userId": "anon-1", **note}, {"customerId": anonymous.id, **note}, {"external_id": "bob", **note}]
+    }
+    waiting: list[Callable[[], object]] = [
+        lambda: data(server.put(put, {"userId": "anon-1"}), status=200)["customerId"],
+        lambda: _each_customer_id(server.post(customers_path(acme, "batch"), batch)),
+        lambda: _each_customer_id(server.post(customers_path(acme, "events"), report)),
+    ]
+    with transaction.atomic():
+        merge(acme)
+        started = [made_to_wait(call, waiting=number) for number, call in enumerate(waiting, 1)]
+    each = [ada.id, ada.id, bob.id]
+    assert [one.result(PATIENCE_SECONDS) for one in started] == [ada.id, each, each]
+    assert set(Customer.objects.all()) == {ada, bob}
+
+
+def test_calls_that_wait_while_an_identifier_moves_go_by_who_has_it_then(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    bob, eve = (CustomerFactory.create(workspace=acme, external_id=name) for name in ("bob", "eve"))
+    names = ["bob", "eve"]
+    segment = SegmentFactory.create(workspace=acme)
+    batch = {"customers": [{"external_id": name} for name in names]}
+    report = {"events": [{"external_id": name, "eventName": "seen"} for name in names]}
+    waiting: list[Callable[[], object]] = [
+        lambda: _each_customer_id(server.post(customers_path(acme, "batch"), batch)),
+        lambda: _each_customer_id(server.post(customers_path(acme, "events"), report)),
+        lambda: data(server.post(customers_path(acme, "segments", segment.id, "members"), {"add": names}), status=200),
+    ]
+    moves = [{"customerId": bob.id, "external_id": "robert"}, {"customerId": ada.id, "external_id": "bob"}]
+    with transaction.atomic():
+        for body in moves:
+            data(server.put(customers_path(acme), body), status=200)
+        started = [made_to_wait(call, waiting=number) for number, call in enumerate(waiting, 1)]
+    each, members = [ada.id, eve.id], {"added": 2, "removed": 0, "unknown": []}
+    assert [one.result(PATIENCE_SECONDS) for one in started] == [each, each, members]
+    assert set(SegmentMembership.objects.values_list("customer_id", flat=True)) == set(each)
+
+
+def test_a_put_of_a_user_id_that_becomes_an_alias_makes_no_second_customer(
+    acme: Workspace, server: ServerClient, ada: Customer
+) -> None:
+    with transaction.atomic():
+        merge(acme)  # makes the customer of a new user id, and merges them
+        putting = made_to_wait(lambda: data(server.put(customers_path(acme), {"userId": "anon-1"}), status=200))
+    assert putting.result(PATIENCE_SECONDS)["customerId"] == ada.id
+    assert Customer.objects.get() == ada
+
+
+def test_a_webhooks_result_is_kept_that_waits_for_the_anonymous_one(acme: Workspace, ada: Customer) -> None:
+    (delivery,) = standing(acme, "http://one.example/")
+    Customer.objects.filter(id=delivery.enrollment.customer_id).update(external_id=None, user_id="anon-1")
+    (claimed,) = claim_due(HostSlots(8))
+    outcome = Outcome(at=timezone.now(), milliseconds=1, status=200)
+    verdict = DeliveryVerdict(next_state=NextState.DELIVERED, reason="200", seconds=0.0)
+    result = AttemptResult(claimed=claimed, outcome=outcome, verdict=verdict)
+    with transaction.atomic():
+        merge(acme)
+        writing = made_to_wait(partial(write_results, [result], wait=True))
+    assert writing.result(PATIENCE_SECONDS).next_states == {NextState.DELIVERED: 1}
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, delivery.enrollment.customer_id) == ("delivered", 1, ada.id)
+
+
+def test_two_enrollments_of_one_who_was_merged_are_walked_one_after_the_other(
+    acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer
+) -> None:
+    """They were claimed together, as those of two customers. What one records ends the other, or is heard by it."""
+    told = {"id": "note", "type": "track_event", "eventName": "told"}
+    tells = JourneyFactory.create(workspace=acme, steps=[told])
+    ends = JourneyFactory.create(
+        workspace=acme, steps=[{**told, "eventName": "late"}], steps__exit_on=[{"event": "told"}]
+    )
+    for journey, customer in ((tells, anonymous), (ends, ada)):
+        data(trigger(server, journey, {"customerId": customer.id}))
+        let_workers_decide()
+    claimed = claim_longest_due().enrollments
+    assert len(claimed) == 2
+    merge(acme)
+    loop._attempt(sorted(claimed, key=lambda one: one.due_at), loop.WalkerTurn())
+    let_workers_walk()
+    assert list(Event.objects.values_list("name", flat=True)) == ["told"]
+    assert set(Enrollment.objects.values_list("journey_id", "state")) == {(tells.id, "completed"), (ends.id, "exited")}
 
 
 def test_a_worker_that_waits_leaves_the_job_for_the_next_time(

@@ -4,6 +4,7 @@ from customers.answers import item_failed
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.event_times import IN_THE_FUTURE
 from customers.examples import ADA
+from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded, BodySerializer
@@ -116,5 +117,6 @@ The two forms cannot be mixed.
         ArraySizeExceeded("events holds 1001 items; its maximum is 1000."),
         WorkspaceNotFound(),
         _UNKNOWN,
+        TooManyAtOnce(),
     ],
 )
