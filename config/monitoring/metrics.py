@@ -155,7 +155,14 @@ def _of_backlog(found: Backlog) -> Iterator[Metric]:
     yield _gauge(
         "engage_webhooks_late_seconds", "By how much the first of them is overdue.", found.webhooks.seconds_late
     )
-    yield _gauge("engage_webhook_circuits_open", "Hosts to which nothing is sent.", found.open_circuits)
+    yield _gauge(
+        "engage_webhook_circuits_open", "Hosts, and sources at hosts, to which nothing is sent.", found.open_circuits
+    )
+    yield _gauge(
+        "engage_webhook_failing_seconds",
+        "For how long the first of them has failed without a success.",
+        found.seconds_failing,
+    )
     held = {"guard": found.held.by_guard, "others": found.held.by_others}
     yield Metric(
         name="engage_journeys_held", kind="gauge", meaning="Journeys that are held, by themselves or by others.",

@@ -5,7 +5,14 @@ from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, 
 from journeys.models.journeys import Journey, JourneyRevision
 from journeys.models.steering import GuardedResults, SteeredHost, SteeringAct
 from journeys.models.walking import Enrollment, StepRun
-from journeys.models.webhooks import Resending, WebhookAttempt, WebhookDelivery, WebhookHost, WebhookSecret
+from journeys.models.webhooks import (
+    Resending,
+    WebhookAttempt,
+    WebhookCircuit,
+    WebhookDelivery,
+    WebhookHost,
+    WebhookSecret,
+)
 
 __all__ = [
     "CHUNK_SIZE",
@@ -26,6 +33,7 @@ __all__ = [
     "TriggerProgress",
     "UnknownExternalId",
     "WebhookAttempt",
+    "WebhookCircuit",
     "WebhookDelivery",
     "WebhookHost",
     "WebhookSecret",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -14,6 +15,8 @@ from engage.models import Workspace
 from engage.sealed import UnknownEncryptionKey
 from journeys.models.credentials import EncryptedHeadersField
 from journeys.models.walking import Enrollment
+
+LONGEST_SOURCE = 150
 
 
 class WebhookDelivery(models.Model):
@@ -39,6 +42,12 @@ class WebhookDelivery(models.Model):
     )
     ordinal = models.PositiveIntegerField(help_text="The place of its step in the enrollment's history.")
     host = models.CharField(max_length=260, help_text="Where it goes to, with the port: what a circuit is kept for.")
+    source = models.CharField(
+        max_length=LONGEST_SOURCE,
+        default="",
+        db_default="",
+        help_text="What sends there (journeys/webhooks/sources.py), which has a circuit of its own; empty: not known.",
+    )
     method = models.CharField(max_length=10)
     url = models.TextField()
     headers = EncryptedHeadersField(default=dict)
@@ -64,6 +73,12 @@ class WebhookDelivery(models.Model):
             # Serves the sender's claim, host by host.
             models.Index(
                 fields=["workspace", "host", "due_at"], condition=Q(state="waiting"), name="delivery_due_by_host"
+            ),
+            # Serves the same where a source that sends to the host is left alone, source by source.
+            models.Index(
+                fields=["workspace", "host", "source", "due_at"],
+                condition=Q(state="waiting"),
+                name="delivery_due_by_source",
             ),
             # Serves the admin's list of failures, newest first. What succeeds at once is never in it.
             models.Index(
@@ -155,7 +170,9 @@ class Resending(models.Model):
 class WebhookHost(models.Model):
     """The circuit of one host: failures in a row, and until when nothing is sent to it.
 
-    Each workspace has its own, so what fails for one tenant does not hold up another.
+    Each workspace has its own, so what fails for one tenant does not hold up another. `failing_sources` are those that
+    have failed since, up to some; `unconnected` are the latest failures in a row for which no connection was made; and
+    `probed_source` is that whose turn it was last to show whether the host is well again.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
@@ -163,12 +180,36 @@ class WebhookHost(models.Model):
     failures = models.PositiveIntegerField(default=0)
     failing_since = models.DateTimeField(null=True)
     open_until = models.DateTimeField(null=True)
+    last_failure = models.TextField(default="", db_default="", help_text="What the latest one was, in words.")
+    unconnected = models.PositiveIntegerField(default=0, db_default=0)
+    failing_sources = ArrayField(models.CharField(max_length=LONGEST_SOURCE), default=list, db_default=[])
+    probed_source = models.CharField(max_length=LONGEST_SOURCE, default="", db_default="")
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["workspace", "host"], name="webhook_host")]
 
     def __str__(self) -> str:
         return self.host
+
+
+class WebhookCircuit(models.Model):
+    """The circuit of one source, such as a step of a journey, at one host."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, db_index=False)
+    host = models.CharField(max_length=260)
+    source = models.CharField(max_length=LONGEST_SOURCE)
+    failures = models.PositiveIntegerField(default=0)
+    failing_since = models.DateTimeField()
+    open_until = models.DateTimeField(null=True)
+    last_failure = models.TextField(default="", help_text="What the latest one was, in words.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "host", "source"], name="webhook_circuit")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} at {self.host}"
 
 
 class WebhookSecret(models.Model):

@@ -10,7 +10,7 @@ from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Statement
 from journeys.models import Chunk
 from journeys.steering.acts import GUARD
-from journeys.webhooks.claims import WAITING_HOSTS
+from journeys.webhooks.claims import FIRST_DUE, LANES, WAITING_HOSTS
 
 COUNTED_AT_MOST = 100_000
 
@@ -33,12 +33,17 @@ class LaneBacklog:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """The backlog of all workspaces together."""
+    """The backlog of all workspaces together.
+
+    `open_circuits` are those of hosts and of sources together. `seconds_failing` is for how long the first of them has
+    failed without a success; 0 if none is open.
+    """
 
     lanes: Sequence[LaneBacklog]
     enrollments: Waiting
     webhooks: Waiting
     open_circuits: int
+    seconds_failing: float
     held: "HeldNow"
 
 
@@ -82,26 +87,28 @@ SELECT (SELECT count(*) FROM (
        extract(epoch FROM now() - (SELECT min(due_at) FROM journeys_enrollment WHERE state = 'active'))
 """)
 
-# A delivery to a host whose circuit is open is meant to wait; it is late only after the circuit's time. One to a host
-# that is held is not late at all.
+# A delivery whose host or source is left alone is meant to wait; it is late only after the circuit's time. One to a
+# host that is held is not late at all.
 _WEBHOOKS = Statement(
     """
-WITH RECURSIVE {hosts}
+WITH RECURSIVE {hosts}, {lanes}, open AS (
+    SELECT failing_since FROM journeys_webhookhost WHERE open_until > now()
+    UNION ALL SELECT failing_since FROM journeys_webhookcircuit WHERE open_until > now()
+)
 SELECT (SELECT count(*) FROM (SELECT FROM journeys_webhookdelivery WHERE state = 'waiting' LIMIT {most}) AS counted),
        extract(epoch FROM now() - (
-            SELECT min(greatest(first.due_at, circuit.open_until))
-            FROM hosts LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            SELECT min(greatest(first.due_at, circuit.open_until, source_circuit.open_until))
+            FROM lanes LEFT JOIN journeys_webhookhost circuit USING (workspace_id, host)
+            LEFT JOIN journeys_webhookcircuit source_circuit USING (workspace_id, host, source)
             LEFT JOIN journeys_steeredhost steered USING (workspace_id, host)
-            CROSS JOIN LATERAL (
-                SELECT due_at FROM journeys_webhookdelivery
-                WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host
-                ORDER BY due_at LIMIT 1
-            ) AS first
+            CROSS JOIN LATERAL (SELECT due_at FROM ({first_due}) AS earliest LIMIT 1) AS first
             WHERE steered.held_at IS NULL
        )),
-       (SELECT count(*) FROM journeys_webhookhost WHERE open_until > now())
+       (SELECT count(*) FROM open), (SELECT extract(epoch FROM now() - min(failing_since)) FROM open)
 """,
     hosts=WAITING_HOSTS,
+    lanes=LANES,
+    first_due=FIRST_DUE,
 )
 
 
@@ -117,13 +124,14 @@ def backlog() -> Backlog:
     """The current backlog, and what is held, in four statements."""
     lanes = _LANES.rows(lanes=Chunk.Lane.values, most=COUNTED_AT_MOST)
     (enrollments,) = _ENROLLMENTS.rows(most=COUNTED_AT_MOST)
-    ((webhooks, late, circuits),) = _WEBHOOKS.rows(most=COUNTED_AT_MOST)
+    ((webhooks, late, circuits, failing),) = _WEBHOOKS.rows(most=COUNTED_AT_MOST)
     ((by_guard, by_others, hosts),) = _HELD.rows(guard=GUARD)
     return Backlog(
         lanes=[LaneBacklog(lane=lane, jobs=_waiting(*waiting)) for lane, *waiting in lanes],
         enrollments=_waiting(*enrollments),
         webhooks=_waiting(webhooks, late),
         open_circuits=circuits,
+        seconds_failing=float(failing or 0),
         held=HeldNow(by_guard=by_guard, by_others=by_others, hosts=hosts),
     )
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from engage.database.pruning import Prunable
-from journeys.models import WebhookHost, WebhookSecret
+from journeys.models import WebhookCircuit, WebhookHost, WebhookSecret
 
 _CIRCUIT_KEPT = timedelta(days=2)  # a host that is still called is called again within a day
 
@@ -103,9 +103,11 @@ def prune_retired_secrets(*, now: datetime, dry_run: bool) -> int:
 
 
 def prune_idle_circuits(*, now: datetime, dry_run: bool) -> int:
-    """Deletes the circuits of hosts that kept failing and that nobody calls any more; a dry run only counts them."""
+    """Deletes the circuits of hosts and sources that kept failing and that nobody calls any more.
+
+    A dry run only counts them.
+    """
     long_ago = now - _CIRCUIT_KEPT
-    idle = WebhookHost.objects.filter(
-        Q(open_until__isnull=True) | Q(open_until__lt=long_ago), failing_since__lt=long_ago
-    )
-    return idle.count() if dry_run else idle.delete()[0]
+    idle = Q(open_until__isnull=True) | Q(open_until__lt=long_ago), Q(failing_since__lt=long_ago)
+    circuits = [kind.objects.filter(*idle) for kind in (WebhookHost, WebhookCircuit)]
+    return sum(one.count() if dry_run else one.delete()[0] for one in circuits)

@@ -28,6 +28,7 @@ from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.counts import counts_of
 from journeys.walking.reactions import record_and_react
 from journeys.walking.standings import Standing, Walked
+from journeys.webhooks.sources import source_of_step
 
 
 class _NewRun(NamedTuple):
@@ -182,14 +183,15 @@ def _insert_runs(entries: Iterable[_NewRun]) -> None:
 _INSERT_DELIVERIES = Statement(
     """
 INSERT INTO journeys_webhookdelivery
-    (workspace_id, enrollment_id, ordinal, host, method, url, headers, body, state, result, attempts, due_at, again)
+    (workspace_id, enrollment_id, ordinal, source, host, method, url, headers, body,
+     state, result, attempts, due_at, again)
 SELECT request.*, 'waiting', '', 0, now(), false FROM {requests}
 """,
     requests=Rows(
         "request",
         {
-            "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "host": "text", "method": "text",
-            "url": "text", "headers": "jsonb", "body": "text",
+            "workspace_id": "text", "enrollment_id": "text", "ordinal": "int", "source": "text", "host": "text",
+            "method": "text", "url": "text", "headers": "jsonb", "body": "text",
         },
     ),
 )  # fmt: skip
@@ -203,6 +205,7 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
                     entry.standing.workspace_id,
                     entry.standing.claimed.id,
                     entry.ordinal,
+                    source_of_step(journey_id=entry.standing.journey_id, step_id=entry.step_record.step_id),
                     request.host,
                     request.method,
                     request.url,

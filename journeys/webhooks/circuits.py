@@ -1,37 +1,75 @@
-"""A circuit breaker per host and workspace: a host that keeps failing is left alone for a while.
+"""Circuit breakers, per workspace: what keeps failing is left alone for a while.
 
-A host has a database row only while it is failing. Ten failures in a row within a minute open the circuit for half a
-minute. Then the claim lets one request through at a time (claims.py): its success deletes the row, its failure opens
-the circuit again. After a minute without ten failures the count starts over. If nobody calls the host any more, its row
-stays until `prune` deletes it.
+1. A source, such as a journey's step, has a circuit at each host that it sends to; it has a row only while it fails.
+   Ten failures in a row, however long they take, open it for half a minute. Then the claim lets one request through at
+   a time (claims.py): its success deletes the row, its failure opens the circuit again.
+2. A host has one of its own, which stops all sources. Ten failures in a row open it if no connection was made, or if
+   they were of three sources: one bad address, or one bad template, is no reason to leave all others waiting. What only
+   shows that a source which is left alone still fails does not count for its host. Any answer that is well deletes the
+   row. Its sources probe it in turn.
+
+If nobody calls a host any more, rows stay until `prune` deletes them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from engage.database.sql import Rows, Statement
 
 FAILURES = 10
+SOURCES = 3
 SECONDS_OPEN = 30
-_SECONDS_IN_A_ROW = 60
 _HOSTS = {"workspace_id": "text", "host": "text"}
+_CIRCUITS = {**_HOSTS, "source": "text"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempted:
-    """What an attempt reveals about its host; a `probe` is the one request that an open circuit let through."""
+    """What an attempt reveals about its host and its source.
+
+    `probes_host` and `probes_source`: it was the one request that an open circuit let through. `failure` is in words.
+    """
 
     workspace_id: str
     host: str
+    source: str
     healthy: bool
-    probe: bool
+    connected: bool = True
+    probes_host: bool = False
+    probes_source: bool = False
+    failure: str = ""
+
+    @property
+    def host_key(self) -> tuple[str, str]:
+        return self.workspace_id, self.host
+
+    @property
+    def circuit_key(self) -> tuple[str, str, str]:
+        return self.workspace_id, self.host, self.source
+
+    @property
+    def counts_for_host(self) -> bool:
+        return not (self.probes_source and self.connected) or self.probes_host
 
 
 @dataclass(kw_only=True)
 class _Streak:
+    """The failures since the last healthy answer, in the order of the attempts."""
+
     healthy: bool = False
-    failures: int = 0  # since the last healthy answer
+    failures: int = 0
+    unconnected: int = 0
     probe_failed: bool = False
+    sources: set[str] = field(default_factory=set)
+    last: str = ""
+
+    def fail(self, attempt: Attempted, *, probe: bool) -> None:
+        self.failures += 1
+        self.unconnected = 0 if attempt.connected else self.unconnected + 1
+        self.probe_failed |= probe
+        self.sources.add(attempt.source)
+        self.last = attempt.failure
 
 
 # Takes all locks before any change and in one order, so that two senders that note the same hosts wait for each other.
@@ -51,72 +89,125 @@ SELECT pg_advisory_xact_lock(key) FROM (
 # Rows are deleted and updated by key (docs/sql.md).
 _CLOSE = Statement(
     """
+WITH healthy AS MATERIALIZED (
+    SELECT * FROM {circuits}
+), of_sources AS (
+    DELETE FROM journeys_webhookcircuit WHERE id = ANY(ARRAY(
+        SELECT circuit.id FROM healthy CROSS JOIN LATERAL (
+            SELECT id FROM journeys_webhookcircuit known
+            WHERE known.workspace_id = healthy.workspace_id AND known.host = healthy.host
+              AND known.source = healthy.source
+            LIMIT 1 FOR UPDATE SKIP LOCKED
+        ) AS circuit
+    ))
+)
 DELETE FROM journeys_webhookhost WHERE id = ANY(ARRAY(
-    SELECT circuit.id FROM {hosts}
-    CROSS JOIN LATERAL (
+    SELECT circuit.id FROM (SELECT DISTINCT workspace_id, host FROM healthy) AS healthy CROSS JOIN LATERAL (
         SELECT id FROM journeys_webhookhost known
         WHERE known.workspace_id = healthy.workspace_id AND known.host = healthy.host
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS circuit
 ))
 """,
-    hosts=Rows("healthy", _HOSTS),
+    circuits=Rows("noted", _CIRCUITS),
 )
 
 _COUNT = Statement(
     """
-INSERT INTO journeys_webhookhost AS circuit (workspace_id, host, failures, failing_since, open_until)
-SELECT failed.workspace_id, host, failures, now(),
-       CASE WHEN failures >= {most} THEN now() + {open} * interval '1 second' END
-FROM {failing}
+WITH of_sources AS (
+    INSERT INTO journeys_webhookcircuit AS circuit
+        (workspace_id, host, source, failures, failing_since, open_until, last_failure)
+    SELECT failing.workspace_id, host, source, failures, now(),
+           CASE WHEN failures >= {most} THEN now() + {open} * interval '1 second' END, last_failure
+    FROM {circuits}
+    JOIN engage_workspace workspace ON workspace.id = failing.workspace_id
+    ORDER BY failing.workspace_id, host, source
+    ON CONFLICT (workspace_id, host, source) DO UPDATE SET
+        failures = circuit.failures + excluded.failures, last_failure = excluded.last_failure,
+        open_until = CASE
+            WHEN circuit.open_until IS NOT NULL THEN circuit.open_until
+            WHEN circuit.failures + excluded.failures >= {most} THEN now() + {open} * interval '1 second'
+        END
+)
+INSERT INTO journeys_webhookhost AS circuit
+    (workspace_id, host, failures, unconnected, failing_sources, failing_since, open_until, last_failure, probed_source)
+SELECT failed.workspace_id, host, failures, unconnected, sources, now(), CASE
+           WHEN unconnected >= {most} OR failures >= {most} AND cardinality(sources) >= {several}
+           THEN now() + {open} * interval '1 second'
+       END, last_failure, ''
+FROM {hosts}
 JOIN engage_workspace workspace ON workspace.id = failed.workspace_id
+CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(failed.sources_json::jsonb)) AS sources) AS listed
 ORDER BY failed.workspace_id, host
-ON CONFLICT (workspace_id, host) DO UPDATE SET (failures, failing_since, open_until) = (
-    SELECT count, since, CASE
+ON CONFLICT (workspace_id, host) DO UPDATE SET (
+    failures, unconnected, failing_sources, last_failure, open_until
+) = (
+    SELECT count, in_vain, sources, excluded.last_failure, CASE
         WHEN circuit.open_until IS NOT NULL THEN circuit.open_until
-        WHEN count >= {most} THEN now() + {open} * interval '1 second'
+        WHEN in_vain >= {most} OR count >= {most} AND cardinality(sources) >= {several}
+        THEN now() + {open} * interval '1 second'
     END
     FROM (
-        SELECT CASE WHEN fresh THEN 0 ELSE circuit.failures END + excluded.failures AS count,
-               CASE WHEN fresh THEN now() ELSE circuit.failing_since END AS since
-        FROM (
-            SELECT circuit.open_until IS NULL
-                   AND circuit.failing_since < now() - {row} * interval '1 second' AS fresh
-        ) AS age
+        SELECT circuit.failures + excluded.failures AS count,
+               CASE WHEN excluded.unconnected < excluded.failures THEN excluded.unconnected
+                    ELSE circuit.unconnected + excluded.unconnected END AS in_vain,
+               ARRAY(
+                   SELECT DISTINCT unnest(circuit.failing_sources || excluded.failing_sources) LIMIT {several}
+               ) AS sources
     ) AS counted
 )
 """,
-    failing=Rows("failed", {**_HOSTS, "failures": "int"}),
+    circuits=Rows("failing", {**_CIRCUITS, "failures": "int", "last_failure": "text"}),
+    hosts=Rows(
+        "failed",
+        {**_HOSTS, "failures": "int", "unconnected": "int", "sources_json": "text", "last_failure": "text"},
+    ),
 )
 
 _OPEN_ANEW = Statement(
     """
+WITH of_sources AS (
+    UPDATE journeys_webhookcircuit circuit SET open_until = now() + {seconds} * interval '1 second'
+    FROM {circuits}
+    WHERE circuit.workspace_id = ANY(ARRAY[probing.workspace_id]) AND circuit.host = probing.host
+      AND circuit.source = probing.source
+)
 UPDATE journeys_webhookhost circuit SET open_until = now() + {seconds} * interval '1 second'
 FROM {hosts}
 WHERE circuit.workspace_id = ANY(ARRAY[probed.workspace_id]) AND circuit.host = probed.host
 """,
+    circuits=Rows("probing", _CIRCUITS),
     hosts=Rows("probed", _HOSTS),
 )
 
 
 def note_attempts(attempts: Sequence[Attempted]) -> None:
     """Updates the circuits from attempts in the order in which they ended, within the caller's transaction."""
-    streaks: dict[tuple[str, str], _Streak] = {}
+    circuits: dict[tuple[str, str, str], _Streak] = {}
+    hosts: dict[tuple[str, str], _Streak] = {}
     for attempt in attempts:
-        streak = streaks.setdefault((attempt.workspace_id, attempt.host), _Streak())
+        host, circuit = attempt.host_key, attempt.circuit_key
         if attempt.healthy:
-            streak.healthy, streak.failures, streak.probe_failed = True, 0, False
-        else:
-            streak.failures += 1
-            streak.probe_failed |= attempt.probe
-    healthy = sorted(key for key, streak in streaks.items() if streak.healthy)
-    failing = sorted((*key, streak.failures) for key, streak in streaks.items() if streak.failures)
-    probed = sorted(key for key, streak in streaks.items() if streak.probe_failed)
-    if failing or any(attempt.probe for attempt in attempts):
-        _LOCK.execute(hosts=list(streaks))
-    if healthy:
-        _CLOSE.execute(hosts=healthy)
+            circuits[circuit], hosts[host] = _Streak(healthy=True), _Streak(healthy=True)
+            continue
+        circuits.setdefault(circuit, _Streak()).fail(attempt, probe=attempt.probes_source)
+        counted = hosts.setdefault(host, _Streak())
+        if attempt.counts_for_host:
+            counted.fail(attempt, probe=attempt.probes_host)
+    failing = sorted((*key, one.failures, one.last) for key, one in circuits.items() if one.failures)
+    if failing or any(attempt.probes_host or attempt.probes_source for attempt in attempts):
+        _LOCK.execute(hosts=list(hosts))
+    if healthy := sorted(key for key, one in circuits.items() if one.healthy):
+        _CLOSE.execute(circuits=healthy)
     if failing:
-        _COUNT.execute(failing=failing, most=FAILURES, open=SECONDS_OPEN, row=_SECONDS_IN_A_ROW)
-    if probed:
-        _OPEN_ANEW.execute(hosts=probed, seconds=SECONDS_OPEN)
+        _COUNT.execute(circuits=failing, hosts=list(_failed(hosts)), most=FAILURES, several=SOURCES, open=SECONDS_OPEN)
+    probing = sorted(key for key, one in circuits.items() if one.probe_failed)
+    probed = sorted(key for key, one in hosts.items() if one.probe_failed)
+    if probing or probed:
+        _OPEN_ANEW.execute(circuits=probing, hosts=probed, seconds=SECONDS_OPEN)
+
+
+def _failed(hosts: dict[tuple[str, str], _Streak]) -> Iterator[tuple[str, str, int, int, str, str]]:
+    for key, one in sorted(hosts.items(), key=lambda item: item[0]):
+        if one.failures:
+            yield (*key, one.failures, one.unconnected, json.dumps(sorted(one.sources)[:SOURCES]), one.last)

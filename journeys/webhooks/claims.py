@@ -6,8 +6,8 @@
    deliveries wait at each.
 3. Hosts with the fewest requests in flight come first. Each gets an equal share, the earliest due first. But before
    that, workspaces take turns: one with few requests in flight comes before one with many, however many hosts it has.
-4. A host whose circuit is open is passed over. Once that time is over, one sender may let one delivery through, and
-   its claim opens the circuit again.
+4. A host whose circuit is open is passed over, and of other hosts each source whose own is. Once that time is over, one
+   sender may let one delivery through, and its claim opens the circuit again. A host's sources probe it in turn.
 5. A host that is held is passed over, too. One with a rate gets no more than it is due: the claim notes when the next
    request may begin, and locks what it notes, so senders share the rate.
 6. A delivery whose journey is held is put aside. The journey's row is locked against a resumption meanwhile, which
@@ -50,18 +50,25 @@ class ClaimedDelivery:
     workspace_id: str
     webhook_id: str
     host: str
+    source: str
     method: str
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: str | None = field(repr=False)
     number: int
     again: bool
-    probe: bool
+    probes_host: bool
+    probes_source: bool
     secrets: tuple[str, ...] = field(repr=False)
     at: datetime
     leased_until: str
     asked: float = field(repr=False)
     _counted_from: float = field(default_factory=time.monotonic, repr=False)
+
+    @property
+    def probe(self) -> bool:
+        """Whether it is the one request that an open circuit lets through."""
+        return self.probes_host or self.probes_source
 
     def may_begin(self) -> bool:
         """Whether nothing can have been held since that this does not know of, and that was answered."""
@@ -106,16 +113,70 @@ _STEERED_HOST = """
     WHERE known.workspace_id = {of}.workspace_id AND known.host = {of}.host LIMIT 1
 """
 
-# Circuits and deliveries are looked up and updated by key (docs/sql.md).
-_CLAIM = Statement(
-    """
-WITH RECURSIVE {waiting_hosts}, {pausing}, known AS (
-    SELECT * FROM {hosts}
-), busy AS (
-    SELECT * FROM {workspaces}
-), probes AS MATERIALIZED (
-    SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
-), paced AS MATERIALIZED (
+# The circuits whose time is over. A sender that has one locked may let one request through.
+_PROBES = """
+probes AS MATERIALIZED (
+    SELECT id, probed_source FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+), source_probes AS MATERIALIZED (
+    SELECT id FROM journeys_webhookcircuit WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+)
+"""
+
+# Part of a WITH RECURSIVE statement: what is sent apart. Usually that is all that goes to a host. Where a source of it
+# is left alone, or the host is to be probed, it is what each source sends there, found by skipping through the index.
+LANES = """
+divided AS MATERIALIZED (
+    SELECT workspace_id, host FROM journeys_webhookcircuit WHERE open_until IS NOT NULL
+    UNION SELECT workspace_id, host FROM journeys_webhookhost WHERE open_until <= now()
+), sources AS (
+    SELECT divided.workspace_id, divided.host, first.source FROM divided CROSS JOIN LATERAL (
+        SELECT source FROM journeys_webhookdelivery, {in_index_order}
+        WHERE state = 'waiting' AND workspace_id = divided.workspace_id AND host = divided.host
+        ORDER BY source LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT sources.workspace_id, sources.host, following.source FROM sources CROSS JOIN LATERAL (
+        SELECT source FROM journeys_webhookdelivery, {in_index_order}
+        WHERE state = 'waiting' AND workspace_id = sources.workspace_id AND host = sources.host
+          AND source > sources.source
+        ORDER BY source LIMIT 1
+    ) AS following
+), lanes AS MATERIALIZED (
+    SELECT undivided.*, NULL::varchar AS source
+    FROM (SELECT workspace_id, host FROM hosts EXCEPT SELECT workspace_id, host FROM divided) AS undivided
+    UNION ALL SELECT workspace_id, host, source FROM sources
+)
+""".replace("{in_index_order}", IN_INDEX_ORDER)
+
+# The deliveries of a lane that are due, the earliest first.
+_DUE_IN = """
+    SELECT * FROM (
+        SELECT id, due_at, enrollment_id, source FROM journeys_webhookdelivery, {in_index_order}
+        WHERE {lane}.source IS NULL AND state = 'waiting' AND workspace_id = {lane}.workspace_id AND host = {lane}.host
+          AND due_at <= now()
+        ORDER BY due_at LIMIT {limit} {locked}
+    ) AS at_host
+    UNION ALL SELECT * FROM (
+        SELECT id, due_at, enrollment_id, source FROM journeys_webhookdelivery, {in_index_order}
+        WHERE {lane}.source IS NOT NULL AND state = 'waiting' AND workspace_id = {lane}.workspace_id
+          AND host = {lane}.host AND source = {lane}.source AND due_at <= now()
+        ORDER BY due_at LIMIT {limit} {locked}
+    ) AS of_source
+"""
+
+
+FIRST_DUE = (
+    _DUE_IN.replace("{lane}", "lanes")
+    .replace("{limit}", "1")
+    .replace("{locked}", "")
+    .replace("{in_index_order}", IN_INDEX_ORDER)
+)
+_LOOKED_AT = "chosen.most + (SELECT CASE WHEN any_journey THEN {put_aside} ELSE 0 END FROM pausing)"
+_LOCKED = "FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED"
+
+# How many requests may begin now at each host that has a rate. A sender that has its row locked may use them.
+_PACED = """
+paced AS MATERIALIZED (
     SELECT *, CASE WHEN begin_at <= now()
         THEN 1 + floor(extract(epoch FROM now() - begin_at)::float * per_second)::int ELSE 0
     END AS allowed
@@ -123,42 +184,64 @@ WITH RECURSIVE {waiting_hosts}, {pausing}, known AS (
         SELECT id, per_second, greatest(next_at, now() - interval '100 milliseconds') AS begin_at
         FROM journeys_steeredhost WHERE per_second IS NOT NULL AND held_at IS NULL FOR UPDATE SKIP LOCKED
     ) AS host
-), chosen AS MATERIALIZED (
-    SELECT hosts.workspace_id, hosts.host, probe.id AS probe_id, paced.id AS paced_id,
-           least(CASE WHEN probe.id IS NULL THEN coalesce(room, {room}) ELSE 1 END, paced.allowed) AS room,
-           ceil({free} / count(*) OVER ()::numeric) AS share
-    FROM hosts
+)
+"""
+
+# The lanes from which something may be sent now. If the host is to be probed, that is one: the next in turn.
+_OPEN = """
+open AS MATERIALIZED (
+    SELECT lanes.*, probe.id AS probe_id, source_probe.id AS source_probe_id, paced.id AS paced_id, paced.allowed,
+           first.due_at, coalesce(known.requests, 0) AS requests, coalesce(in_flight, 0) AS in_flight,
+           coalesce(known.room, {room}) AS room, probe.id IS NULL OR row_number() OVER (
+               PARTITION BY lanes.workspace_id, lanes.host, probe.id
+               ORDER BY lanes.source <= probe.probed_source, lanes.source
+           ) = 1 AS its_turn
+    FROM lanes
     LEFT JOIN known USING (host)
     LEFT JOIN busy USING (workspace_id)
     LEFT JOIN LATERAL (
         SELECT id, open_until FROM journeys_webhookhost failing
-        WHERE failing.workspace_id = hosts.workspace_id AND failing.host = hosts.host LIMIT 1
+        WHERE failing.workspace_id = lanes.workspace_id AND failing.host = lanes.host LIMIT 1
     ) AS circuit ON true
-    CROSS JOIN LATERAL (SELECT CASE WHEN circuit.id IN (SELECT id FROM probes) THEN circuit.id END AS id) AS probe
-    CROSS JOIN LATERAL (
-        SELECT due_at FROM journeys_webhookdelivery, {in_index_order}
-        WHERE state = 'waiting' AND workspace_id = hosts.workspace_id AND host = hosts.host AND due_at <= now()
-        ORDER BY due_at LIMIT 1
-    ) AS first
+    LEFT JOIN LATERAL (
+        SELECT id, open_until FROM journeys_webhookcircuit failing
+        WHERE failing.workspace_id = lanes.workspace_id AND failing.host = lanes.host AND failing.source = lanes.source
+        LIMIT 1
+    ) AS source_circuit ON true
+    LEFT JOIN probes AS probe ON probe.id = circuit.id
+    LEFT JOIN source_probes AS source_probe ON source_probe.id = source_circuit.id
+    CROSS JOIN LATERAL (SELECT due_at FROM ({first_due}) AS earliest LIMIT 1) AS first
     LEFT JOIN LATERAL ({steered_host}) AS steered ON true
     LEFT JOIN paced ON paced.id = steered.id
-    WHERE coalesce(room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
+    WHERE coalesce(known.room, 1) > 0 AND (circuit.open_until IS NULL OR probe.id IS NOT NULL)
+      AND (source_circuit.open_until IS NULL OR source_probe.id IS NOT NULL)
       AND steered.held_at IS NULL AND (steered.per_second IS NULL OR paced.allowed > 0)
-    ORDER BY coalesce(in_flight, 0) + row_number() OVER (
-        PARTITION BY hosts.workspace_id ORDER BY coalesce(requests, 0), first.due_at
-    ), first.due_at LIMIT {free}
-), due AS MATERIALIZED (
-    SELECT delivery.id, chosen.host, chosen.room, least(chosen.room, chosen.share) AS most, chosen.probe_id,
-           chosen.paced_id, paused.id AS paused_id, row_number() OVER (
-               PARTITION BY workspace_id, chosen.host, paused.id IS NULL ORDER BY due_at, delivery.id
+)
+"""
+
+# Whose turn it is: workspaces with few requests in flight first, and of their lanes those to hosts with few.
+_CHOSEN = """
+chosen AS MATERIALIZED (
+    SELECT workspace_id, host, source, probe_id, source_probe_id, paced_id, least(room, allowed) AS room,
+           least(room, allowed, share, CASE WHEN probe_id IS NOT NULL OR source_probe_id IS NOT NULL THEN 1 END) AS most
+    FROM (
+        SELECT *, ceil({free} / count(*) OVER ()::numeric) AS share, in_flight + row_number() OVER (
+            PARTITION BY workspace_id ORDER BY requests, due_at
+        ) AS turn
+        FROM open WHERE its_turn
+    ) AS ranked
+    ORDER BY turn, due_at LIMIT {free}
+)
+"""
+
+# Deliveries of these lanes, locked, and behind each what is put aside with its journey.
+_DUE = """
+due AS MATERIALIZED (
+    SELECT delivery.id, chosen.host, delivery.source, chosen.room, chosen.most, chosen.probe_id,
+           chosen.source_probe_id, chosen.paced_id, paused.id AS paused_id, row_number() OVER (
+               PARTITION BY workspace_id, chosen.host, chosen.source, paused.id IS NULL ORDER BY due_at, delivery.id
            ) AS place, due_at
-    FROM chosen CROSS JOIN LATERAL (
-        SELECT id, due_at, enrollment_id FROM journeys_webhookdelivery, {in_index_order}
-        WHERE state = 'waiting' AND workspace_id = chosen.workspace_id AND host = chosen.host AND due_at <= now()
-        ORDER BY due_at
-        LIMIT least(chosen.room, chosen.share) + (SELECT CASE WHEN any_journey THEN {put_aside} ELSE 0 END FROM pausing)
-        FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED
-    ) AS delivery
+    FROM chosen CROSS JOIN LATERAL ({due_in_lane}) AS delivery
     LEFT JOIN LATERAL ({paused_journey}) AS paused ON true
 ), held AS MATERIALIZED (
     SELECT id FROM journeys_journey
@@ -169,45 +252,76 @@ WITH RECURSIVE {waiting_hosts}, {pausing}, known AS (
     UPDATE journeys_webhookdelivery delivery SET state = 'held', held_for = due.paused_id
     FROM due WHERE delivery.id = ANY(ARRAY[due.id]) AND due.paused_id = ANY(ARRAY(SELECT id FROM held))
     RETURNING 1
-), taken AS MATERIALIZED (
-    SELECT id, probe_id, paced_id FROM (
+)
+"""
+
+# Those that there is room for: in their lanes, at their hosts and in all.
+_TAKEN = """
+taken AS MATERIALIZED (
+    SELECT id, source, probe_id, source_probe_id, paced_id FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, due_at, id) AS place_at_host
         FROM due WHERE paused_id IS NULL AND place <= most
     ) AS ranked
     WHERE place_at_host <= room ORDER BY place, due_at LIMIT {free}
-), probing AS (
-    UPDATE journeys_webhookhost SET open_until = now() + {lease} * interval '1 second'
-    WHERE id = ANY(ARRAY(SELECT probe_id FROM taken))
+)
+"""
+
+# What is noted of them: that a circuit is being probed, and when the next may begin at a host that has a rate.
+_NOTED = """
+probing AS (
+    UPDATE journeys_webhookhost circuit
+    SET open_until = now() + {lease} * interval '1 second', probed_source = taken.source
+    FROM taken WHERE circuit.id = ANY(ARRAY[taken.probe_id])
+), probing_source AS (
+    UPDATE journeys_webhookcircuit SET open_until = now() + {lease} * interval '1 second'
+    WHERE id = ANY(ARRAY(SELECT source_probe_id FROM taken))
 ), pacing AS (
     UPDATE journeys_steeredhost steered
     SET next_at = paced.begin_at + begun.number / paced.per_second * interval '1 second'
     FROM paced CROSS JOIN LATERAL (SELECT count(*) AS number FROM taken WHERE taken.paced_id = paced.id) AS begun
     WHERE steered.id = ANY(ARRAY[paced.id]) AND begun.number > 0
-), claimed AS (
+)
+"""
+
+_CLAIMED = """
+claimed AS (
     UPDATE journeys_webhookdelivery delivery SET due_at = now() + {lease} * interval '1 second'
     FROM taken WHERE delivery.id = ANY(ARRAY[taken.id])
     RETURNING delivery.id, delivery.workspace_id, delivery.enrollment_id, delivery.ordinal, delivery.host,
-        delivery.method, delivery.url, delivery.headers, delivery.body, delivery.attempts + 1 AS number, delivery.again,
-        delivery.due_at::text AS leased_until, taken.probe_id IS NOT NULL AS probe,
+        delivery.source, delivery.method, delivery.url, delivery.headers, delivery.body,
+        delivery.attempts + 1 AS number, delivery.again, delivery.due_at::text AS leased_until,
+        taken.probe_id IS NOT NULL AS probes_host, taken.source_probe_id IS NOT NULL AS probes_source,
         ARRAY(
             SELECT secret FROM journeys_webhooksecret secret
             WHERE secret.workspace_id = delivery.workspace_id AND (retires_at IS NULL OR retires_at > now())
             ORDER BY secret.id DESC
         ) AS secrets, clock_timestamp() AS at
 )
-SELECT claimed.*, (SELECT count(*) FROM put_aside) AS put_aside, EXISTS (
+"""
+
+# Whether more is due to a host that has a rate.
+_ANY_PACED = """
     SELECT FROM journeys_steeredhost steered
     WHERE per_second IS NOT NULL AND held_at IS NULL AND EXISTS (
         SELECT FROM journeys_webhookdelivery, {in_index_order} WHERE state = 'waiting'
         AND workspace_id = steered.workspace_id AND host = steered.host AND due_at <= now()
     )
-) AS paced
+"""
+
+# Circuits and deliveries are looked up and updated by key (docs/sql.md).
+_PIECES = (WAITING_HOSTS, LANES, _PAUSING, _PROBES, _PACED, _OPEN, _CHOSEN, _DUE, _TAKEN, _NOTED, _CLAIMED)
+_CLAIM = Statement(
+    """
+WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), {pieces}
+SELECT claimed.*, (SELECT count(*) FROM put_aside) AS put_aside, EXISTS ({any_paced}) AS paced
 FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
 """,
-    waiting_hosts=WAITING_HOSTS,
-    pausing=_PAUSING,
+    pieces=", ".join(_PIECES),
+    any_paced=_ANY_PACED,
+    first_due=FIRST_DUE,
+    due_in_lane=_DUE_IN.replace("{lane}", "chosen").replace("{limit}", _LOOKED_AT).replace("{locked}", _LOCKED),
     paused_journey=_PAUSED_JOURNEY,
-    steered_host=_STEERED_HOST.replace("{of}", "hosts"),
+    steered_host=_STEERED_HOST.replace("{of}", "lanes"),
     put_aside=str(_PUT_ASIDE),
     in_index_order=IN_INDEX_ORDER,
     hosts=Rows("known", {"host": "text", "requests": "int", "room": "int"}),

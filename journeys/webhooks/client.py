@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -63,6 +63,7 @@ class _Reply:
     body: bytes = b""
     error: str = ""
     refused: bool = False
+    connected: bool = True
 
 
 @cache
@@ -88,6 +89,8 @@ class Client:
             reply = _Reply(error=str(refusal), refused=True)
         except (OSError, HTTPException, Unresolved) as failure:
             reply = _Reply(error=self._in_words(failure))
+        except _NoConnection as none:
+            reply = _Reply(error=self._in_words(none.failure), connected=False)
         return Outcome(
             at=at,
             milliseconds=round((time.monotonic() - started) * 1000),
@@ -96,18 +99,21 @@ class Client:
             error=reply.error,
             retry_after=reply.retry_after,
             refused=reply.refused,
+            connected=reply.connected,
         )
 
     def _exchange(self, request: Request) -> _Reply:
         target, deadline = parse_target(request.url), Deadline.after(self.limits.total)
         self.rules.check(target)
-        endpoints = allowed_endpoints(
-            host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
-        )
-        with (
-            closing(self._connect(endpoints, deadline)) as plain,
-            closing(self._secure(plain, target, deadline)) as ready,
-        ):
+        with ExitStack() as opened:
+            try:
+                endpoints = allowed_endpoints(
+                    host=target.host, port=target.port, allowed=self.allowed_networks, seconds=deadline.left()
+                )
+                plain = opened.enter_context(closing(self._connect(endpoints, deadline)))
+                ready = opened.enter_context(closing(self._secure(plain, target, deadline)))
+            except (OSError, Unresolved) as failure:
+                raise _NoConnection(failure) from failure
             timed = TimedSocket(ready, deadline=deadline, most=self.limits.raw)
             with closing(_converse(timed, target, request)) as response:
                 body, error = self._read(response)
@@ -165,6 +171,14 @@ class Client:
                 return "The connection broke off."
             case _:
                 return "The answer is no HTTP."
+
+
+class _NoConnection(Exception):
+    """The host could not be reached at all, because of this failure."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__()
+        self.failure = failure
 
 
 class _NotConnected(OSError):

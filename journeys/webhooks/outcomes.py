@@ -9,7 +9,8 @@ class Outcome:
     """One attempt, as it goes into the history.
 
     `status` is None if no answer came, and `error` says why; `error` is also set if the answer broke off. `refused`
-    means that nothing was sent, because the request's address or form is not allowed. `retry_after` is the raw header.
+    means that nothing was sent, because the request's address or form is not allowed. `connected` is False if no
+    connection was made, which is no fault of the request. `retry_after` is the raw header.
     """
 
     at: datetime
@@ -19,3 +20,4 @@ class Outcome:
     error: str = ""
     retry_after: str | None = None
     refused: bool = False
+    connected: bool = True

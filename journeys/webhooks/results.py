@@ -23,7 +23,7 @@ from journeys.steering.guards import note_results
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import ClaimedDelivery
 from journeys.webhooks.outcomes import Outcome
-from journeys.webhooks.schedule import DeliveryVerdict, NextState, is_transient
+from journeys.webhooks.schedule import DeliveryVerdict, NextState, in_words, is_transient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +48,12 @@ class AttemptResult:
         return Attempted(
             workspace_id=self.claimed.workspace_id,
             host=self.claimed.host,
+            source=self.claimed.source,
             healthy=self.healthy,
-            probe=self.claimed.probe,
+            connected=self.outcome.connected,
+            probes_host=self.claimed.probes_host,
+            probes_source=self.claimed.probes_source,
+            failure="" if self.healthy else in_words(self.outcome),
         )
 
 

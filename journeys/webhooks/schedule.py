@@ -43,12 +43,12 @@ def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> Delive
     if outcome.status is not None and HTTPStatus.OK <= outcome.status < HTTPStatus.MULTIPLE_CHOICES:
         return DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {outcome.status}.")
     if not is_transient(outcome):
-        return DeliveryVerdict(next_state=NextState.FAILED, reason=_in_words(outcome))
+        return DeliveryVerdict(next_state=NextState.FAILED, reason=in_words(outcome))
     if once:
-        return DeliveryVerdict(next_state=NextState.FAILED, reason=f"{_in_words(outcome)} It was sent again once.")
+        return DeliveryVerdict(next_state=NextState.FAILED, reason=f"{in_words(outcome)} It was sent again once.")
     if number >= MAX_ATTEMPTS:
         return DeliveryVerdict(
-            next_state=NextState.FAILED, reason=f"Given up after {number} attempts. The last one: {_in_words(outcome)}"
+            next_state=NextState.FAILED, reason=f"Given up after {number} attempts. The last one: {in_words(outcome)}"
         )
     wait = WAITS[number - 1] * (1 + JITTER * chance)
     return DeliveryVerdict(next_state=NextState.RETRIED, seconds=max(wait, _retry_after(outcome)))
@@ -61,7 +61,8 @@ def is_transient(outcome: Outcome) -> bool:
     return outcome.status in _RETRIED or outcome.status // 100 == HTTPStatus.INTERNAL_SERVER_ERROR // 100
 
 
-def _in_words(outcome: Outcome) -> str:
+def in_words(outcome: Outcome) -> str:
+    """What an attempt that failed came to."""
     if outcome.status is None:
         return outcome.error
     if outcome.status // 100 == HTTPStatus.MULTIPLE_CHOICES // 100:

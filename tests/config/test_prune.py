@@ -29,6 +29,7 @@ from journeys.models import (
     StepRun,
     Trigger,
     WebhookAttempt,
+    WebhookCircuit,
     WebhookDelivery,
     WebhookHost,
     WebhookSecret,
@@ -109,9 +110,10 @@ def test_the_circuit_of_a_host_that_nobody_calls_any_more_goes(acme: Workspace) 
         WebhookHost.objects.create(
             workspace=acme, host=host, failures=9, failing_since=failing_since, open_until=open_until
         )
+    WebhookCircuit.objects.create(workspace=acme, host="failed", source="a", failures=9, failing_since=now)
     assert after(1.9) == {}
-    assert after(2.1, "--dry-run") == {"idle webhook circuits": 2}
-    assert after(2.1) == {"idle webhook circuits": 2}
+    assert after(2.1, "--dry-run") == {"idle webhook circuits": 3}
+    assert after(2.1) == {"idle webhook circuits": 3}
     assert WebhookHost.objects.get().host == "probed"
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from engage.models import Workspace
 from journeys.enrollments.transitions import FailedAttempt, hold_back, put_back
 from journeys.entering.chunks import claim_chunk
-from journeys.models import Chunk, Enrollment, Journey, WebhookDelivery, WebhookHost
+from journeys.models import Chunk, Enrollment, Journey, WebhookCircuit, WebhookDelivery, WebhookHost
 from journeys.walking.turns import claim_longest_due
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
@@ -204,7 +204,8 @@ def test_one_chunk_is_claimed_by_key(server: ServerClient, acme: Workspace, jour
 def hosts_answer(workspace: Workspace, *, healthy: bool = False, probe: bool = False, times: int = 1) -> None:
     """Attempts at each of some hundred hosts."""
     hosts = [f"host-{n}.example" for n in range(NUMBER)]
-    one = [Attempted(workspace_id=workspace.id, host=host, healthy=healthy, probe=probe) for host in hosts]
+    said = {"workspace_id": workspace.id, "source": "", "healthy": healthy, "connected": False}
+    one = [Attempted(**said, host=host, probes_host=probe, probes_source=probe) for host in hosts]
     note_attempts(one * times)
 
 
@@ -213,6 +214,7 @@ def test_many_hosts_fail_and_recover_in_sets(
 ) -> None:
     hosts_answer(acme)
     WebhookHost.objects.all().delete()
+    WebhookCircuit.objects.all().delete()
     note_statistics()
     with bounded("failing"):
         hosts_answer(acme, times=10)
@@ -226,7 +228,7 @@ def test_many_hosts_fail_and_recover_in_sets(
     let_workers_walk()
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE journeys_webhookdelivery SET host = 'host-' || numbered.place || '.example' FROM "
+            "UPDATE journeys_webhookdelivery SET source = '', host = 'host-' || numbered.place || '.example' FROM "
             "(SELECT id, row_number() OVER () - 1 AS place FROM journeys_webhookdelivery WHERE state = 'waiting') "
             "AS numbered WHERE journeys_webhookdelivery.id = numbered.id"
         )
@@ -237,3 +239,4 @@ def test_many_hosts_fail_and_recover_in_sets(
     with bounded("recovering"):
         hosts_answer(acme, healthy=True)
     assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()

@@ -16,6 +16,7 @@ _WAITS = {
     "journeys_journey": ("held_at", "resumed_at", "next_release_at"),
     "journeys_webhookdelivery": ("due_at",),
     "journeys_webhookhost": ("failing_since", "open_until"),
+    "journeys_webhookcircuit": ("failing_since", "open_until"),
     "journeys_chunk": ("due_at", "turn_at"),
 }
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import WebhookAttempt, WebhookDelivery, WebhookHost
+from journeys.models import WebhookAttempt, WebhookCircuit, WebhookDelivery, WebhookHost
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.host_slots import HostSlots
@@ -25,24 +25,36 @@ pytestmark = pytest.mark.django_db
 HOST = "one.example:80"
 
 
-def note(workspace: Workspace, attempts: str, *, probe: bool = False) -> None:
-    """Attempts in their order: `+` was healthy, `-` failed."""
-    note_attempts(
-        [Attempted(workspace_id=workspace.id, host=HOST, healthy=sign == "+", probe=probe) for sign in attempts]
+def attempted(workspace: Workspace, *, healthy: bool, host: str = HOST, source: str = "", **more: bool) -> Attempted:
+    return Attempted(
+        workspace_id=workspace.id, host=host, source=source, healthy=healthy, failure="Answered 500.", **more
     )
 
 
-def is_open(workspace: Workspace) -> bool:
+def note(workspace: Workspace, attempts: str, *, probe: bool = False, source: str = "", **more: bool) -> None:
+    """Attempts in their order: `+` was healthy, `-` failed. `probe`: of the source's circuit."""
+    note_attempts(
+        [attempted(workspace, healthy=sign == "+", source=source, probes_source=probe, **more) for sign in attempts]
+    )
+
+
+def is_open(workspace: Workspace, *, source: str = "") -> bool:
+    known = WebhookCircuit.objects.filter(workspace=workspace, host=HOST, source=source)
+    return known.exclude(open_until=None).exists()
+
+
+def host_is_open(workspace: Workspace) -> bool:
     return WebhookHost.objects.filter(workspace=workspace, host=HOST).exclude(open_until=None).exists()
 
 
 def let_time_pass(seconds: float) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE journeys_webhookhost SET failing_since = failing_since - %(s)s * interval '1 second', "
-            "open_until = open_until - %(s)s * interval '1 second'",
-            {"s": seconds},
-        )
+        for table in ("journeys_webhookhost", "journeys_webhookcircuit"):
+            cursor.execute(
+                f"UPDATE {table} SET failing_since = failing_since - %(s)s * interval '1 second', "
+                "open_until = open_until - %(s)s * interval '1 second'",
+                {"s": seconds},
+            )
 
 
 @pytest.mark.parametrize(
@@ -69,34 +81,26 @@ def test_ten_failures_in_a_row_open_a_circuit(
     assert not is_open(rival)
 
 
-def test_failures_in_a_row_that_take_less_than_a_minute_open_one(acme: Workspace) -> None:
-    note(acme, "---------")
-    let_time_pass(55)
+@pytest.mark.parametrize("seconds", [55, 61, 3600])
+def test_failures_in_a_row_open_one_however_long_they_take(acme: Workspace, seconds: int) -> None:
+    """As where one came just before a minute was over, and the others just after it."""
     note(acme, "-")
-    assert is_open(acme)
-
-
-def test_failures_in_a_row_that_take_more_than_a_minute_open_none(acme: Workspace) -> None:
-    note(acme, "---------")
-    let_time_pass(61)
-    note(acme, "-")
-    assert not is_open(acme)
-    note(acme, "--------")
-    assert not is_open(acme)
-    note(acme, "-")
-    assert is_open(acme)
+    for attempts, opens in (("--------", False), ("-", True)):
+        let_time_pass(seconds)
+        note(acme, attempts)
+        assert is_open(acme) is opens
 
 
 def test_a_healthy_host_leaves_no_row(acme: Workspace) -> None:
     note(acme, "-+")
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 def test_the_host_of_a_workspace_that_was_deleted_meanwhile_leaves_no_row(acme: Workspace, rival: Workspace) -> None:
-    gone = Attempted(workspace_id=rival.id, host=HOST, healthy=False, probe=False)
+    gone = attempted(rival, healthy=False)
     rival.delete()
-    note_attempts([gone, Attempted(workspace_id=acme.id, host=HOST, healthy=False, probe=False)])
-    assert WebhookHost.objects.get().workspace_id == acme.id
+    note_attempts([gone, attempted(acme, healthy=False)])
+    assert WebhookCircuit.objects.get().workspace_id == acme.id
 
 
 def test_an_open_circuit_sends_nothing_and_uses_up_nothing(
@@ -145,11 +149,9 @@ def test_what_succeeds_after_the_probe_has_failed_closes_the_circuit_all_the_sam
     note(acme, "----------")
     let_time_pass(31)
     signs = (("-", True), ("+", False), ("-", False))
-    note_attempts(
-        [Attempted(workspace_id=acme.id, host=HOST, healthy=sign == "+", probe=probe) for sign, probe in signs]
-    )
+    note_attempts([attempted(acme, healthy=sign == "+", probes_source=probe) for sign, probe in signs])
     assert not is_open(acme)
-    assert WebhookHost.objects.get().failures == 1
+    assert WebhookCircuit.objects.get().failures == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -166,21 +168,21 @@ def test_the_circuits_of_two_workspaces_open_and_close_apart(acme: Workspace, ri
     for workspace in (acme, rival):
         note(workspace, "----------")
     let_time_pass(31)
-    theirs = WebhookHost.objects.values().get(workspace=rival)
+    theirs = WebhookCircuit.objects.values().get(workspace=rival)
     note(acme, "-", probe=True)  # opens its own anew
-    assert WebhookHost.objects.filter(workspace=acme, open_until__gt=timezone.now() + timedelta(seconds=29)).exists()
-    assert WebhookHost.objects.values().get(workspace=rival) == theirs
+    assert WebhookCircuit.objects.filter(workspace=acme, open_until__gt=timezone.now() + timedelta(seconds=29)).exists()
+    assert WebhookCircuit.objects.values().get(workspace=rival) == theirs
     note(acme, "+", probe=True)
     assert not is_open(acme)
-    assert WebhookHost.objects.values().get() == theirs
+    assert WebhookCircuit.objects.values().get() == theirs
 
 
 def test_what_was_in_flight_does_not_keep_a_circuit_open_for_longer(acme: Workspace) -> None:
     note(acme, "----------")
     let_time_pass(20)
-    before = WebhookHost.objects.get().open_until
+    before = WebhookCircuit.objects.get().open_until
     note(acme, "----------")
-    assert WebhookHost.objects.get().open_until == before
+    assert WebhookCircuit.objects.get().open_until == before
     note(acme, "+")
     assert not is_open(acme)
 
@@ -207,19 +209,19 @@ def test_a_probe_counts_though_its_customer_was_erased_meanwhile(acme: Workspace
     outcome = Outcome(at=timezone.now(), milliseconds=5, status=200)
     written = write_results([AttemptResult(claimed=probe, outcome=outcome, verdict=verdict)], wait=True)
     assert written.next_states.total() == len(written.held) == 0
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
     assert len(claim_due(HostSlots(32))) == 2
 
 
 def test_a_host_that_comes_back_gets_what_has_waited(acme: Workspace, receiver: Receiver) -> None:
     standing(acme, receiver.url("/ok"), number=5)
-    WebhookHost.objects.create(
-        workspace=acme, host=receiver.host, failures=10, failing_since=timezone.now() - timedelta(minutes=5),
+    WebhookCircuit.objects.create(
+        workspace=acme, host=receiver.host, source="", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
         open_until=timezone.now() - timedelta(seconds=1),
     )  # fmt: skip
     send()
     assert len(receiver.arrived) == 5
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["/status/404", "/redirect?to=x"])
@@ -227,43 +229,42 @@ def test_an_answer_that_is_final_says_that_the_host_is_well(acme: Workspace, rec
     standing(acme, receiver.url(path), number=15)
     send()
     assert len(receiver.arrived) == 15
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 def test_what_was_refused_says_nothing_of_the_host(acme: Workspace) -> None:
     standing(acme, "http://10.0.0.1/", number=15)
     send()
     assert WebhookDelivery.objects.filter(state="failed").count() == 15
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 def test_what_was_refused_ends_no_row_of_failures(acme: Workspace) -> None:
     standing(acme, "http://10.0.0.1/")
-    WebhookHost.objects.create(workspace=acme, host="10.0.0.1:80", failures=9, failing_since=timezone.now())
+    WebhookCircuit.objects.create(
+        workspace=acme, host="10.0.0.1:80", source="", failures=9, failing_since=timezone.now()
+    )
     send()
     assert WebhookDelivery.objects.get().state == "failed"
-    assert WebhookHost.objects.get().failures == 9
+    assert WebhookCircuit.objects.get().failures == 9
 
 
 def test_what_is_refused_does_not_stand_behind_an_open_circuit(acme: Workspace) -> None:
     """As where a name came to lead to a private address: the probe shows that nothing there is worth waiting for."""
     standing(acme, "http://10.0.0.1/", number=15)
-    WebhookHost.objects.create(
-        workspace=acme, host="10.0.0.1:80", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
+    WebhookCircuit.objects.create(
+        workspace=acme, host="10.0.0.1:80", source="", failures=10, failing_since=timezone.now() - timedelta(minutes=5),
         open_until=timezone.now() - timedelta(seconds=1),
     )  # fmt: skip
     send()
     assert WebhookDelivery.objects.filter(state="failed").count() == 15
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_senders_that_note_the_same_hosts_do_not_lock_each_other_out(acme: Workspace) -> None:
     def noting(healthy: str, failing: str) -> Callable[[], None]:
-        attempts = [
-            Attempted(workspace_id=acme.id, host=host, healthy=host == healthy, probe=False)
-            for host in (healthy, failing)
-        ]
+        attempts = [attempted(acme, host=host, healthy=host == healthy) for host in (healthy, failing)]
 
         def note_often() -> None:
             for _ in range(100):
@@ -286,9 +287,9 @@ def test_who_only_saw_healthy_hosts_waits_for_nobody_who_notes_their_failures(ac
     with transaction.atomic():
         note(acme, "-")
         all_at_once([note_success])
-    assert WebhookHost.objects.get().failures == 2
+    assert WebhookCircuit.objects.get().failures == 2
     note(acme, "+")
-    assert not WebhookHost.objects.exists()
+    assert not WebhookCircuit.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -302,4 +303,118 @@ def test_a_probes_success_ends_the_row_though_a_late_failure_is_noted_at_this_mo
         note(acme, "-")
         succeeding = made_to_wait(succeed)
     succeeding.result(PATIENCE_SECONDS)
+    assert not WebhookCircuit.objects.exists()
+
+
+# Of several sources ---------------------------------------------------------------------------------------------------
+
+
+def test_one_failing_source_opens_its_own_circuit_and_not_the_hosts(acme: Workspace) -> None:
+    note(acme, "-" * 30, source="bad")
+    assert is_open(acme, source="bad")
+    note(acme, "-" * 9, source="worse")
+    assert not is_open(acme, source="worse")
+    assert not host_is_open(acme)
+
+
+@pytest.mark.parametrize(
+    ("noted", "opens"),
+    [
+        ([("a", "-----"), ("b", "----"), ("c", "-")], True),
+        ([("a", "-----"), ("b", "-----"), ("a", "-----")], False),
+        ([("a", "-----"), ("b", "----+"), ("c", "-----")], False),
+        ([("a", "---"), ("b", "---"), ("c", "---")], False),
+    ],
+)
+def test_three_sources_that_fail_in_a_row_open_the_hosts(
+    acme: Workspace, noted: list[tuple[str, str]], opens: bool
+) -> None:
+    for source, attempts in noted:
+        note(acme, attempts, source=source)
+    assert host_is_open(acme) is opens
+    note(acme, "+", source="d")
     assert not WebhookHost.objects.exists()
+
+
+def test_ten_attempts_without_a_connection_open_the_hosts(acme: Workspace) -> None:
+    note(acme, "-" * 9, source="a", connected=False)
+    note(acme, "-", source="a")
+    note(acme, "-" * 9, source="a", connected=False)
+    assert not host_is_open(acme)
+    note(acme, "-", source="b", connected=False)
+    assert host_is_open(acme)
+
+
+def test_what_only_shows_that_a_source_still_fails_says_nothing_of_its_host(acme: Workspace) -> None:
+    for source in "abc":
+        note(acme, "---", source=source)
+        note(acme, "--", source=source, probe=True)
+    assert WebhookHost.objects.get().failures == 9
+
+
+def of_sources(workspace: Workspace, url: str, *sources: str, number: int = 1) -> None:
+    """Deliveries that are due, of each source, the first first."""
+    for place, source in enumerate(sources):
+        ids = [delivery.id for delivery in standing(workspace, url, number=number)]
+        due_at = timezone.now() - timedelta(minutes=len(sources) - place)
+        WebhookDelivery.objects.filter(id__in=ids).update(source=source, due_at=due_at)
+
+
+def test_a_failing_source_keeps_no_other_of_its_host_waiting(acme: Workspace, receiver: Receiver) -> None:
+    of_sources(acme, receiver.url("/status/500"), "bad", number=27)
+    of_sources(acme, receiver.url("/ok"), "news", number=5)
+    send(threads=4)
+    make_due()
+    of_sources(acme, receiver.url("/ok"), "news", number=5)
+    send(threads=4)
+    assert [one.path for one in receiver.arrived].count("/ok") == 10
+    assert WebhookDelivery.objects.filter(source="bad", state="waiting").count() == 27
+    assert 10 <= WebhookAttempt.objects.filter(delivery__source="bad").count() <= 14
+
+
+def test_the_sources_of_a_host_probe_it_in_turn_and_each_its_own_circuit(acme: Workspace) -> None:
+    of_sources(acme, "http://one.example/", "a", "b", "c", number=5)
+    for source in "abc":
+        note(acme, "----", source=source)
+    assert host_is_open(acme)
+    assert claim_due(HostSlots(32)) == []
+    asked = []
+    for _ in range(4):
+        let_time_pass(31)
+        [probe] = claim_due(HostSlots(32))
+        assert probe.probes_host
+        assert claim_due(HostSlots(32)) == []
+        note(acme, "-", source=probe.source, probes_host=True)
+        asked.append(probe.source)
+    assert asked == ["a", "b", "c", "a"]
+    let_time_pass(31)
+    [probe] = claim_due(HostSlots(32))
+    note(acme, "+", source=probe.source, probes_host=True)
+    assert probe.source == "b"
+    assert {one.source for one in claim_due(HostSlots(32))} == {"a", "b", "c"}
+
+
+def test_each_open_source_lets_one_through_beside_what_is_well(acme: Workspace) -> None:
+    of_sources(acme, "http://one.example/", "a", "b", "c", number=20)
+    for source in "ab":
+        note(acme, "-" * 10, source=source)
+    claimed = claim_due(HostSlots(8))
+    assert {one.source for one in claimed} == {"c"}
+    let_time_pass(31)
+    claimed = claim_due(HostSlots(32))
+    assert sorted(one.source for one in claimed if one.probes_source) == ["a", "b"]
+    assert {one.source for one in claimed if not one.probes_source} == {"c"}
+    assert len(claimed) <= 16
+
+
+def test_as_the_version_before_wrote_it_a_hosts_circuit_stops_all(acme: Workspace) -> None:
+    of_sources(acme, "http://one.example/", "", "a")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO journeys_webhookhost (workspace_id, host, failures, failing_since, open_until) "
+            "VALUES (%s, %s, 10, now(), now() + interval '30 seconds')",
+            [acme.id, HOST],
+        )
+    assert claim_due(HostSlots(8)) == []
+    let_time_pass(31)
+    assert len(claim_due(HostSlots(8))) == 1

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.models import Enrollment, WebhookAttempt, WebhookDelivery, WebhookHost
+from journeys.models import Enrollment, WebhookAttempt, WebhookCircuit, WebhookDelivery
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.client import Client, Limits
 from journeys.webhooks.host_slots import HostSlots
@@ -212,7 +212,7 @@ def test_results_stay_in_their_order_where_one_is_there_twice(acme: Workspace) -
     first = AttemptResult(claimed=claimed[0], outcome=outcome, verdict=well)
     failed = [AttemptResult(claimed=one, outcome=replace(outcome, status=500), verdict=ill) for one in claimed[1:]]
     write_results([first, *failed, first], wait=True)
-    assert WebhookHost.objects.get().failures == 10
+    assert WebhookCircuit.objects.get().failures == 10
 
 
 @with_others
