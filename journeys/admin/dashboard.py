@@ -16,6 +16,7 @@ from engage.admin.columns import column_of, count_up_to, link, linked_fields, li
 from engage.admin.reach import reach_of, reachable
 from journeys.admin.held import held_now
 from journeys.admin.lately import lately
+from journeys.admin.left_alone import left_alone_now, may_try_now
 from journeys.admin.results import counted_results
 from journeys.enrollments.states import GAVE_UP
 from journeys.jobs.progress import count_by_result
@@ -56,6 +57,8 @@ def with_overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, An
     return {
         **context,
         "held": held_now(request),
+        "left_alone": left_alone_now(request),
+        "may_try_now": may_try_now(request),
         "figures": keeping_up(may) if sees_all else [],
         "failures": what_failed(request, now=now),
         "sees_failures": may(WebhookDelivery),
@@ -76,7 +79,8 @@ def keeping_up(may: Any) -> list[Figure]:
     if may(Enrollment):
         figures.append(_waiting("Enrollments to walk", waiting.enrollments, "nobody is due", list_url(Enrollment)))
     if may(WebhookDelivery):
-        left_alone = f"; {waiting.open_circuits:,} failing hosts are left alone" if waiting.open_circuits else ""
+        number = waiting.open_circuits
+        left_alone = f"; {number:,} failing {'way is' if number == 1 else 'ways are'} left alone" if number else ""
         trying = f"{list_url(WebhookDelivery)}what=trying"
         figures.append(_waiting("Webhooks to send", waiting.webhooks, "none is late", trying, also=left_alone))
     return figures

@@ -32,6 +32,7 @@ from journeys.admin.journey_form import JourneyForm
 from journeys.admin.journey_help import CONTEXT
 from journeys.admin.journey_pages import JourneyPages
 from journeys.admin.keeping import ArchivedFilter
+from journeys.admin.left_alone import left_alone_now, may_try_now
 from journeys.admin.map import map_of
 from journeys.admin.results import JOURNEY_STATE
 from journeys.admin.steering import buttons_of, may_steer
@@ -105,6 +106,8 @@ class JourneyAdmin(JourneyPages):
             "may_try": may_try(request),
             "map": map_of(record, request=request),
             "hold": hold_of(record),
+            "left_alone": left_alone_now(request, journey=record),
+            "may_try_now": may_try_now(request),
             "buttons": buttons_of(record) if may_steer(request) else [],
         }
 

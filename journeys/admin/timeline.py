@@ -19,6 +19,7 @@ from journeys.admin.way import drawing_of
 from journeys.enrollments.history import RunWithWebhook, enrollment_history
 from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
+from journeys.webhooks.waiting import Waiting, waiting
 
 STEPS_SHOWN = 200
 _HEADERS = ["Began", "Step", "State", "What it came to", "Ended"]
@@ -56,6 +57,8 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
         limit=STEPS_SHOWN,
     )
     steps, read = history.steps, history.state.enrollment
+    latest = steps[-1].delivery if steps else None
+    waits = waiting([latest.id]).get(latest.id) if latest and latest.waits else None
     may = request.user.has_perm
     staff = _Staff(
         event=column_of(StepRun, "event", request=request),
@@ -66,7 +69,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
     return Timeline(
-        standing=standing_of(read, delivery=steps[-1].delivery if steps else None),
+        standing=standing_of(read, delivery=latest, waits=waits),
         drawing=drawing_of(history) if may_view(Journey, request=request) else None,
         table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
@@ -74,7 +77,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     )
 
 
-def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> str:
+def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None, waits: Waiting | None = None) -> str:
     """Where the enrollment is and when it goes on, in words; `delivery` is that of its latest step, if it has one."""
     if enrollment.state != Enrollment.State.ACTIVE:
         ended = f"{enrollment.get_state_display()} at {shown(enrollment.ended_at)}"
@@ -88,10 +91,10 @@ def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None) -> 
             f"Stands at {enrollment.step_id}, where going on failed {how_often}, lastly with: "
             f"{enrollment.error} It is tried again at {shown(enrollment.due_at)}."
         )
-    return _place(enrollment, delivery)
+    return _place(enrollment, delivery, waits)
 
 
-def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
+def _place(enrollment: Enrollment, delivery: WebhookDelivery | None, waits: Waiting | None) -> str:
     step, due = enrollment.step_id, shown(enrollment.due_at)
     if enrollment.step_began_at is None:
         return f"Is about to begin {step}, due at {due}."
@@ -99,8 +102,13 @@ def _place(enrollment: Enrollment, delivery: WebhookDelivery | None) -> str:
         return f"Waits in {step} for the event {enrollment.awaits_event}, until {due}."
     if enrollment.due_at is not None:
         return f"Waits in {step} until {due}."
-    if delivery is not None and delivery.state == WebhookDelivery.State.WAITING:
-        return f"Sends the webhook of {step}; attempt {delivery.attempts + 1} is due at {shown(delivery.due_at)}."
+    if delivery is not None and waits is not None:
+        at = (
+            f"attempt {delivery.attempts + 1} is due at {shown(waits.next_attempt_at)}."
+            if waits.next_attempt_at
+            else ""
+        )
+        return f"Sends the webhook of {step}; {at} {waits.because}".strip()
     if delivery is not None and delivery.state == WebhookDelivery.State.HELD:
         return f"Stands at {step}, whose webhook waits: its journey is held, or releases it in its turn."
     return f"Sends the webhook of {step}."

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from engage.database.sql import Statement
+from journeys.enrollments.states import NEXT_ATTEMPT
 from journeys.job_ids import job_id
 
 
@@ -69,7 +70,8 @@ class CustomerTriggersPage:
 # The unique index of job ids is by customer, journey and millisecond. Each journey of the workspace yields its newest
 # jobs of the customer from there, and the newest of all are among them. However many jobs a customer has, a page costs
 # one index lookup per journey, and queueing jobs has no extra index to maintain.
-_PAGE = Statement("""
+_PAGE = Statement(
+    """
 SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journey_name, job.trigger_id,
        trigger.form, trigger.event_id, event.name AS event_name, job.status, job.result, job.reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
@@ -77,7 +79,7 @@ SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journe
        enrollment.step_id AS "enrollment.step_id", enrollment.exit_reason AS "enrollment.exit_reason",
        enrollment.entered_at AS "enrollment.entered_at", enrollment.ended_at AS "enrollment.ended_at",
        CASE WHEN enrollment.state = 'active' THEN
-           coalesce(enrollment.due_at, enrollment.was_due_at, delivery.due_at)
+           coalesce(enrollment.due_at, enrollment.was_due_at, {next_attempt})
        END AS "enrollment.goes_on_at"
 FROM (
     SELECT newest.*, journey.name AS journey_name
@@ -98,7 +100,9 @@ LEFT JOIN journeys_webhookdelivery delivery
   ON delivery.enrollment_id = enrollment.id AND delivery.ordinal = enrollment.steps_begun - 1
  AND delivery.state IN ('waiting', 'held')
 ORDER BY job.queued_ms DESC, job.journey_id DESC
-""")
+""",
+    next_attempt=NEXT_ATTEMPT.replace("{of}", "delivery"),
+)
 
 
 def customer_triggers_page(

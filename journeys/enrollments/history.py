@@ -8,7 +8,7 @@ from django.db import connection, models
 
 from engage.database.object_ids import is_object_id
 from engage.database.sql import Statement
-from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState
+from journeys.enrollments.states import NEXT_ATTEMPT, EnrollmentNotFound, EnrollmentState
 from journeys.models import (
     Enrollment,
     EnrollmentJob,
@@ -70,7 +70,7 @@ _READ = Statement(
     """
 SELECT {columns},
        CASE WHEN enrollment.state = 'active' THEN
-           coalesce(enrollment.due_at, enrollment.was_due_at, sending.due_at)
+           coalesce(enrollment.due_at, enrollment.was_due_at, {next_attempt})
        END AS goes_on_at
 FROM (SELECT * FROM journeys_enrollment WHERE workspace_id = {workspace_id} AND id = {enrollment_id}) AS enrollment
 JOIN journeys_journey journey ON journey.id = enrollment.journey_id
@@ -99,6 +99,7 @@ CROSS JOIN LATERAL (
 ORDER BY run.ordinal
 """,
     columns=_COLUMNS,
+    next_attempt=NEXT_ATTEMPT.replace("{of}", "sending"),
     arrays=", ".join(f"array_agg({field} ORDER BY number) AS {field}" for field in _ATTEMPT_FIELDS),
     attempts=str(MOST_ATTEMPTS),
 )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import BooleanField, OuterRef, Subquery
+from django.db.models import BooleanField, DateTimeField, OuterRef, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
@@ -15,6 +15,12 @@ from journeys.models import Enrollment, WebhookDelivery
 # For those whose steps could not be walked, and that were given up. Their index is only for this. It is written out: of
 # a parameter a plan that is kept knows nothing.
 GAVE_UP = RawSQL(f"journeys_enrollment.exit_reason::text LIKE '{GIVEN_UP}%%'", (), output_field=BooleanField())  # noqa: S611
+# When a delivery that is on its way is tried next, at the earliest; null while its host is held. `{of}` is its alias.
+NEXT_ATTEMPT = """
+CASE WHEN {of}.state = 'waiting'
+    THEN journeys_next_attempt({of}.workspace_id, {of}.host, {of}.source, {of}.due_at) ELSE {of}.due_at
+END
+"""
 
 
 class EnrollmentNotFound(Refusal):
@@ -38,14 +44,15 @@ class EnrollmentState:
 def enrollment_state(*, workspace_id: str, enrollment_id: str) -> EnrollmentState:
     """Raises EnrollmentNotFound. While it waits for a webhook, `goes_on_at` is when that is next attempted.
 
-    While its journey is held, that may be over.
+    While its journey is held, that may be over; it is None while its host is held.
     """
+    tried_at = RawSQL(NEXT_ATTEMPT.replace("{of}", "U0"), (), output_field=DateTimeField())  # noqa: S611
     sending = WebhookDelivery.objects.filter(
         enrollment_id=OuterRef("id"), ordinal=OuterRef("steps_begun") - 1, state__in=WebhookDelivery.UNDECIDED
     )
     own = Enrollment.objects.filter(workspace_id=workspace_id).select_related("journey", "revision", "job")
     read = own.defer("revision__steps", "revision__exit_on", "journey__entry_conditions").annotate(
-        goes_on_at=Coalesce("due_at", "was_due_at", Subquery(sending.values("due_at")))
+        goes_on_at=Coalesce("due_at", "was_due_at", Subquery(sending.annotate(tried_at=tried_at).values("tried_at")))
     )
     enrollment = read.filter(id=enrollment_id).first() if is_object_id(enrollment_id) else None
     if enrollment is None:

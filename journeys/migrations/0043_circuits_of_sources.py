@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                 ("host", models.CharField(max_length=260)),
                 ("source", models.CharField(max_length=150)),
                 ("failures", models.PositiveIntegerField(default=0)),
-                ("failing_since", models.DateTimeField()),
+                ("failing_since", models.DateTimeField(null=True)),
                 ("open_until", models.DateTimeField(null=True)),
                 ("last_failure", models.TextField(default="", help_text="What the latest one was, in words.")),
                 (

@@ -99,6 +99,11 @@ class WebhookDelivery(models.Model):
         return f"msg_{self.enrollment_id}_{self.ordinal}"
 
     @property
+    def waits(self) -> bool:
+        """Whether its next attempt is due, or will be."""
+        return self.state == self.State.WAITING
+
+    @property
     def readable_headers(self) -> Mapping[str, str]:
         """Its headers; none if they cannot be decrypted."""
         try:
@@ -199,7 +204,7 @@ class WebhookCircuit(models.Model):
     host = models.CharField(max_length=260)
     source = models.CharField(max_length=LONGEST_SOURCE)
     failures = models.PositiveIntegerField(default=0)
-    failing_since = models.DateTimeField()
+    failing_since = models.DateTimeField(null=True)
     open_until = models.DateTimeField(null=True)
     last_failure = models.TextField(default="", help_text="What the latest one was, in words.")
 

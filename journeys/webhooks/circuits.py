@@ -207,6 +207,29 @@ def note_attempts(attempts: Sequence[Attempted]) -> None:
         _OPEN_ANEW.execute(circuits=probing, hosts=probed, seconds=SECONDS_OPEN)
 
 
+_TRY_NOW = Statement("""
+WITH of_sources AS (
+    UPDATE journeys_webhookcircuit SET open_until = now()
+    WHERE workspace_id = {workspace_id} AND host = {host} AND open_until > now()
+      AND source = coalesce({source}, source)
+    RETURNING 1
+), of_host AS (
+    UPDATE journeys_webhookhost SET open_until = now()
+    WHERE workspace_id = {workspace_id} AND host = {host} AND open_until > now()
+    RETURNING 1
+)
+SELECT count(*) FROM (SELECT FROM of_sources UNION ALL SELECT FROM of_host) AS tried
+""")
+
+
+def try_now(*, workspace_id: str, host: str, source: str | None) -> bool:
+    """Ends the time for which a source is left alone at the host (None: all of them, and the host itself).
+
+    The next claim lets one request of each through. The caller wakes the sender. Returns whether any was left alone.
+    """
+    return _TRY_NOW.column(workspace_id=workspace_id, host=host, source=source) != [0]
+
+
 def _failed(hosts: dict[tuple[str, str], _Streak]) -> Iterator[tuple[str, str, int, int, str, str]]:
     for key, one in sorted(hosts.items(), key=lambda item: item[0]):
         if one.failures:

@@ -116,7 +116,7 @@ _STEERED_HOST = """
 # The circuits whose time is over. A sender that has one locked may let one request through.
 _PROBES = """
 probes AS MATERIALIZED (
-    SELECT id, probed_source FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
+    SELECT id FROM journeys_webhookhost WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 ), source_probes AS MATERIALIZED (
     SELECT id FROM journeys_webhookcircuit WHERE open_until <= now() FOR UPDATE SKIP LOCKED
 )
@@ -194,13 +194,13 @@ open AS MATERIALIZED (
            first.due_at, coalesce(known.requests, 0) AS requests, coalesce(in_flight, 0) AS in_flight,
            coalesce(known.room, {room}) AS room, probe.id IS NULL OR row_number() OVER (
                PARTITION BY lanes.workspace_id, lanes.host, probe.id
-               ORDER BY lanes.source <= probe.probed_source, lanes.source
+               ORDER BY lanes.source <= circuit.probed_source, lanes.source
            ) = 1 AS its_turn
     FROM lanes
     LEFT JOIN known USING (host)
     LEFT JOIN busy USING (workspace_id)
     LEFT JOIN LATERAL (
-        SELECT id, open_until FROM journeys_webhookhost failing
+        SELECT id, open_until, probed_source FROM journeys_webhookhost failing
         WHERE failing.workspace_id = lanes.workspace_id AND failing.host = lanes.host LIMIT 1
     ) AS circuit ON true
     LEFT JOIN LATERAL (
@@ -208,8 +208,10 @@ open AS MATERIALIZED (
         WHERE failing.workspace_id = lanes.workspace_id AND failing.host = lanes.host AND failing.source = lanes.source
         LIMIT 1
     ) AS source_circuit ON true
-    LEFT JOIN probes AS probe ON probe.id = circuit.id
-    LEFT JOIN source_probes AS source_probe ON source_probe.id = source_circuit.id
+    CROSS JOIN LATERAL (SELECT CASE WHEN circuit.id IN (SELECT id FROM probes) THEN circuit.id END AS id) AS probe
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN source_circuit.id IN (SELECT id FROM source_probes) THEN source_circuit.id END AS id
+    ) AS source_probe
     CROSS JOIN LATERAL (SELECT due_at FROM ({first_due}) AS earliest LIMIT 1) AS first
     LEFT JOIN LATERAL ({steered_host}) AS steered ON true
     LEFT JOIN paced ON paced.id = steered.id

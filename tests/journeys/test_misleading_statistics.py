@@ -204,8 +204,13 @@ def test_one_chunk_is_claimed_by_key(server: ServerClient, acme: Workspace, jour
 def hosts_answer(workspace: Workspace, *, healthy: bool = False, probe: bool = False, times: int = 1) -> None:
     """Attempts at each of some hundred hosts."""
     hosts = [f"host-{n}.example" for n in range(NUMBER)]
-    said = {"workspace_id": workspace.id, "source": "", "healthy": healthy, "connected": False}
-    one = [Attempted(**said, host=host, probes_host=probe, probes_source=probe) for host in hosts]
+    one = [
+        Attempted(
+            workspace_id=workspace.id, host=host, source="", healthy=healthy, connected=False, probes_host=probe,
+            probes_source=probe,
+        )
+        for host in hosts
+    ]  # fmt: skip
     note_attempts(one * times)
 
 

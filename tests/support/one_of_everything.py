@@ -132,7 +132,7 @@ def one_of_everything(workspace: Workspace) -> Enrollment:
         workspace=workspace, delivery=delivery, number=1, at=now, milliseconds=12, status=200, answer="", error=""
     )
     WebhookHost.objects.create(workspace=workspace, host="a.example:443")
-    WebhookCircuit.objects.create(workspace=workspace, host="a.example:443", source="step:a:b", failing_since=now)
+    WebhookCircuit.objects.create(workspace=workspace, host="a.example:443", source="step:a:b")
     digests = {"call_digest": b"c" * 32, "body_digest": b"b" * 32}
     key, app = ApiKeyFactory.create(workspace=workspace), AppFactory.create(workspace=workspace)
     IdempotencyRecord.objects.create(workspace=workspace, api_key=key, **digests, status=202, body="{}")

@@ -3,7 +3,8 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import DateTimeField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -26,12 +27,15 @@ from journeys.admin.failures.conditions import (
     periods,
 )
 from journeys.admin.failures.sending import SendsAgain, resendings
+from journeys.enrollments.states import NEXT_ATTEMPT
 from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
 
 COUNTED_AT_MOST = 10_000
 _ANSWER_SHOWN = 300  # characters
 _LAST = WebhookAttempt.objects.filter(delivery=OuterRef("pk"), number=OuterRef("attempts"))
 _STEP = StepRun.objects.filter(enrollment_id=OuterRef("enrollment_id"), ordinal=OuterRef("ordinal"))
+
+_TRIED_AT = RawSQL(NEXT_ATTEMPT.replace("{of}", "journeys_webhookdelivery"), (), output_field=DateTimeField())  # noqa: S611
 
 
 @admin.register(WebhookDelivery)
@@ -78,7 +82,9 @@ class FailureAdmin(SendsAgain):
         deliveries: QuerySet[Any] = super().get_queryset(request)
         deliveries = deliveries.prefetch_related("enrollment", *(f"enrollment__{name}" for name in own))
         annotated: QuerySet[Any] = deliveries.annotate(
-            step=Subquery(_STEP.values("step_id")[:1]), **{f"last_{name}": value for name, value in told.items()}
+            step=Subquery(_STEP.values("step_id")[:1]),
+            tried_at=_TRIED_AT,
+            **{f"last_{name}": value for name, value in told.items()},
         )
         return annotated
 
@@ -112,9 +118,9 @@ class FailureAdmin(SendsAgain):
         return render_to_string("journeys/admin/failures/answer.html", {"status": badge(label, "danger"), "text": text})
 
     @display(description="failed")
-    def failed_at(self, delivery: WebhookDelivery) -> SafeString | None:
+    def failed_at(self, delivery: Any) -> SafeString | None:
         if delivery.state == WebhookDelivery.State.WAITING:
-            return format_html("next attempt {}", moment(delivery.due_at))
+            return format_html("next attempt {}", moment(delivery.tried_at) or "once its host is released")
         return moment(delivery.due_at)
 
     @display(description="")

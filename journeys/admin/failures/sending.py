@@ -11,14 +11,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from engage.admin.reach import reachable
 from engage.admin.records import ReadOnlyAdmin
-from engage.audit.recording import deed, record
-from engage.models import AuditEntry
+from engage.audit.recording import Deed, deed, record
+from engage.models import AuditEntry, Workspace
 from journeys.admin.failures.conditions import conditions_in, in_words, wanted_by
 from journeys.models import Resending, WebhookDelivery
 from journeys.wakeups import wake_resender, wake_sender
+from journeys.webhooks.circuits import try_now
 from journeys.webhooks.failures import count_by_workspace
 from journeys.webhooks.resending import ask_to_resend, resend
 
@@ -32,6 +34,7 @@ class SendsAgain(ReadOnlyAdmin):
         return [
             self.address("send-again/", self.send_again_view, "send_again"),
             self.address("sending-again/", self.progress_view, "sending_again"),
+            self.address("try-now/", self.try_now_view, "try_now", posted=True),
             *super().get_urls(),
         ]
 
@@ -92,6 +95,23 @@ class SendsAgain(ReadOnlyAdmin):
             action=f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
             back=f"{_list()}?{conditions_in(request)}",
         )
+
+    def try_now_view(self, request: HttpRequest) -> HttpResponse:
+        """Has something that is left alone tried at once, and goes back to where that was asked for."""
+        workspace = reachable(Workspace.objects.all(), request=request).filter(pk=request.POST.get("workspace")).first()
+        if not self.has_send_permission(request) or workspace is None:
+            raise PermissionDenied
+        host, source = request.POST.get("host", ""), request.POST.get("source")
+        with transaction.atomic():
+            tried = try_now(workspace_id=workspace.pk, host=host, source=source)
+            if tried:
+                steered = AuditEntry.Action.STEERED
+                record(Deed(action=steered, workspace_id=workspace.pk, kind="steeredhost", id=host, note="Tried now."))
+                transaction.on_commit(wake_sender, robust=True)
+        self.message_user(request, "It is tried now." if tried else "It is not left alone any more.")
+        opened = request.headers.get("Referer", "")
+        allowed = url_has_allowed_host_and_scheme(opened, {request.get_host()})
+        return HttpResponseRedirect(opened if allowed else reverse("admin:index"))
 
     def progress_view(self, request: HttpRequest) -> HttpResponse:
         """How far sending again has come: a part of the page, which a script fetches again and again."""

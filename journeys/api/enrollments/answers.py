@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
-from engage.http.times import Instant, iso_utc, iso_utc_or_none
+from engage.http.times import Instant, iso_utc_or_none
 from engage.json.keywords import Choice, Keywords, known
 from journeys.api.triggers.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment
@@ -14,6 +14,7 @@ from journeys.enrollments.history import MOST_ATTEMPTS, EnrollmentHistory, RunWi
 from journeys.enrollments.states import EnrollmentState
 from journeys.models import Enrollment, StepRun, Trigger, WebhookDelivery
 from journeys.operations.redaction import url_without_secrets, without_secrets
+from journeys.webhooks.waiting import Waiting, waiting
 
 ENROLLMENT_MESSAGE = "The enrollment as it stands."
 EXITED_MESSAGE = "The enrollment is exited; no step follows."
@@ -21,7 +22,8 @@ TRIGGERS_MESSAGE = "What queued the customer for journeys, newest first."
 
 _EnrollmentState = Annotated[str, Choice("EnrollmentState", tuple(Enrollment.State.values))]
 _GOES_ON = (
-    "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended."
+    "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended, "
+    "and while the host of its webhook is held."
 )
 
 
@@ -54,8 +56,16 @@ class WebhookData(TypedDict):
         known(WebhookDelivery.State.values),
     ]
     result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
+    waitsBecause: Annotated[
+        str | None,
+        "Why the next attempt waits, as text, such as `Left alone until 19:26:30 UTC after 10 failures in a row: "
+        "Answered 500.`; null unless something is in its way.",
+    ]
     attemptsMade: Annotated[int, "The number of attempts so far."]
-    nextAttemptAt: Annotated[Instant | None, "When the next attempt is due; null unless `state` is `waiting`."]
+    nextAttemptAt: Annotated[
+        Instant | None,
+        "When the next attempt is made, at the earliest; null unless `state` is `waiting`, and while its host is held.",
+    ]
     attempts: Annotated[
         list[WebhookAttemptData], f"The latest {MOST_ATTEMPTS} attempts, in order.", Keywords(maxItems=MOST_ATTEMPTS)
     ]
@@ -184,29 +194,30 @@ def enrollment_data(state: EnrollmentState) -> EnrollmentData:
 
 
 def history_data(history: EnrollmentHistory) -> EnrollmentHistoryData:
+    waits = waiting([step.delivery.id for step in history.steps if step.delivery and step.delivery.waits])
     return {
         **enrollment_data(history.state),
-        "steps": [_step_data(step) for step in history.steps],
+        "steps": [_step_data(step, waits) for step in history.steps],
         "stepsBegun": history.state.enrollment.steps_begun,
         "nextCursor": written_cursor([history.last]) if history.last is not None else None,
     }
 
 
-def _step_data(step: RunWithWebhook) -> EnrollmentStepData:
-    webhook = _webhook_data(step.delivery, step) if step.delivery else None
+def _step_data(step: RunWithWebhook, waits: Mapping[int, Waiting]) -> EnrollmentStepData:
+    webhook = _webhook_data(step.delivery, step, waits.get(step.delivery.id)) if step.delivery else None
     return spelled(EnrollmentStepData, step.run, because=step.run.because or [], webhook=webhook)
 
 
-def _webhook_data(delivery: WebhookDelivery, step: RunWithWebhook) -> WebhookData:
-    waits = delivery.state == WebhookDelivery.State.WAITING
+def _webhook_data(delivery: WebhookDelivery, step: RunWithWebhook, waits: Waiting | None) -> WebhookData:
     return spelled(
         WebhookData,
         delivery,
         url=url_without_secrets(delivery.url),
         headers=without_secrets(delivery.readable_headers),
-        result=delivery.result or None,
+        result=None if delivery.state in WebhookDelivery.UNDECIDED else delivery.result or None,
+        waitsBecause=(waits.because if waits else "") or None,
         attemptsMade=delivery.attempts,
-        nextAttemptAt=iso_utc(delivery.due_at) if waits else None,
+        nextAttemptAt=iso_utc_or_none(waits.next_attempt_at) if waits else None,
         attempts=[spelled(WebhookAttemptData, attempt, error=attempt.error or None) for attempt in step.attempts],
     )
 

@@ -75,6 +75,7 @@ HISTORY: EnrollmentHistoryData = {
                 body='{"orderId":"A-1042"}',
                 state="waiting",
                 result=None,
+                waitsBecause=None,
                 attemptsMade=1,
                 nextAttemptAt="2026-11-20T19:13:02.000Z",
                 attempts=[

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -25,13 +26,13 @@ pytestmark = pytest.mark.django_db
 HOST = "one.example:80"
 
 
-def attempted(workspace: Workspace, *, healthy: bool, host: str = HOST, source: str = "", **more: bool) -> Attempted:
+def attempted(workspace: Workspace, *, healthy: bool, host: str = HOST, source: str = "", **more: Any) -> Attempted:
     return Attempted(
         workspace_id=workspace.id, host=host, source=source, healthy=healthy, failure="Answered 500.", **more
     )
 
 
-def note(workspace: Workspace, attempts: str, *, probe: bool = False, source: str = "", **more: bool) -> None:
+def note(workspace: Workspace, attempts: str, *, probe: bool = False, source: str = "", **more: Any) -> None:
     """Attempts in their order: `+` was healthy, `-` failed. `probe`: of the source's circuit."""
     note_attempts(
         [attempted(workspace, healthy=sign == "+", source=source, probes_source=probe, **more) for sign in attempts]

@@ -98,9 +98,8 @@ def test_a_rotation_gives_a_day_of_grace_or_what_is_asked_for(acme: Workspace, r
     assert {row.retires_at for row in WebhookSecret.objects.filter(secret__in=[first, second])} == {now}
     assert secret_of(acme) == third
     rotate_webhook_secret(workspace_id=acme.id, now=now)
-    assert set(WebhookSecret.objects.filter(workspace=acme).exclude(retires_at=None).values_list("secret")) == {
-        (third,)
-    }
+    retiring = WebhookSecret.objects.filter(workspace=acme).exclude(retires_at=None)
+    assert {row.secret for row in retiring} == {third}
     assert secret_of(rival) == untouched
 
 
@@ -109,8 +108,11 @@ def test_a_secret_that_retires_already_keeps_its_time(acme: Workspace) -> None:
     first, now = secret_of(acme), timezone.now()
     second = rotate_webhook_secret(workspace_id=acme.id, now=now)
     rotate_webhook_secret(workspace_id=acme.id, now=now + timedelta(hours=1))
-    retiring = WebhookSecret.objects.exclude(retires_at=None).values_list("secret", "retires_at")
-    assert dict(retiring) == {first: now + timedelta(hours=24), second: now + timedelta(hours=25)}
+    retiring = WebhookSecret.objects.exclude(retires_at=None)
+    assert {row.secret: row.retires_at for row in retiring} == {
+        first: now + timedelta(hours=24),
+        second: now + timedelta(hours=25),
+    }
 
 
 @pytest.mark.django_db(transaction=True)
