@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.chaos.apart import APART
 from tests.chaos.crowd import CROWD
 from tests.chaos.fleet import TWO_OF_EACH
 from tests.chaos.machine import Machine, other_machine, what_is_missing
@@ -65,9 +66,9 @@ def _shares(name: str) -> bool:
 
 
 def _shared_service(stack: ExitStack, scratch: Path, machine: Machine | None) -> Service:
-    # Each alone at its address: circuits are kept per host.
+    # Each alone at its address: what makes no connection has its host left alone.
     bad = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
-    beside = [*POISON, *targets(bad), CROWD]
+    beside = [*POISON, *targets(bad), *APART, CROWD]
     return stack.enter_context(running_service(scratch, beside=beside, machine=machine))
 
 

@@ -41,3 +41,24 @@ def some_are_refused(service: Service, trial: Trial) -> Iterator[str]:
     """Or the fault was none."""
     if not any(sending.status == 503 for sending in trial.sendings):
         yield "no call was answered 503"
+
+
+_LATE_SECONDS = 3.0
+_LATENESS = """
+SELECT count(*), count(*) FILTER (WHERE attempt.at > run.began_at + %s * interval '1 second'),
+       coalesce(max(extract(epoch FROM attempt.at - run.began_at)), 0)::float
+FROM journeys_webhookdelivery delivery
+JOIN journeys_webhookattempt attempt ON attempt.delivery_id = delivery.id AND attempt.number = 1
+JOIN journeys_steprun run ON run.enrollment_id = delivery.enrollment_id AND run.ordinal = delivery.ordinal
+JOIN journeys_enrollment entry ON entry.id = delivery.enrollment_id
+JOIN journeys_enrollmentjob job ON job.id = entry.job_id
+JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
+WHERE delivery.url LIKE '%%/ok' AND trigger.request_id LIKE %s
+"""
+
+
+def healthy_webhooks_are_prompt(service: Service, trial: Trial) -> Iterator[str]:
+    """Bad receivers do not keep the worker from the good one."""
+    number, late, latest = service.ask(_LATENESS, _LATE_SECONDS, f"{trial.seed}-%")[0]
+    if not number or late > number / 20:
+        yield f"{late} of {number} webhooks to the healthy receiver were late, the latest {latest:.1f} s"

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tests.chaos import faults
+from tests.chaos.apart import APART_SCENARIOS
 from tests.chaos.crowd import CROWDED
 from tests.chaos.elsewhere import ELSEWHERE
 from tests.chaos.failover import FAILOVER
 from tests.chaos.faults import Fault, fault
-from tests.chaos.findings import each_answered_within, some_are_refused
+from tests.chaos.findings import each_answered_within, healthy_webhooks_are_prompt, some_are_refused
 from tests.chaos.fleet import LANES
 from tests.chaos.frozen import FROZEN
 from tests.chaos.garbage import GARBAGE
@@ -150,28 +151,7 @@ def _targets(service: Service, trial: Trial) -> Iterator[str]:
     yield from schedule_was_followed(service, trial.seed)
     if any("/secret" in request.path for request in service.receiver.arrived):
         yield "a redirect was followed"
-    yield from _healthy_webhooks_are_prompt(service, trial)
-
-
-_LATE_SECONDS = 3.0
-_LATENESS = """
-SELECT count(*), count(*) FILTER (WHERE attempt.at > run.began_at + %s * interval '1 second'),
-       coalesce(max(extract(epoch FROM attempt.at - run.began_at)), 0)::float
-FROM journeys_webhookdelivery delivery
-JOIN journeys_webhookattempt attempt ON attempt.delivery_id = delivery.id AND attempt.number = 1
-JOIN journeys_steprun run ON run.enrollment_id = delivery.enrollment_id AND run.ordinal = delivery.ordinal
-JOIN journeys_enrollment entry ON entry.id = delivery.enrollment_id
-JOIN journeys_enrollmentjob job ON job.id = entry.job_id
-JOIN journeys_trigger trigger ON trigger.id = job.trigger_id
-WHERE delivery.url LIKE '%%/ok' AND trigger.request_id LIKE %s
-"""
-
-
-def _healthy_webhooks_are_prompt(service: Service, trial: Trial) -> Iterator[str]:
-    """Bad receivers do not keep the worker from the good one."""
-    number, late, latest = service.ask(_LATENESS, _LATE_SECONDS, f"{trial.seed}-%")[0]
-    if not number or late > number / 20:
-        yield f"{late} of {number} webhooks to the healthy receiver were late, the latest {latest:.1f} s"
+    yield from healthy_webhooks_are_prompt(service, trial)
 
 
 _WAITS = """
@@ -257,6 +237,7 @@ SCENARIOS = {
             faults=lambda chance: [],
         ),
         Scenario(name="clock-off", load=16, faults=_clocks_off, findings=(_database_clock_decides,)),
+        *APART_SCENARIOS,
         *FROZEN,
         *LOCKS,
         GARBAGE,

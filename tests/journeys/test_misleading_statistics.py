@@ -238,7 +238,7 @@ def test_many_hosts_fail_and_recover_in_sets(
             "AS numbered WHERE journeys_webhookdelivery.id = numbered.id"
         )
     time_passes(minutes=1)
-    with bounded("probing"):
+    with bounded("probing", most=2 * MOST_ROWS):  # source by source
         claimed = claim_due(HostSlots(2 * CALL))
     assert [one.probe for one in claimed] == [True] * CALL
     with bounded("recovering"):
