@@ -1,16 +1,19 @@
 """The API's answers about customers and segment members."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from customers.erasure import ErasureReceipt
+from customers.identifier_rules import LONGEST
 from customers.membership import MembershipChange
 from customers.models import Customer
 from customers.personal import Records
+from customers.roster import Upserted
 from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
+from engage.http.fields import BodySerializer
 from engage.http.spelling import in_camel_case, spelled
 from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
@@ -21,6 +24,10 @@ UPDATED_MESSAGE = "Customer updated."
 FOUND_MESSAGE = "Customer found."
 ERASED_MESSAGE = "Customer erased."
 EXPORTED_MESSAGE = "All that is stored of the customer."
+
+
+_MOST_UNKNOWN = 20
+_SKIPPED = "Identifiers that were left out, because they are somebody else's (`onConflict`)."
 
 
 class CustomerRecord(TypedDict):
@@ -39,14 +46,29 @@ class CustomerRecord(TypedDict):
     ]
 
 
-class ItemDone(TypedDict):
+class CustomerPut(CustomerRecord):
+    """A customer, as the call has left them."""
+
+    skippedIdentifiers: NotRequired[Annotated[list[str], _SKIPPED]]
+
+
+class ItemSent(TypedDict):
+    """What the result of a batch item repeats of it."""
+
+    index: Annotated[int, "The item's place in the call, from 0."]
+    external_id: Annotated[str | None, "The external_id of the item, as it was sent."]
+    unknownFields: NotRequired[Annotated[list[str], "Fields of the item that the call does not have: up to 20."]]
+
+
+class ItemDone(ItemSent):
     """A batch item that was applied."""
 
     status: Literal["created", "updated"]
     customerId: Annotated[ObjectId, "The id of the customer who was created or updated."]
+    skippedIdentifiers: NotRequired[Annotated[list[str], _SKIPPED]]
 
 
-class ItemFailed(TypedDict):
+class ItemFailed(ItemSent):
     """A batch item that was refused, with the error that the single call would return. The others are applied."""
 
     status: Literal["failed"]
@@ -115,6 +137,13 @@ def customer_record(customer: Customer) -> CustomerRecord:
     return spelled(CustomerRecord, customer, customerId=customer.id)
 
 
+def customer_put(upserted: Upserted) -> CustomerPut:
+    put = cast("CustomerPut", customer_record(upserted.customer))
+    if upserted.skipped:
+        put["skippedIdentifiers"] = list(upserted.skipped)
+    return put
+
+
 def erased_data(customer_id: str, receipt: ErasureReceipt) -> CustomerErased:
     told = ErasureReceiptData(receiptId=receipt.id, erasedAt=iso_utc(receipt.erased_at), rows=receipt.rows)
     return CustomerErased(customerId=customer_id, deleted=True, receipt=told)
@@ -133,23 +162,42 @@ def export_pieces(customer_id: str, records: Records, *, now: datetime) -> Itera
     yield "}}}"
 
 
-def batch_answer(outcomes: Sequence[UpsertedItem | Refusal]) -> tuple[str, BatchResult]:
+def items_as_sent(body: Any, name: str, *, serializer: type[BodySerializer]) -> list[ItemSent]:
+    """What the results of the items under this name repeat of each, whatever is wrong with it."""
+    known = {*serializer().fields, *serializer.aliases}
+    return [_as_sent(index, item if isinstance(item, dict) else {}, known) for index, item in enumerate(body[name])]
+
+
+def _as_sent(index: int, item: Mapping[str, Any], known: Collection[str]) -> ItemSent:
+    named = item.get("external_id") or item.get("externalId")
+    sent = ItemSent(index=index, external_id=named if isinstance(named, str) else None)
+    if unknown := [name[: LONGEST["external_id"]] for name in item if name not in known]:
+        sent["unknownFields"] = unknown[:_MOST_UNKNOWN]
+    return sent
+
+
+def batch_answer(outcomes: Sequence[UpsertedItem | Refusal], sent: Sequence[ItemSent]) -> tuple[str, BatchResult]:
     """Message and data: how many of each, and a result per item in the order of the call."""
-    results = [_result(outcome) for outcome in outcomes]
+    results = [_result(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)]
     statuses = [result["status"] for result in results]
     created, updated, failed = (statuses.count(status) for status in ("created", "updated", "failed"))
     data = BatchResult(created=created, updated=updated, failed=failed, results=results)
     return f"{created} created, {updated} updated, {failed} failed.", data
 
 
-def _result(outcome: UpsertedItem | Refusal) -> CustomerResult:
-    if isinstance(outcome, UpsertedItem):
-        return ItemDone(status="created" if outcome.created else "updated", customerId=outcome.customer_id)
-    return item_failed(outcome)
+def _result(outcome: UpsertedItem | Refusal, sent: ItemSent) -> CustomerResult:
+    if isinstance(outcome, Refusal):
+        return item_failed(outcome, sent)
+    status = "created" if outcome.created else "updated"
+    done = cast("ItemDone", {**sent, "status": status, "customerId": outcome.customer_id})
+    if outcome.skipped:
+        done["skippedIdentifiers"] = list(outcome.skipped)
+    return done
 
 
-def item_failed(refusal: Refusal) -> ItemFailed:
-    failed = ItemFailed(status="failed", error=refusal.error, code=refusal.code, message=refusal.message)
+def item_failed(refusal: Refusal, sent: ItemSent) -> ItemFailed:
+    told = {"status": "failed", "error": refusal.error, "code": refusal.code, "message": refusal.message}
+    failed = cast("ItemFailed", {**sent, **told})
     if refusal.details:
         failed["details"] = refusal.details
     return failed

@@ -6,6 +6,7 @@ from customers.answers import (
     CustomerExport,
     CustomerRecord,
     ItemDone,
+    ItemSent,
     MembersChanged,
     item_failed,
 )
@@ -50,8 +51,8 @@ BATCH = BatchResult(
     updated=0,
     failed=1,
     results=[
-        ItemDone(status="created", customerId=ADA),
-        item_failed(CONFLICT),
+        ItemDone(index=0, external_id="ada", status="created", customerId=ADA),
+        item_failed(CONFLICT, ItemSent(index=1, external_id="eve")),
     ],
 )
 ERASED = CustomerErased(

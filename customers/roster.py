@@ -7,7 +7,7 @@ e-mail beside a phone of their own before that person signs up. A server's call 
 2. takes an identifier that it names away from a customer who only claims it, if another one is meant.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -32,11 +32,15 @@ class IdentifierConflict(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerData:
-    """What a call says about one customer. In `attributes` None deletes one; those not named are kept."""
+    """What a call says about one customer. In `attributes` None deletes one; those not named are kept.
+
+    `skips_conflicts`: identifiers that are somebody else's are left out, the least trusted first.
+    """
 
     customer_id: str | None = None
     known_by: Identifiers
     attributes: Mapping[str, Any]
+    skips_conflicts: bool = False
 
     def sent(self) -> dict[str, str]:
         """A customer's field to the value sent, the most trusted first."""
@@ -46,10 +50,11 @@ class CustomerData:
 
 @dataclass(frozen=True)
 class Upserted:
-    """The customer as it is after the whole call."""
+    """The customer as it is after the whole call. `skipped` are the identifiers (API name) that were left out."""
 
     customer: Customer
     created: bool
+    skipped: Sequence[str] = ()
 
 
 class Roster:
@@ -83,8 +88,17 @@ class Roster:
         """
         check_attribute_names(data.attributes)
         sent = data.sent() if by else self._sent(data)
-        found = self._found(sent)
-        customer = _meant_by_one(by, found) if by else self._meant_by(sent, found)
+        skipped: list[str] = []
+        while True:
+            found = self._found(sent)
+            try:
+                customer = _meant_by_one(by, found) if by else self._meant_by(sent, found)
+                break
+            except IdentifierConflict as conflict:
+                if not data.skips_conflicts:
+                    raise
+                skipped.append(conflict.details[-1]["field"])
+                sent = {field: value for field, value in sent.items() if IDENTIFIER_NAMES[field] != skipped[-1]}
         created = customer is None
         if customer is None:
             customer = Customer(workspace_id=self._workspace_id, created_at=self._now, updated_at=self._now)
@@ -93,7 +107,7 @@ class Roster:
             if other.id != customer.id:
                 self._take_away(other, field)
         self._write(customer, dict.fromkeys(emptied) | sent, profile, created=created)
-        return Upserted(customer, created)
+        return Upserted(customer, created, skipped)
 
     def created_by_user_id_alone(self) -> list[str]:
         """The user ids of new customers with nothing else: none was an alias when it was looked up, but of pages."""

@@ -8,12 +8,20 @@ from customers import answers, examples
 from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.membership import SegmentNotFound
-from customers.serializers import NO_IDENTIFIER, NO_MEMBERS, BatchBody, CustomerBody, IdentifiersBody, MembersBody
+from customers.serializers import (
+    NO_IDENTIFIER,
+    NO_MEMBERS,
+    ON_CONFLICT,
+    BatchBody,
+    CustomerBody,
+    IdentifiersBody,
+    MembersBody,
+)
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded
 from engage.http.views import AllJourneysNeeded, WorkspaceNotFound
 from engage.json.keywords import STRICT
-from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference
+from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference, choice_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer
 
@@ -31,24 +39,25 @@ Identifiers that the customer does not have yet are added.
 
 The call is refused if the identifiers belong to different customers, or if it would change an identifier of a customer
 who was matched only by less trusted ones. The order of trust is `customerId`, `external_id`, `email`, `phone`,
-`userId`.
+`userId`. With `"onConflict": "skip_identifier"` the identifiers that are somebody else's are left out instead, the
+least trusted first, and `skippedIdentifiers` names them.
 """,
     parameters=[WORKSPACE_ID],
     body=Body(
         CustomerBody,
-        properties={"email": EMAIL},
+        properties={"email": EMAIL, "onConflict": choice_of(ON_CONFLICT)},
         rules=at_least_one_of(*_NAMES, serializer=CustomerBody, value=NOT_BLANK),
     ),
     requests=examples.UPSERTS,
     answers=[
         Answer(
-            data=answers.CustomerRecord,
+            data=answers.CustomerPut,
             description="The customer already existed and now matches the call.",
             examples={"Updated": (answers.UPDATED_MESSAGE, examples.RECORD)},
         ),
         Answer(
             status=201,
-            data=answers.CustomerRecord,
+            data=answers.CustomerPut,
             description="The customer was created.",
             examples={"Created": (answers.CREATED_MESSAGE, examples.RECORD)},
         ),
@@ -89,7 +98,8 @@ describe_find = _call(
 describe_batch = _call(
     operation_id="putCustomers",
     summary="Create or update many customers",
-    description="Creates or updates up to 1,000 customers. If an item is refused, the others are still applied.",
+    description="Creates or updates up to 1,000 customers. If an item is refused, the others are still applied. "
+    "Each result repeats the item's place and `external_id`, and names its unknown fields.",
     parameters=[WORKSPACE_ID],
     body=Body(
         BatchBody,
@@ -98,7 +108,8 @@ describe_batch = _call(
                 "items": body_reference(CustomerBody),
                 # Any other item is refused, without affecting the others.
                 STRICT: {"items": {"anyOf": [body_reference(CustomerBody), {}]}},
-            }
+            },
+            "onConflict": choice_of(ON_CONFLICT),
         },
     ),
     requests=examples.BATCHES,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
+from rest_framework.exceptions import ValidationError
 
 from customers.identifier_rules import DESCRIPTIONS, LONGEST, one_spelling_of_each
 from customers.identity import identifiers_of
@@ -15,6 +16,8 @@ from engage.http.query_strings import single_value
 from engage.json.storable import describe
 
 MAX_ITEMS = 1000
+SKIP_IDENTIFIER = "skip_identifier"
+ON_CONFLICT = ("fail", SKIP_IDENTIFIER)
 NO_IDENTIFIER = "Send exactly one of external_id, email, phone, userId in the query string."
 NO_MEMBERS = "Send at least one of add, remove: arrays of external ids."
 
@@ -40,6 +43,20 @@ class CustomerBody(IdentifiersBody):
         "must not begin with $.",
     )
 
+    onConflict = optional_text(
+        "What becomes of identifiers that are somebody else's: `fail` refuses the customer (the default), "
+        "`skip_identifier` leaves these identifiers out, and the answer names them."
+    )
+
+    def validate_onConflict(self, text: str) -> str:  # noqa: N802 (DRF finds it by the field's name)
+        return on_conflict(text)
+
+
+def on_conflict(text: str) -> str:
+    if text not in ON_CONFLICT:
+        raise ValidationError(f"must be one of {', '.join(ON_CONFLICT)}.")
+    return text
+
 
 class ReferenceBody(IdentifiersBody):
     """A customer who must exist."""
@@ -51,6 +68,10 @@ class BatchBody(BodySerializer):
     """Customers to create or update, each validated on its own."""
 
     customers = ArrayField(max_items=MAX_ITEMS, help_text="The customers, applied in the order sent.")
+    onConflict = optional_text("What holds for those customers who say nothing of it.")
+
+    def validate_onConflict(self, text: str) -> str:  # noqa: N802
+        return on_conflict(text)
 
 
 class MembersBody(BodySerializer):
@@ -62,24 +83,28 @@ class MembersBody(BodySerializer):
     )
 
 
-def read_customer(body: Any) -> CustomerData:
-    """One customer of a body. Raises InvalidRequest."""
+def read_customer(body: Any, *, on_conflict: str | None = None) -> CustomerData:
+    """One customer of a body; `on_conflict` is for who has none. Raises InvalidRequest."""
     if not isinstance(body, dict):
         raise InvalidRequest(f"A customer must be an object, but {describe(body)} came.")
     values = CustomerBody.read(body)
     return CustomerData(
-        customer_id=values.get("customerId"), known_by=identifiers_of(values), attributes=values.get("attributes", {})
+        customer_id=values.get("customerId"),
+        known_by=identifiers_of(values),
+        attributes=values.get("attributes", {}),
+        skips_conflicts=values.get("onConflict", on_conflict) == SKIP_IDENTIFIER,
     )
 
 
 def read_batch(body: Any) -> list[CustomerData | Refusal]:
     """Each item of a batch, or why it is invalid. Raises MissingParameter, ArraySizeExceeded or InvalidRequest."""
-    return [_read_item(item) for item in BatchBody.read(body)["customers"]]
+    values = BatchBody.read(body)
+    return [_read_item(item, values.get("onConflict")) for item in values["customers"]]
 
 
-def _read_item(item: Any) -> CustomerData | Refusal:
+def _read_item(item: Any, on_conflict: str | None) -> CustomerData | Refusal:
     try:
-        return read_customer(item)
+        return read_customer(item, on_conflict=on_conflict)
     except Refusal as refusal:
         return refusal.as_value()
 

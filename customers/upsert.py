@@ -57,6 +57,7 @@ class UpsertedItem:
 
     customer_id: str
     created: bool
+    skipped: Sequence[str] = ()
 
 
 def upsert_customer(*, workspace_id: str, data: CustomerData, now: datetime) -> Upserted:
@@ -81,7 +82,9 @@ def upsert_customers(
 
     def apply_all() -> list[UpsertedItem | Refusal]:
         return [
-            UpsertedItem(outcome.customer.id, outcome.created) if isinstance(outcome, Upserted) else outcome
+            UpsertedItem(outcome.customer.id, outcome.created, outcome.skipped)
+            if isinstance(outcome, Upserted)
+            else outcome
             for some in _parts(workspace_id, items)
             for outcome in _apply(workspace_id, some, now, wait=False)
         ]

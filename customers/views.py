@@ -12,7 +12,7 @@ from customers.erasure import erase_customer
 from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
 from customers.personal import export_customer
-from customers.serializers import read_batch, read_customer, read_members, read_query
+from customers.serializers import CustomerBody, read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
 from engage.database.snapshot import snapshot
 from engage.http.envelope import success
@@ -34,7 +34,7 @@ class CustomersView(_CustomersCall):
     def put(self, request: Request, workspace_id: str) -> Response:
         data = read_customer(request.data)
         upserted = upsert_customer(workspace_id=workspace_id, data=data, now=timezone.now())
-        record = answers.customer_record(upserted.customer)
+        record = answers.customer_put(upserted)
         if upserted.created:
             return success(answers.CREATED_MESSAGE, record, status=HTTPStatus.CREATED)
         return success(answers.UPDATED_MESSAGE, record)
@@ -54,7 +54,8 @@ class CustomerBatchView(_CustomersCall):
     def post(self, request: Request, workspace_id: str) -> Response:
         items = read_batch(request.data)
         outcomes = upsert_customers(workspace_id=workspace_id, items=items, now=timezone.now())
-        return success(*answers.batch_answer(outcomes))
+        sent = answers.items_as_sent(request.data, "customers", serializer=CustomerBody)
+        return success(*answers.batch_answer(outcomes, sent))
 
 
 class CustomerView(_CustomersCall):

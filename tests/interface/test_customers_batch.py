@@ -41,9 +41,11 @@ def test_every_item_has_its_result_in_order(acme: Workspace, server: ServerClien
             "updated": 2,
             "failed": 2,
             "results": [
-                {"status": "created", "customerId": ada.id},
-                {"status": "updated", "customerId": bob.id},
+                {"index": 0, "external_id": "ada", "status": "created", "customerId": ada.id},
+                {"index": 1, "external_id": "bob", "status": "updated", "customerId": bob.id},
                 {
+                    "index": 2,
+                    "external_id": "bob",
                     "status": "failed",
                     "error": "Identifier conflict",
                     "code": "identifier_conflict",
@@ -55,12 +57,14 @@ def test_every_item_has_its_result_in_order(acme: Workspace, server: ServerClien
                     ],
                 },
                 {
+                    "index": 3,
+                    "external_id": None,
                     "status": "failed",
                     "error": "Missing required parameter",
                     "code": "missing_required_parameter",
                     "message": "Send at least one of customerId, external_id, email, phone, userId.",
                 },
-                {"status": "updated", "customerId": eve.id},
+                {"index": 4, "external_id": None, "status": "updated", "customerId": eve.id},
             ],
         },
     }
@@ -101,11 +105,72 @@ def test_items_for_one_new_person_make_one_customer_and_merge_in_order(acme: Wor
     )
     customer = Customer.objects.get(workspace=acme)
     assert answer["results"] == [
-        {"status": "created", "customerId": customer.id},
-        {"status": "updated", "customerId": customer.id},
-        {"status": "updated", "customerId": customer.id},
+        {"index": 0, "external_id": "ada", "status": "created", "customerId": customer.id},
+        {"index": 1, "external_id": "ada", "status": "updated", "customerId": customer.id},
+        {"index": 2, "external_id": None, "status": "updated", "customerId": customer.id},
     ]
     assert (customer.email, customer.attributes) == ("ada@acme.example", {"plan": "pro"})
+
+
+@pytest.mark.parametrize(
+    ("item", "named", "unknown"),
+    [
+        ({"externalId": "ada", "extenal_id": "x", "plan": "pro"}, "ada", ["extenal_id", "plan"]),
+        ({"external_id": 7, "mail": "x"}, None, ["mail"]),
+        ({"external_id": "ada", "attributes": {"plan": "pro"}}, "ada", None),
+        (7, None, None),
+        ({f"field-{n}": n for n in range(50)}, None, [f"field-{n}" for n in range(20)]),
+    ],
+)
+@pytest.mark.parametrize("events", [False, True])
+def test_each_result_repeats_whom_it_is_of_and_names_unknown_fields(
+    acme: Workspace, server: ServerClient, item: Any, named: str | None, unknown: list[str] | None, events: bool
+) -> None:
+    if events:
+        if isinstance(item, dict):
+            item = {name: value for name, value in item.items() if name != "attributes"} | {"eventName": "seen"}
+        answer = data(server.post(customers_path(acme, "events"), {"events": [{}, item]}))
+    else:
+        answer = _send(server, acme, [{}, item])
+    result = answer["results"][1]
+    assert (result["index"], result["external_id"], result.get("unknownFields")) == (1, named, unknown)
+
+
+def test_one_shared_number_need_not_fail_a_customer(acme: Workspace, server: ServerClient, ada: Customer) -> None:
+    phone = "+4915112345678"
+    server.put(customers_path(acme), {"external_id": "ada", "phone": phone, "email": "ada@example.com"})
+    bob = {"external_id": "bob", "phone": phone, "email": "bob@example.com"}
+    for said in ({}, {"onConflict": "fail"}):
+        refused(server.put(customers_path(acme), bob | said), status=409, error="Identifier conflict")
+    put = data(server.put(customers_path(acme), bob | {"onConflict": "skip_identifier"}), status=201)
+    assert (put["email"], put["phone"], put["skippedIdentifiers"]) == ("bob@example.com", None, ["phone"])
+    again = data(server.put(customers_path(acme), {"external_id": "bob"}), status=200)
+    assert "skippedIdentifiers" not in again
+
+    people = [
+        {"external_id": "eve", "phone": phone},
+        {"external_id": "eve", "phone": phone, "onConflict": "fail"},
+        {"external_id": "bob", "email": "ada@example.com", "phone": phone, "attributes": {"plan": "pro"}},
+    ]
+    body = {"customers": people, "onConflict": "skip_identifier"}
+    results = data(server.post(customers_path(acme, "batch"), body), status=200)["results"]
+    assert [(one["status"], one.get("skippedIdentifiers")) for one in results] == [
+        ("created", ["phone"]), ("failed", None), ("updated", ["phone", "email"]),
+    ]  # fmt: skip
+    stored = Customer.objects.get(external_id="bob")
+    assert (stored.email, stored.attributes) == ("bob@example.com", {"plan": "pro"})
+    ada.refresh_from_db()
+    assert (ada.phone, ada.email) == (phone, "ada@example.com")
+
+
+@pytest.mark.parametrize("body", [{"external_id": "x"}, {"customers": [{"external_id": "x"}]}])
+def test_what_to_do_on_a_conflict_is_one_of_two(acme: Workspace, server: ServerClient, body: dict[str, Any]) -> None:
+    asked = {**body, "onConflict": "ignore"}
+    many = "customers" in body
+    answer = server.post(customers_path(acme, "batch"), asked) if many else server.put(customers_path(acme), asked)
+    said = "onConflict must be one of fail, skip_identifier."
+    assert refused(answer, status=400, error="Invalid request") == said
+    assert not Customer.objects.exists()
 
 
 def test_two_items_for_the_same_known_person_merge_in_order(acme: Workspace, server: ServerClient) -> None:

@@ -212,15 +212,17 @@ def test_every_event_of_many_has_its_result_in_order(acme: Workspace, server: Se
                 "recorded": 2,
                 "failed": 1,
                 "results": [
-                    {"status": "recorded", "eventId": first.id, "customerId": ada.id},
+                    {"index": 0, "external_id": None, "status": "recorded", "eventId": first.id, "customerId": ada.id},
                     {
+                        "index": 1,
+                        "external_id": "nobody",
                         "status": "failed",
                         "error": "Customer not found",
                         "code": "customer_not_found",
                         "message": "This workspace has no customer with this external_id. "
                         "The customer must exist before an event is reported of them.",
                     },
-                    {"status": "recorded", "eventId": second.id, "customerId": bob.id},
+                    {"index": 2, "external_id": None, "status": "recorded", "eventId": second.id, "customerId": bob.id},
                 ],
             },
         },

@@ -187,3 +187,13 @@ def test_a_single_trigger_costs_two_queries(
     data(trigger(server, journey, {"external_id": "ada"}))  # notes the key's use, at most once a minute
     with django_assert_num_queries(QUERIES_OF_A_SINGLE_TRIGGER):
         data(trigger(server, journey, {"external_id": "ada", "payload": {"a": 1}}))
+
+
+@pytest.mark.parametrize("single", ["external_id", "email", "customerId"])
+@pytest.mark.parametrize("bulk", ["external_ids", "segment_ids"])
+def test_an_empty_list_beside_a_single_one_is_absent(
+    server: ServerClient, ada: Customer, journey: Journey, single: str, bulk: str
+) -> None:
+    Customer.objects.filter(id=ada.id).update(email="ada@example.com")
+    known = {"external_id": "ada", "email": "ada@example.com", "customerId": ada.id}
+    assert data(trigger(server, journey, {single: known[single], bulk: []}))["customerId"] == ada.id

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-from customers.answers import ItemFailed, item_failed
+from customers.answers import ItemFailed, ItemSent, item_failed
 from engage.database.object_ids import ObjectId
 from engage.errors import Refusal
 from engage.http.spelling import spelled
@@ -20,7 +20,7 @@ class ReportedEventData(TypedDict):
     customerId: Annotated[ObjectId, "The id of the customer whose event it is."]
 
 
-class EventItemRecorded(TypedDict):
+class EventItemRecorded(ItemSent):
     """One of many events, recorded."""
 
     status: Literal["recorded"]
@@ -46,15 +46,17 @@ def event_data(recorded: RecordedEvent) -> ReportedEventData:
     return spelled(ReportedEventData, recorded)
 
 
-def events_answer(outcomes: Sequence[RecordedEvent | Refusal]) -> tuple[str, ReportedEventsData]:
+def events_answer(
+    outcomes: Sequence[RecordedEvent | Refusal], sent: Sequence[ItemSent]
+) -> tuple[str, ReportedEventsData]:
     """Message and data: how many of each, and a result per event in the order of the call."""
-    results = [_result(outcome) for outcome in outcomes]
+    results = [_result(outcome, item) for outcome, item in zip(outcomes, sent, strict=True)]
     failed = sum(result["status"] == "failed" for result in results)
     data = ReportedEventsData(recorded=len(results) - failed, failed=failed, results=results)
     return f"{data['recorded']} recorded, {failed} failed.", data
 
 
-def _result(outcome: RecordedEvent | Refusal) -> EventResult:
+def _result(outcome: RecordedEvent | Refusal, sent: ItemSent) -> EventResult:
     if isinstance(outcome, Refusal):
-        return item_failed(outcome)
-    return EventItemRecorded(status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)
+        return item_failed(outcome, sent)
+    return EventItemRecorded(**sent, status="recorded", eventId=outcome.event_id, customerId=outcome.customer_id)

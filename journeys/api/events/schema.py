@@ -1,6 +1,6 @@
 """The report of events in the OpenAPI document."""
 
-from customers.answers import item_failed
+from customers.answers import ItemSent, item_failed
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.event_times import IN_THE_FUTURE
 from customers.examples import ADA
@@ -31,7 +31,10 @@ _RECORDED = ReportedEventData(eventId=_EVENT, customerId=ADA)
 _MANY_RECORDED = ReportedEventsData(
     recorded=1,
     failed=1,
-    results=[EventItemRecorded(status="recorded", eventId=_EVENT, customerId=ADA), item_failed(_UNKNOWN)],
+    results=[
+        EventItemRecorded(index=0, external_id="ada", status="recorded", eventId=_EVENT, customerId=ADA),
+        item_failed(_UNKNOWN, ItemSent(index=1, external_id=None)),
+    ],
 )
 
 _NAMES = tuple(IDENTIFIER_NAMES.values())

@@ -6,12 +6,13 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from customers.answers import items_as_sent
 from engage.http.envelope import success
 from engage.http.replays import once_per_key
 from engage.http.views import WorkspaceView
 from engage.sizes import MAX_LIST_BYTES
 from journeys.api.events import answers, schema
-from journeys.api.events.serializers import read_report
+from journeys.api.events.serializers import EventItemPart, read_report
 from journeys.walking.recording import ReportedEvent, record_reported_event, record_reported_events
 
 
@@ -29,4 +30,5 @@ class EventsView(WorkspaceView):
             recorded = record_reported_event(workspace_id=workspace_id, event=report)
             return success(answers.EVENT_MESSAGE, answers.event_data(recorded), status=HTTPStatus.ACCEPTED)
         outcomes = record_reported_events(workspace_id=workspace_id, events=report)
-        return success(*answers.events_answer(outcomes), status=HTTPStatus.ACCEPTED)
+        sent = items_as_sent(request.data, "events", serializer=EventItemPart)
+        return success(*answers.events_answer(outcomes, sent), status=HTTPStatus.ACCEPTED)

@@ -28,7 +28,7 @@ _TRIGGER_BODY = Body(
         "oneOf": [
             {"title": "One customer"}
             | at_least_one_of(*SINGLE, serializer=TriggerBody, value=NOT_BLANK)
-            | none_of(*BULK, serializer=TriggerBody, absent={"type": "null"}),
+            | none_of(*BULK, serializer=TriggerBody, absent={"type": ["array", "null"], "maxItems": 0}),
             {"title": "Many customers"}
             | at_least_one_of(*BULK, serializer=TriggerBody, value={"type": "array", "minItems": 1})
             | none_of(*SINGLE, serializer=TriggerBody, absent=BLANK),

@@ -111,13 +111,14 @@ def read_jobs_query(query: QueryDict) -> tuple[WantedJobs, int, int]:
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:
     single = [name for name in SINGLE if name in values]
     bulk = [name for name in BULK if name in values]
-    if single and bulk:
+    filled = [name for name in bulk if values[name]]  # beside a single one, an empty array is as absent as a blank text
+    if single and filled:
         raise InvalidRequest(
-            f"{single[0]} names one customer and {bulk[0]} names many; send the one or the other, not both."
+            f"{single[0]} names one customer and {filled[0]} names many; send the one or the other, not both."
         )
     if single:
         return Recipient(field=single[0], value=values[single[0]])  # type: ignore[arg-type]
-    if not any(values[name] for name in bulk):
+    if not filled:
         raise MissingParameter(NOBODY_NAMED)
     return Audience(
         external_ids=tuple(one_spelling_of_each(values["external_ids"])) if "external_ids" in values else None,
