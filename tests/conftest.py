@@ -33,6 +33,7 @@ from tests.support.factories import (
     JourneyFactory,
     WorkspaceFactory,
 )
+from tests.support.node import install_sdk_tools
 from tests.support.processes import SCHEDULER, celery
 from tests.support.receiver import Receiver, running
 from tests.support.tables import empty_all
@@ -179,6 +180,12 @@ def ticks(_scheduler: int) -> Iterator[None]:
     os.killpg(_scheduler, signal.SIGCONT)
     yield
     os.killpg(_scheduler, signal.SIGSTOP)
+
+
+@pytest.fixture(scope="session")
+def sdk_tools() -> None:
+    """Node, and what the SDK is built and tried with. Where they cannot be had, the test is left out."""
+    install_sdk_tools()
 
 
 @pytest.fixture

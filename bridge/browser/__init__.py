@@ -1,6 +1,7 @@
 """The SDK for browsers: its files as they are served, and their manifest.
 
-1. `static/bridge/sdk/` holds what is written by hand: `engage.js`, `frame.js`, `engage.d.ts`.
-2. `files.py` makes the script-tag form and the manifest of them (`manage.py build_sdk`), and reads the manifest.
-3. `views.py` serves them under `/sdk/v1/`.
+1. `source/` holds what is written by hand: a module and its types each, and what goes into the package for npm.
+2. building.py makes of it what is served (`manage.py build_sdk`), with the programs that `tools/` names.
+3. files.py reads what was made: `static/bridge/sdk/` has the files of this version and those of released ones.
+4. views.py serves them under `/sdk/v1/`.
 """

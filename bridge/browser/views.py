@@ -1,5 +1,7 @@
 """`/sdk/v1/<file>`: the SDK for pages of any origin."""
 
+import re
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
@@ -15,14 +17,25 @@ def sdk_file(request: HttpRequest, name: str) -> HttpResponse:
     file = served().get(name)
     if file is None:
         raise Http404
-    packed = "gzip" in request.headers.get("Accept-Encoding", "")
-    answer = HttpResponse(file.compressed if packed else file.content, content_type=file.content_type)
-    if packed:
-        answer["Content-Encoding"] = "gzip"
+    asked = _codings(request.headers.get("Accept-Encoding", ""))
+    coding = next((one for one in ("br", "gzip") if one in asked and one in file.contents), "")
+    answer = HttpResponse(file.contents[coding], content_type=file.content_type)
+    if coding:
+        answer["Content-Encoding"] = coding
     answer["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if file.immutable else f"public, max-age={_HOUR}"
-    answer["ETag"] = f'"{file.integrity.removeprefix("sha384-")[:24]}{"-gzip" if packed else ""}"'
+    answer["ETag"] = f'"{file.integrity.removeprefix("sha384-")[:24]}{coding and f"-{coding}"}"'
     answer["Vary"] = "Accept-Encoding"
     answer["Access-Control-Allow-Origin"] = "*"
     answer["Cross-Origin-Resource-Policy"] = "cross-origin"
     answer["X-Content-Type-Options"] = "nosniff"
     return get_conditional_response(request, etag=answer["ETag"], response=answer) or answer
+
+
+def _codings(header: str) -> set[str]:
+    """Those that the header names, but for those with `q=0`."""
+    codings = set()
+    for one in header.lower().split(","):
+        coding, _, weight = one.partition(";")
+        if not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight):
+            codings.add(coding.strip())
+    return codings

@@ -22,7 +22,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from bridge.browser.files import script_tag
+from bridge.browser.files import package_address, script_tag
 from engage.http.views import ApiView
 from engage.schema.forms import StrictGenerator
 
@@ -98,6 +98,7 @@ class DocumentationView(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         host = request.build_absolute_uri("/").rstrip("/")
-        page = render(request._request, "config/documentation.html", {"sdk_tag": script_tag(host=host), "host": host})
+        sdk = {"sdk_tag": script_tag(host=host), "sdk_package": package_address(host=host), "host": host}
+        page = render(request._request, "config/documentation.html", sdk)
         page["Content-Security-Policy"] = _OWN_FILES_ONLY
         return page

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bridge.browser.files import FOLDER
+from bridge.browser.files import content_of
 from engage.models import App
 from tests.browsers.proxy import Pages, Proxy, serving
 
@@ -43,8 +43,11 @@ for (const what of ["sent", "queued", "refused", "close"]) {
 }
 const message = engage.message("sale");
 const element = document.getElementById("message");
-if (element) message.attach(element).frame(document.getElementById("framed"));
-Object.assign(window, { engage, message, ready: true });
+if (element) {
+  message.attach(element);
+  message.frame(document.getElementById("framed"), { events: ["framed", "asked"] });
+}
+Object.assign(window, { Engage, engage, message, ready: true });
 """
 # It leaves by a click, again and again: ?n= tells how often it still has to. It pauses while 150 calls wait.
 _LEAVING = """<!doctype html><title>Leaving</title><script type="module" src="/leaving.js"></script>
@@ -91,8 +94,8 @@ def opened_shop(*, app: App, service: str) -> Iterator[Shop]:
             "/page.js": ("text/javascript", _SCRIPT % {"app": app.id, "host": proxy.url}),
             "/leaving.js": ("text/javascript", _LEAVE),
             "/clicking.js": ("text/javascript", _CLICK),
-            "/engage.js": ("text/javascript", (FOLDER / "engage.js").read_text()),
-            "/frame.js": ("text/javascript", (FOLDER / "frame.js").read_text()),
+            "/engage.js": ("text/javascript", content_of("engage.js").decode()),
+            "/frame.js": ("text/javascript", content_of("frame.js").decode()),
         }
         pages.policy = (
             f"default-src 'none'; script-src 'self' {pages.url}; connect-src 'self' {proxy.url}; "

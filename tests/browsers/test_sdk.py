@@ -70,7 +70,7 @@ def test_a_frame_that_was_there_before_the_pages_script_is_heard(context: Browse
         "  document.body.append(late); })"
     )
     page.frame_locator("#late").locator("#inside").click()
-    page.evaluate("void message.frame(document.getElementById('late'))")
+    page.evaluate("void message.frame(document.getElementById('late'), { events: ['framed'] })")
     wait_until(lambda: names() == ["framed"], what="the click in the frame")
 
 
@@ -287,7 +287,7 @@ def test_who_opts_out_sends_nothing(context: BrowserContext, shop: Shop) -> None
 def test_what_waits_is_not_sent_after_opting_out(context: BrowserContext, shop: Shop) -> None:
     """Nor what waits for a token, nor what is on the disk alone."""
     page = opened(context, shop)
-    another = f"new engage.constructor({{ app: '{shop.app.id}', host: '{shop.proxy.url}', token: () => window.ask() }})"
+    another = f"new Engage({{ app: '{shop.app.id}', host: '{shop.proxy.url}', token: () => window.ask() }})"
     page.evaluate("window.ask = () => new Promise((give) => Object.assign(window, { give, asked: true })), undefined")
     page.evaluate(f"window.other = {another}; other.on('refused', ({{ code }}) => {{ window.why = code; }}), undefined")
     page.evaluate("void other.message('sale').track('a')")
@@ -312,7 +312,7 @@ def test_a_token_that_never_comes_holds_nobody_up_for_ever(context: BrowserConte
     page.goto(f"{shop.url}/")
     until(page, "window.ready")
     options = f"{{ app: '{shop.app.id}', host: '{shop.proxy.url}', token: () => new Promise(() => {{}}) }}"
-    page.evaluate(f"void new engage.constructor({options}).message('sale').track('a')")
+    page.evaluate(f"void new Engage({options}).message('sale').track('a')")
     page.evaluate("void message.track('b')")
     page.clock.fast_forward(10_001)
     wait_until(lambda: names() == ["a", "b"], what="both")

@@ -43,6 +43,11 @@ def test_it_prints_the_tag_that_holds_the_sdk_to_its_hash() -> None:
     assert f'integrity="sha384-{digest}" crossorigin' in page
 
 
+def test_it_prints_where_npm_installs_this_very_version() -> None:
+    (address,) = re.findall(r"npm install http://testserver(/sdk/v1/\S+\.tgz)<", get(PAGE).content.decode())
+    assert get(address).content == get("/sdk/v1/engage.tgz").content
+
+
 def test_the_browser_is_told_to_load_nothing_from_elsewhere() -> None:
     assert get(PAGE)["Content-Security-Policy"].startswith("default-src 'self'; img-src 'self' data:; ")
 

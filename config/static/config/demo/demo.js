@@ -7,7 +7,7 @@ const frame = document.querySelector("iframe");
 const dialog = document.querySelector("dialog");
 
 for (const element of messages) engage.message(element.dataset.message).attach(element);
-engage.message("demo-frame").frame(frame);
+engage.message("demo-frame").frame(frame, { events: ["frame_clicked", "frame_answered"] });
 
 // Each message closes in its own way, which is the page's affair.
 const shown = (messageId, isShown) => {

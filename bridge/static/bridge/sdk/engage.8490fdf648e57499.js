@@ -1,5 +1,3 @@
-/* What people do in in-app messages: written down before it is sent, under a key that stays the same on every try. */
-/* Comments on lines of their own are not served, so that they cost visitors nothing. */
 
 const KEPT_MS = 23 * 3600e3, MOST = 200, MOST_BYTES = 256 * 1024;
 const CALLS_AT_FIRST = 5, CALLS_AT_ONCE = 50, BYTES_AT_ONCE = 40 * 1024, RECENT_MS = 2000;
@@ -20,7 +18,6 @@ const storage = (() => {
   } catch { return {}; }
 })();
 
-/* Killed browsers forget the last seconds of localStorage, but not of IndexedDB: what waits is in both. */
 const disk = new Promise((done) => {
   const asked = indexedDB.open("engage");
   asked.onupgradeneeded = () => asked.result.createObjectStore("kept");
@@ -38,7 +35,6 @@ const drop = (name) => {
   onDisk((store) => store.delete(name));
 };
 
-/* A form, as a frame can post it. */
 const valuesIn = ([all, several]) => {
   const values = { __proto__: null };
   for (const [name, value] of all) if (typeof value === "string") (values[name] ??= []).push(value);
@@ -170,7 +166,6 @@ export class Engage {
       if (first && (alone || room < 0 || batch.length === CALLS_AT_ONCE)) break;
       batch.push(entry);
     }
-    /* Who somebody is waits for all that is older: it was done by an anonymous person, whom nobody may name later. */
     return batch[0]?.call === "identify" && batch[0] !== oldest ? [] : batch;
   }
 
@@ -189,14 +184,12 @@ export class Engage {
   async #turn() {
     for (const name of this.#waiting.keys()) if (!storage[name]) this.#answer(name, { status: "sent" });
     const now = Date.now(), wait = this.#until - now, entries = this.#entries();
-    /* Other pages send theirs, unless they are gone; and what this one sends as it is hidden is on its way. */
     const due = entries.filter(({ name, at }) => !this.#flying.has(name) && (name.endsWith(this.#page) || Math.abs(now - at) > RECENT_MS));
     const batch = this.#next(entries, due.slice(0, this.#most), BYTES_AT_ONCE);
     if (!entries.length) return false;
     if (wait > 0 || !batch.length) return this.#later(wait);
     const { who } = batch[0];
     if (this.#token && !this.#tokens.has(who) && who === JSON.stringify(this.#me)) {
-      /* All tabs wait meanwhile. A token that comes later is there for the next try. */
       try {
         await Promise.race([
           Promise.resolve(this.#token()).then((token) => this.#tokens.set(who, token)),
@@ -210,7 +203,6 @@ export class Engage {
 
   async #send(batch, keepalive) {
     let answer, told;
-    /* While the token was asked for, they may have opted out, or pushed it out. */
     batch = batch.filter(({ name }) => storage[name]);
     batch.forEach(({ name }) => this.#flying.add(name));
     try {

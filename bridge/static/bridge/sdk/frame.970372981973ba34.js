@@ -1,11 +1,9 @@
-/* The side of a sandboxed frame: its clicks and forms go to the page around it, which makes the calls. */
 const asked = new Map(), last = new WeakMap();
 let port, number = 0, waiting = [];
 const ask = (...call) => new Promise((resolve) => {
   asked.set(++number, resolve);
   port ? port.postMessage([number, ...call]) : waiting.push([number, ...call]);
 });
-/* As in engage.js. */
 const held = (form) => [
   [...new FormData(form)],
   [...form.elements].flatMap(({ name, multiple, type }) => (multiple ? [name, name] : type === "checkbox" ? name : [])),
@@ -19,7 +17,6 @@ addEventListener("message", (event) => {
   port.onmessage = ({ data: [which, done] }) => { asked.get(which)?.(done); asked.delete(which); };
   waiting.splice(0).forEach((call) => port.postMessage(call));
 });
-/* The page may load its script, or call message.frame(), after this frame has loaded. */
 const knock = (ms) => {
   if (port) return;
   parent.postMessage("engage:frame", "*");
