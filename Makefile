@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test browsers chaos bench fuzz format lint types check lock package licences clean
+.PHONY: help run test browsers chaos bench fuzz format lint types check lock clients package licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -66,6 +66,11 @@ lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the n
 	@$(COMPILE) pyproject.toml --extra oidc -c requirements-dev.txt -o requirements-oidc.txt
 	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
 	@$(COMPILE) $(CLIENTS)/generator.in -o $(CLIENTS)/generator.txt
+
+clients: ## clients of openapi-generator in PHP (with Debian's php-cli, php-curl, php-mbstring, php-guzzlehttp-guzzle) and Python; needs Java
+	@.ci/install requirements-dev.txt
+	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(CLIENTS)/generator.txt
+	@CLIENTS=yes TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest -n0 $(CLIENTS)/test_openapi_generator.py $(ARGS)
 
 package: ## builds the wheel and tries it in an empty environment
 	@.ci/install requirements-dev.txt
