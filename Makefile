@@ -5,7 +5,7 @@ CLIENTS := tests/generated_clients
 # What is installed is compiled when it is first imported; that must be kept, or each process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test browsers chaos bench fuzz format lint types check lock clients package licences clean
+.PHONY: help run info test browsers chaos bench fuzz format lint types check lock clients package licences clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -13,6 +13,10 @@ help: ## this list
 run: ## PostgreSQL, Redis, web, workers and scheduler, with a demo; HOST and PORT choose the address
 	@.ci/install requirements-embedded.txt
 	@$(PYTHON_IN_VENV) -m config.local.launch
+
+info: ## what the first screen of run shows, again: addresses, the password and the keys
+	@.ci/install requirements-embedded.txt
+	@$(PYTHON_IN_VENV) -m config.local.info
 
 # POOLER=pgbouncer puts PgBouncer between the service and PostgreSQL: in tests, chaos and benchmarks.
 

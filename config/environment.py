@@ -37,15 +37,15 @@ def text(name: str, *, default: str = "") -> str:
     return os.environ.get(name, default)
 
 
-def required(name: str) -> str:
-    """The value of a variable that production needs. Raises ImproperlyConfigured, naming it, if it is empty."""
-    value = text(name)
-    if not value:
+def require(*names: str) -> None:
+    """Raises ImproperlyConfigured, naming all of these variables that production needs and that are empty."""
+    missing = [name for name in names if not text(name)]
+    if missing:
+        listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         raise ImproperlyConfigured(
-            f"{name} is not set. In production every setting comes from the environment (see docs/operations.md); "
-            "for a development set-up say ENVIRONMENT=development."
+            f"{listed} {'is' if len(missing) == 1 else 'are'} not set. In production every setting comes from the "
+            "environment (see docs/operations.md); for a development set-up say ENVIRONMENT=development."
         )
-    return value
 
 
 def items_of(value: str) -> list[str]:
@@ -155,7 +155,7 @@ def rate(name: str, *, default: str) -> str:
 
 def secret_key() -> str:
     """Applies the rule of Django's check security.W009, which runs only on demand."""
-    key = required("SECRET_KEY")
+    key = text("SECRET_KEY")
     if len(key) < SECRET_KEY_MIN_LENGTH or len(set(key)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS:
         raise ImproperlyConfigured(
             f"SECRET_KEY must be at least {SECRET_KEY_MIN_LENGTH} characters long, with at least "
@@ -168,7 +168,7 @@ def secret_key() -> str:
 
 def allowed_hosts() -> list[str]:
     """Each host as Django reads it from a Host header, without the port; anything else would never match."""
-    hosts = items_of(required("ALLOWED_HOSTS"))
+    hosts = items_of(text("ALLOWED_HOSTS"))
     if not hosts or any(split_domain_port(host) != (host.lower(), "") for host in hosts):
         raise ImproperlyConfigured(
             "ALLOWED_HOSTS must name the service's hosts, separated by commas and without *, scheme, port or path; "

@@ -29,6 +29,8 @@ ENVIRONMENT = environment.text("ENVIRONMENT", default="production" if "DATABASE_
 if ENVIRONMENT not in {"development", "production"}:
     raise ImproperlyConfigured(f"ENVIRONMENT must be 'development' or 'production', not {ENVIRONMENT!r}.")
 PRODUCTION = ENVIRONMENT == "production"
+if PRODUCTION:
+    environment.require("SECRET_KEY", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL")
 
 DEBUG = environment.flag("DEBUG", default=False)
 if PRODUCTION and DEBUG:
@@ -46,7 +48,7 @@ ENCRYPTION_KEYS = [*environment.encryption_keys("ENCRYPTION_KEYS"), SECRET_KEY]
 
 # PostgreSQL: the source of truth -------------------------------------------------------------------------------------
 
-_database_url = environment.required("DATABASE_URL") if PRODUCTION else environment.text("DATABASE_URL")
+_database_url = environment.text("DATABASE_URL")
 DATABASES: dict[str, dict[str, Any]] = {"default": server_urls.postgresql(_database_url or embedded.database_url())}
 DATABASE_NAME = DATABASES["default"]["NAME"]  # tests use another
 DATABASES["default"] |= {
@@ -80,7 +82,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: wake-ups and counters; may vanish at any moment --------------------------------------------------------------
 
-_redis_url = environment.required("REDIS_URL") if PRODUCTION else environment.text("REDIS_URL")
+_redis_url = environment.text("REDIS_URL")
 REDIS_URL = server_urls.redis_url(_redis_url or embedded.redis_url())
 REDIS_PREFIX = environment.key_prefix("REDIS_PREFIX")  # of all keys, so that two environments can share a database
 REDIS_TIMEOUT = 0.25  # seconds; a web request waits for Redis at most this long, and only once

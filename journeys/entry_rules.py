@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from engage.plurals import counted
+
 
 class Verdict(StrEnum):
     """The outcome of a decision. A job's result is one of these, or says that there was none (models/entering.py)."""
@@ -79,7 +81,7 @@ def _refused_by_number(rules: EntryRules, history: History) -> Decision | None:
             return None
         return Decision(
             Verdict.MAX_ENTRIES_REACHED,
-            f"The customer had completed the journey as often as was allowed: {rules.max_entries} times.",
+            f"The customer had completed the journey as often as was allowed: {counted(rules.max_entries, 'time')}.",
         )
     if history.active:  # rule 2
         return Decision(

@@ -10,6 +10,7 @@ from django.urls import URLPattern
 from django.utils import timezone
 from unfold.decorators import display
 
+from bridge.browser.files import script_tag
 from bridge.identity.enforcing import enforce_identity, valid_keys
 from bridge.identity.figures import COUNTED_AT_MOST, PAGES_OF_AT_MOST, IdentityFigures, identity_figures
 from bridge.models import Interaction
@@ -55,6 +56,7 @@ class AppAdmin(RecordAdmin):
         record.refresh_from_db()  # the form has written what was typed into it
         return {
             **_identity(record, request=request, now=timezone.now()),
+            "tag": _tag(record, host=request.build_absolute_uri("/").rstrip("/")),
             "may_add_key": admin.site.get_model_admin(IdentityKey).has_add_permission(request),
             "may_enforce": self.has_change_permission(request, record) and record.identity != App.Identity.ENFORCE,
         }
@@ -96,6 +98,12 @@ class AppAdmin(RecordAdmin):
         if counts is None:
             return "not known while Redis is away"
         return ", ".join(f"{count:,} of {quota.limit:,} {quota}" for quota, count in counts.items())
+
+
+def _tag(app: App, *, host: str) -> str:
+    """What a page needs to report for this app."""
+    made = f'new Engage({{ app: "{app.pk}", host: "{host}" }})'
+    return f"{script_tag(host=host)}\n<script>\n  const engage = {made};\n</script>"
 
 
 WHY = {

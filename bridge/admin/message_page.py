@@ -22,6 +22,7 @@ from bridge.models import Interaction, Message
 from customers.models import Customer, Event
 from engage.admin.columns import link, may_view, page_url
 from engage.admin.differences import DiffLine, diff_of
+from engage.plurals import counted
 from journeys.design.listening import listeners_to
 from journeys.models import Journey
 
@@ -53,7 +54,7 @@ def _used(usage: Usage) -> dict[str, Any]:
     sums = ["all", *(f"{number:,}" for number in usage.totals), f"{usage.total:,}"]
     return {
         "usage": usage,
-        "uses": f"{usage.total:,} use{'' if usage.total == 1 else 's'}",
+        "uses": counted(usage.total, "use"),
         "customers": f"{usage.customers:,}+" if usage.drawn else f"{usage.customers:,}",
         "read_at_most": READ_AT_MOST,
         "used": {"headers": ["Button or form", *days, "7 days"], "rows": [*rows, sums]},

@@ -3,6 +3,10 @@
 from http import HTTPStatus
 from typing import ClassVar
 
+from django.conf import settings
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,15 +15,19 @@ from engage.http.views import ApiView
 
 
 class LandingView(ApiView):
-    """`GET /`: where the documentation, the schema and the admin are."""
+    """`GET /`: where the documentation, the schema and the admin are; a page for browsers, JSON for all others."""
 
     schema = None
 
-    def get(self, request: Request) -> Response:
-        return success(
-            "This is Engage.",
-            {"documentation": "/api/v1/docs", "schema": "/api/v1/schema", "admin": "/admin/"},
-        )
+    def get(self, request: Request) -> HttpResponseBase:
+        places = {"documentation": "/api/v1/docs", "schema": "/api/v1/schema", "admin": "/admin/"}
+        answer: HttpResponseBase = success("This is Engage.", places)
+        if "text/html" in request.headers.get("Accept", ""):
+            demo = "" if settings.PRODUCTION else "/demo"
+            answer = render(request._request, "config/landing.html", {**places, "demo": demo})
+            answer["Content-Security-Policy"] = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'"
+        patch_vary_headers(answer, ["Accept"])
+        return answer
 
 
 class ElsewhereView(ApiView):

@@ -67,13 +67,22 @@ def try_trigger(*, address: Address, demo: Demo) -> TriedTrigger:
 
 def first_screen(*, address: Address, demo: Demo) -> str:
     """Sends one trigger; returns the text to show, with the trigger's result."""
+    try:
+        tried = try_trigger(address=address, demo=demo)
+    except TriggerFailed as failure:
+        return screen(address, demo, f"  A trigger was sent just now, and failed. {printable(str(failure))}")
+    proof = (
+        f"  A trigger was sent just now: accepted after {tried.accepted_ms:.0f} ms, decided by a worker "
+        f"after {tried.decided_ms:.0f} ms: {tried.result}.\n\n"
+    )
+    return screen(address, demo, proof + commands(address, demo, job_id=tried.job_id))
+
+
+def screen(address: Address, demo: Demo, more: str) -> str:
+    """Where the service is and who may log in, and what else there is to say."""
     password = (
         demo["adminPassword"] or "as it was set before; .venv/bin/python manage.py changepassword admin sets another"
     )
-    try:
-        proof = _proof(address, demo, try_trigger(address=address, demo=demo))
-    except TriggerFailed as failure:
-        proof = f"  A trigger was sent just now, and failed. {printable(str(failure))}"
     return f"""
   engage runs at {address.url}
 
@@ -81,17 +90,18 @@ def first_screen(*, address: Address, demo: Demo) -> str:
     API docs   {address.url}/api/v1/docs
     Messages   {address.url}/demo   in-app messages to try, and what the service records of them
 
-{proof}
+{more}
 
-  Ctrl-C stops everything; the data stay for the next start.
+  Ctrl-C stops everything; the data stay for the next start. `make info` shows this again.
 """
 
 
-def _proof(address: Address, demo: Demo, tried: TriedTrigger) -> str:
+def commands(address: Address, demo: Demo, *, job_id: str) -> str:
+    """What to paste, with the demo's ids and keys."""
     workspace = demo["workspace"]
     as_server = {"Authorization": f"Bearer {workspace['apiKeys']['server']}"}
     as_app = {"X-App-Id": workspace["apps"]["web"]}
-    trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, tried.job_id)
+    trigger, job = address.url + _trigger_path(demo), address.url + _job_path(demo, job_id)
     action = f"{address.url}/api/v1/sdk/bridge/action"
     one = {"external_id": "ada", "payload": {"coupon": "WELCOME10"}}
     tour = {"external_id": "grace", "payload": {"coupon": "TOUR20"}}
@@ -99,9 +109,6 @@ def _proof(address: Address, demo: Demo, tried: TriedTrigger) -> str:
     many = {"segment_ids": [workspace["segments"]["vip"]], "exclude_external_ids": ["ada"]}
     click = {"messageId": "welcome-message", "actionType": "track_event", "actionData": {"eventName": "clicked"}}
     return f"""\
-  A trigger was sent just now: accepted after {tried.accepted_ms:.0f} ms, decided by a worker \
-after {tried.decided_ms:.0f} ms: {tried.result}.
-
   To paste into another terminal:
 
   # One customer enters a journey

@@ -22,6 +22,7 @@ from django.db import connections
 from config.monitoring.health import missing_migrations
 from engage.database.backend.base import DatabaseFeatures
 from engage.database.backend.sessions import missing_settings, settings_missing
+from engage.plurals import counted
 from engage.redis.availability import REDIS_FAILURES
 
 log = structlog.get_logger(__name__)
@@ -201,7 +202,8 @@ def _spellings(cursor: Cursor) -> tuple[State, str]:
     if not number:
         return "ok", "Every identifier has its one spelling."
     return "warning", (
-        f"{number:,} customers have an identifier in another spelling, as somebody else has the right one or it is too "
+        f"{counted(number, 'customer has', 'customers have')} an identifier in another spelling, as somebody else has "
+        f"the right one or it is too "
         f"long: {first} and on. Nobody is found by it: erase them, or send them another by customerId."
     )
 

@@ -21,6 +21,7 @@ from engage.admin.json_field import JsonField
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
+from engage.plurals import counted
 
 TRIED_ON = 1_000
 COUNTING_SECONDS = 1.0
@@ -69,16 +70,16 @@ class SegmentAdmin(RecordAdmin):
         if segment.conditions is None:
             return members
         try:
-            counted = count_meeting(segment=segment, seconds=COUNTING_SECONDS)
-            trial = counted or try_conditions(segment=segment, customers=TRIED_ON)
+            of_all = count_meeting(segment=segment, seconds=COUNTING_SECONDS)
+            trial = of_all or try_conditions(segment=segment, customers=TRIED_ON)
         except ErrorResolvingSegments as refusal:
             return f"{members}. {refusal.message}"
         meet = "meets" if trial.met == 1 else "meet"
-        if counted:
-            return f"{members}; {trial.met:,} of all {trial.tried:,} customers {meet} the conditions"
+        if of_all:
+            return f"{members}; {trial.met:,} of all {counted(trial.tried, 'customer')} {meet} the conditions"
         return (
-            f"{members}; {trial.met:,} of the latest {trial.tried:,} customers {meet} the conditions. This may be "
-            f"wrong for all: they are too many to be counted within {COUNTING_SECONDS:g} s"
+            f"{members}; {trial.met:,} of the latest {counted(trial.tried, 'customer')} {meet} the conditions. This "
+            f"may be wrong for all: they are too many to be counted within {COUNTING_SECONDS:g} s"
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:

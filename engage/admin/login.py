@@ -24,6 +24,7 @@ from engage.admin.known_devices import is_known_device
 from engage.audit.refusals import record_failed_login
 from engage.http.caps import CapReached, count_towards, count_within, counted_so_far
 from engage.http.client_address import client_address
+from engage.plurals import counted
 
 LONGEST_WAIT = 32  # seconds
 _FAILURES = "failed_logins"
@@ -48,7 +49,7 @@ class LoginTooSoon(LoginLimitExceeded):
 
     def __init__(self, *, limit: int, window_seconds: int, seconds_left: int) -> None:
         super().__init__(limit=limit, window_seconds=window_seconds, seconds_left=seconds_left)
-        self.message = f"Many attempts at this account have failed. Try again in {seconds_left} seconds."
+        self.message = f"Many attempts at this account have failed. Try again in {counted(seconds_left, 'second')}."
 
 
 class LoginForm(AuthenticationForm):

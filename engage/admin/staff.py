@@ -94,6 +94,11 @@ class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdm
     delete_confirmation_template = "engage/admin/delete_user.html"
     readonly_fields = ("last_login", "date_joined")
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        """An account that is made here is for the admin, so it may log in."""
+        obj.is_staff = obj.is_staff or not change
+        super().save_model(request, obj, form, change)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """The name of an account that an OpenID Connect provider vouches for says whose it is."""
         fixed = super().get_readonly_fields(request, obj)

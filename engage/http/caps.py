@@ -9,6 +9,7 @@ from django.core.cache import caches
 
 from engage.errors import Refusal
 from engage.http.client_address import site_of
+from engage.plurals import counted
 from engage.rates import parse_rate
 
 SITE_FACTOR = 10  # how many callers a site may be as busy as
@@ -23,7 +24,8 @@ class CapReached(Refusal):
 
     def __init__(self, *, limit: int, window_seconds: int, seconds_left: int) -> None:
         super().__init__(
-            f"More than {limit} {self.made} in {window_seconds} seconds. Try again in {seconds_left} seconds.",
+            f"More than {limit} {self.made} in {counted(window_seconds, 'second')}. "
+            f"Try again in {counted(seconds_left, 'second')}.",
             headers={"Retry-After": str(seconds_left)},
         )
 

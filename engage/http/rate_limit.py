@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from engage.errors import Refusal
+from engage.plurals import counted
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class RateLimitExceeded(Refusal):
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(
-            f"More than {usage.limit} calls in {usage.window_seconds} seconds. "
-            f"Try again in {usage.seconds_left} seconds.",
+            f"More than {counted(usage.limit, 'call')} in {counted(usage.window_seconds, 'second')}. "
+            f"Try again in {counted(usage.seconds_left, 'second')}.",
             headers={"Retry-After": str(usage.seconds_left)},
         )
         self.usage = usage

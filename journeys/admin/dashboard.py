@@ -14,6 +14,7 @@ from django.utils.timesince import timesince
 
 from engage.admin.columns import column_of, count_up_to, link, linked_fields, list_url, may_view, moment
 from engage.admin.reach import reach_of, reachable
+from engage.plurals import counted
 from journeys.admin.held import held_now
 from journeys.admin.lately import lately
 from journeys.admin.left_alone import left_alone_now, may_try_now
@@ -79,8 +80,8 @@ def keeping_up(may: Any) -> list[Figure]:
     if may(Enrollment):
         figures.append(_waiting("Enrollments to walk", waiting.enrollments, "nobody is due", list_url(Enrollment)))
     if may(WebhookDelivery):
-        number = waiting.open_circuits
-        left_alone = f"; {number:,} failing {'way is' if number == 1 else 'ways are'} left alone" if number else ""
+        failing = counted(waiting.open_circuits, "failing way is", "failing ways are")
+        left_alone = f"; {failing} left alone" if waiting.open_circuits else ""
         trying = f"{list_url(WebhookDelivery)}what=trying"
         figures.append(_waiting("Webhooks to send", waiting.webhooks, "none is late", trying, also=left_alone))
     return figures
@@ -100,7 +101,7 @@ def _waiting(title: str, waiting: Waiting, none: str, href: str, *, also: str = 
 
 def _in_words(seconds: int) -> str:
     if seconds < 60:  # noqa: PLR2004 (Django's shortest unit)
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
+        return counted(seconds, "second")
     now = timezone.now()
     return timesince(now - timedelta(seconds=seconds), now)
 

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from engage.admin.columns import link, list_url
+from engage.plurals import counted
 from journeys.counts.hourly import DELIVERED, FAILED, Hours, done_lately
 from journeys.models import EnrollmentJob, Journey, WebhookDelivery
 
@@ -81,7 +82,7 @@ def _line(numbers: list[int], journey: Model) -> SafeString:
         '<svg class="engage-line" viewBox="0 0 {} {}" role="img" aria-label="{}"><polyline points="{}"/></svg>',
         _WIDTH,
         _HEIGHT,
-        f"{journey}: at most {most:,} decisions an hour",
+        f"{journey}: at most {counted(most, 'decision')} an hour",
         points,
     )
 

@@ -12,6 +12,7 @@ from customers.models import NEXT_SERIAL, Customer, Event
 from engage.database.object_ids import OBJECT_ID_LENGTH, ObjectIdField
 from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 from engage.models import Workspace
+from engage.plurals import counted
 from journeys.entry_rules import Verdict
 from journeys.job_ids import job_id, parse_job_id
 from journeys.models.journeys import Journey
@@ -63,9 +64,7 @@ class Trigger(models.Model):
         ]
 
     def __str__(self) -> str:
-        return (
-            f"{self.customers:,} customer{'' if self.customers == 1 else 's'}, {self.queued_at:%Y-%m-%d %H:%M:%S} UTC"
-        )
+        return f"{counted(self.customers, 'customer')}, {self.queued_at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 class TriggerProgress(models.Model):

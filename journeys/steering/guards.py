@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from engage.database.sql import Rows, Statement
 from engage.errors import Refusal
+from engage.plurals import counted
 from journeys.models import Journey
 from journeys.steering.acts import GUARD
 from journeys.steering.holding import locked, put_on_hold
@@ -83,5 +84,5 @@ def _hold(journey: Journey, latest: str) -> None:
     journey = locked(journey)
     if journey.held_at is None and journey.aborted_at is None:
         failed = latest.count("1")
-        reason = f"{failed} of the latest {len(latest)} attempts at its webhooks failed."
+        reason = f"{failed} of the latest {counted(len(latest), 'attempt')} at its webhooks failed."
         put_on_hold(journey, reason=reason, actor=GUARD, failed=failed, of=len(latest))

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from enum import Enum
 from http import HTTPStatus
 
+from engage.plurals import counted
 from journeys.webhooks.outcomes import Outcome
 
 _MINUTE, _HOUR = 60.0, 3600.0
@@ -48,7 +49,8 @@ def judge(outcome: Outcome, *, number: int, once: bool, chance: float) -> Delive
         return DeliveryVerdict(next_state=NextState.FAILED, reason=f"{in_words(outcome)} It was sent again once.")
     if number >= MAX_ATTEMPTS:
         return DeliveryVerdict(
-            next_state=NextState.FAILED, reason=f"Given up after {number} attempts. The last one: {in_words(outcome)}"
+            next_state=NextState.FAILED,
+            reason=f"Given up after {counted(number, 'attempt')}. The last one: {in_words(outcome)}",
         )
     wait = WAITS[number - 1] * (1 + JITTER * chance)
     return DeliveryVerdict(next_state=NextState.RETRIED, seconds=max(wait, _retry_after(outcome)))

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from bridge.browser.files import script_tag
 from bridge.identity import figures
 from bridge.identity.figures import identity_figures
 from engage.admin.columns import page_url
@@ -58,6 +59,12 @@ def test_the_page_tells_what_would_be_refused_why_and_from_where(staff: Client, 
     assert f"{SHOP} no token, and the person needs one 2" in text
     assert f"{BLOG} no token, and the person needs one 1" in text
     assert "expired" not in text
+
+
+def test_the_page_has_the_tag_that_loads_the_sdk_with_the_app_s_id(staff: Client, app: App) -> None:
+    tag = section(staff, app, "tag")
+    assert script_tag(host="http://testserver") in tag
+    assert f'new Engage({{ app: "{app.pk}", host: "http://testserver" }})' in tag
 
 
 def test_what_an_enforcing_app_refused_is_told(staff: Client, app: App) -> None:

@@ -17,7 +17,7 @@ from hypothesis.strategies import integers, sampled_from
 from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.admin.roles import rights_of_role
-from engage.models import ApiKey, Membership, Workspace
+from engage.models import ApiKey, AuditEntry, Membership, Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
 from tests.admin.staff import member, staff_with
@@ -201,6 +201,23 @@ def test_only_superusers_say_who_is_a_member(staff: Client, acme: Workspace) -> 
 
 
 @pytest.mark.django_db
+def test_a_colleague_who_is_given_a_role_can_log_in(staff: Client, acme: Workspace) -> None:
+    password = get_random_string(20)
+    staff.post(
+        "/admin/auth/user/add/",
+        {"username": "new", "password1": password, "password2": password, "usable_password": "true"},
+    )
+    assert User.objects.get(username="new").is_staff
+    former = User.objects.create_user("former", password=password)
+    staff.post("/admin/engage/membership/add/", {"user": former.pk, "workspace": acme.id, "role": "support"})
+    changed = AuditEntry.objects.get(action="changed", object_kind="user", object_id=str(former.pk))
+    assert changed.changes == {"is_staff": [False, True]}
+    client = Client()
+    answer = client.post("/admin/login/?next=/admin/", {"username": "former", "password": password}, follow=True)
+    assert answer.redirect_chain == [("/admin/", 302)]
+    assert answer.status_code == 200
+
+
 def test_roles_give_rights_that_exist() -> None:
     known = {f"{app}.{name}" for app, name in Permission.objects.values_list("content_type__app_label", "codename")}
     for role in ROLES:

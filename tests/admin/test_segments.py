@@ -116,7 +116,7 @@ def test_too_many_to_be_counted_are_tried_on_the_latest_customers_and_that_is_to
     segment = SegmentFactory.create(workspace=acme, conditions=PRO)
     for number, (plan, trial) in enumerate(
         (
-            ("free", "0 of the latest 1 customers meet"),
+            ("free", "0 of the latest 1 customer meet"),
             ("pro", "1 of the latest 2 customers meets"),
             ("pro", "2 of the latest 2 customers meet"),
         )

@@ -37,7 +37,8 @@ def test_debug_is_refused_in_production() -> None:
 
 
 def test_a_database_url_alone_means_production() -> None:
-    assert "SECRET_KEY is not set." in refusal({"DATABASE_URL": PRODUCTION["DATABASE_URL"]})
+    told = refusal({"DATABASE_URL": PRODUCTION["DATABASE_URL"], "REDIS_URL": ""})
+    assert told.startswith("SECRET_KEY, ALLOWED_HOSTS and REDIS_URL are not set. In production ")  # all at once
 
 
 def test_an_unknown_environment_is_refused() -> None:

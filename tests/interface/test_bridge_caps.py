@@ -40,7 +40,7 @@ def test_over_the_cap_nobody_is_created_and_nothing_recorded(sdk: SdkClient, pat
     seconds = int(last["Retry-After"])
     assert 1 <= seconds <= 86_400
     message = refused(last, status=429, error="Rate limit exceeded")
-    assert message == f"More than 2 new customers in 86400 seconds. Try again in {seconds} seconds."
+    assert message == f"More than 2 new customers in 86,400 seconds. Try again in {int(seconds):,} seconds."
     assert last.json()["code"] == "customers_created_limit_exceeded"
     assert int(last["X-RateLimit-Remaining"]) > 0  # it may still call
     assert (Customer.objects.count(), Interaction.objects.count()) == (2, 2)

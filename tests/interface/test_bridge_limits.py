@@ -46,7 +46,7 @@ def test_over_the_limit_nothing_is_done_until_the_window_ends(sdk: SdkClient, pa
     message = refused(answer, status=429, error="Rate limit exceeded")
     seconds = int(answer["Retry-After"])
     assert 1 <= seconds <= 86_400
-    assert message == f"More than 2 calls in 86400 seconds. Try again in {seconds} seconds."
+    assert message == f"More than 2 calls in 86,400 seconds. Try again in {int(seconds):,} seconds."
     assert (answer["X-RateLimit-Remaining"], answer["RateLimit"]) == ("0", f'"bridge";r=0;t={seconds}')
     assert Interaction.objects.count() == 2
 

@@ -13,7 +13,7 @@ def pytest_fixture_setup(
     """Ends the run where something fails that every test needs, instead of telling it with each of them."""
     try:
         return (yield)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if fixturedef.scope == "session" and fixturedef.baseid in {"", "tests"}:
             request.session.shouldfail = f"No test can run: {fixturedef.argname} failed: {error}".strip()
         raise

@@ -15,6 +15,7 @@ from customers.tombstones import TOMBSTONES
 from engage.audit.retention import AUDIT
 from engage.database.pruning import Prunable, prune
 from engage.http.idempotency import prune_idempotency_records
+from engage.plurals import counted
 from journeys.operations.retention import (
     DELIVERIES,
     EVENTS,
@@ -65,9 +66,9 @@ class Command(BaseCommand):
             return
         started = time.perf_counter()
         pruned = prune(prunable, before=now - timedelta(days=days), dry_run=dry_run)
-        remark = f"older than {days} days, {time.perf_counter() - started:.1f} s"
+        remark = f"older than {counted(days, 'day')}, {time.perf_counter() - started:.1f} s"
         if pruned.pages_left:
-            remark += f"; {pruned.pages_left} pages were in use and are left for the next run"
+            remark += f"; {counted(pruned.pages_left, 'page was', 'pages were')} in use and left for the next run"
         self._tell(prunable.what, pruned.rows, remark)
 
     def _tell(self, what: str, rows: int, remark: str = "") -> None:

@@ -15,4 +15,4 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        self.stdout.write(f"{count_what_is_missing():,} steps, entries and ends counted.")
+        self.stdout.write(f"Steps, entries and ends counted: {count_what_is_missing():,}.")

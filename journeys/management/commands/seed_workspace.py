@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from engage.audit.acting import acting, command
 from engage.errors import Refusal
+from engage.plurals import counted
 from engage.terminal import printable
 from journeys.management.arguments import read_object
 from journeys.seeding.seed import SeededWorkspace, read_seed, seed_workspace
@@ -130,7 +131,9 @@ def _in_words(seeded: SeededWorkspace, *, crowd_size: int) -> list[str]:
     for name, ids in seeded.others.items():
         lines += _ids(name.removesuffix("s").capitalize(), ids)
     if crowd_size:
-        lines.append(f"{crowd_size:,} customers from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now")
+        lines.append(
+            f"{counted(crowd_size, 'customer')} from user-0 to user-{crowd_size - 1}, {seeded.crowd_made:,} made now"
+        )
     lines += [f"Warning: {one.place}: {one.message}" for one in seeded.warnings]
     return lines
 

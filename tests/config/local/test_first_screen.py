@@ -4,13 +4,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from config.local import info
 from config.local.demo import Demo
 from config.local.first_screen import Address, first_screen
+from config.local.locks import FileLock
 from tests.support.receiver import free_port
 from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
@@ -70,6 +73,26 @@ def test_a_trigger_is_followed_until_a_worker_has_decided_it() -> None:
     assert "user admin, password sesame" in screen
     assert f"{address.url}/demo " in screen
     assert "decided by a worker after 250 ms: enrolled." in screen
+
+
+def test_info_shows_the_same_again_without_a_trigger(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(info, "read_demo", lambda: DEMO)
+    monkeypatch.setattr(info, "launcher_lock", lambda: tmp_path / "launcher")
+    assert info.main() == 0
+    stopped = capsys.readouterr().out
+    running = FileLock.at(tmp_path / "launcher")
+    assert running.try_exclusive()
+    running.note("http://127.0.0.2:8123")
+    assert info.main() == 0
+    shown = capsys.readouterr().out
+    assert "make run starts it" in stopped
+    assert "make run starts it" not in shown
+    assert "http://127.0.0.2:8123/admin/   user admin, password sesame" in shown
+    assert "Authorization: Bearer engage_secret" in shown
+    monkeypatch.setattr(info, "read_demo", lambda: None)
+    assert info.main() == 1
 
 
 def test_a_trigger_that_is_refused_is_told_as_it_was_answered() -> None:
