@@ -30,6 +30,7 @@ from tests.chaos.plan import Planned
 from tests.chaos.scenario import Chance, Finding, Scenario, Trial
 from tests.chaos.service import Service
 from tests.chaos.stalled import STALLED
+from tests.chaos.steered import STEERED
 from tests.chaos.tenants import CUSTOMERS
 from tests.chaos.upgrade import UPGRADE
 
@@ -244,6 +245,7 @@ SCENARIOS = {
         STALLED,
         CROWDED,
         HELD,
+        *STEERED,
         Scenario(name="connections-used-up", load=9, faults=_used_up, rest_seconds=10, findings=(some_are_refused,)),
         FAILOVER,
         UPGRADE,

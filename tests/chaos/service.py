@@ -26,6 +26,7 @@ from tests.chaos.tenants import MANY, Course, Tenant, seed
 from tests.support import pooler
 from tests.support import receiver as receivers
 from tests.support.receiver import Receiver
+from tests.support.short_hours import SHORT_HOURS, SHORT_HOURS_FIRST
 from tests.support.trees import ROOT, Tree, this_tree
 from tests.support.waiting import wait_until
 
@@ -147,6 +148,8 @@ def running_service(
             between = stack.enter_context(pooler.pgbouncer(database_url, scratch, addresses=addresses))
             environment |= {"DATABASE_URL": between.url(DATABASE), "DATABASE_DIRECT_URL": database_url}
         tenants = _prepare(tree, environment, receiver=receiver.url(""), beside=beside)
+        if tree.root == this_tree().root:
+            _let_hours_turn(database_url)
         fleet = Fleet(environment, logs=logs, numbers=numbers, root=tree.root)
         stack.callback(fleet.end)
         fleet.start()
@@ -202,6 +205,13 @@ def _prepare(
 
     with ThreadPoolExecutor() as pool:
         return {tenant.name: tenant for tenant in pool.map(make, TENANTS)}
+
+
+def _let_hours_turn(database_url: str) -> None:
+    """To what is counted, an hour is a second."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute(SHORT_HOURS.format(unit="second"))
+        connection.execute(f"ALTER DATABASE {DATABASE} SET search_path = {SHORT_HOURS_FIRST}")
 
 
 def manage(tree: Tree, environment: Mapping[str, str], *arguments: str, text: str = "") -> str:

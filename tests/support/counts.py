@@ -9,6 +9,7 @@ from django.db import connection
 
 from journeys.counts.counting import Key
 from journeys.models import Count, CountDelta, Journey
+from tests.support.short_hours import SHORT_HOURS, SHORT_HOURS_FIRST
 
 InAnHour = tuple[str, str, int, str, str, str, datetime]
 
@@ -25,16 +26,6 @@ def counted(journey: Journey) -> dict[InAnHour, int]:
 
 def _key(row: CountDelta | Count) -> Key:
     return row.workspace_id, row.journey_id, row.revision_id, row.kind, row.name, row.outcome
-
-
-# Hides the built-in one, by which the service tells the hour of what it counts.
-SHORT_HOURS = """
-CREATE OR REPLACE FUNCTION public.date_trunc(field text, at timestamptz, zone text)
-RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT pg_catalog.date_trunc(CASE field WHEN 'hour' THEN '{unit}' ELSE field END, at, zone)
-$$
-"""
-SHORT_HOURS_FIRST = "public, pg_catalog"  # the search path with which that one is found
 
 
 @contextmanager
