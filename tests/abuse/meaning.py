@@ -111,7 +111,6 @@ TRIGGERS = cases(
         "only a payload": _trigger(payload={"a": 1}),
         "one and many": _trigger(external_id="ada", external_ids=["ada"]),
         "one and a segment": _trigger(email="ada@example.com", segment_ids=[_UNKNOWN]),
-        "one and an empty array": _trigger(external_id="ada", external_ids=[]),
         "an unknown segment": _trigger(segment_ids=[_UNKNOWN]),
         "a segment that is none": _trigger(segment_ids=["vip"]),
         "a blank segment": _trigger(segment_ids=[""]),

@@ -85,6 +85,7 @@ def test_a_switch_is_noted_with_what_it_was_set_to(staff: Client, journey: Journ
         ("root", app.pk, "Changed Enabled (off)."),
         ("root", app.pk, "Changed Enabled (on)."),
         ("root", journey.pk, "Changed Name and Active (off)."),
+        ("root", journey.pk, "Close."),
     ]
 
 

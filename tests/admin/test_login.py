@@ -54,7 +54,7 @@ def test_who_guesses_is_refused_after_a_while_and_nobody_else(ada: User, client:
     assert [status(client, password="guess", address="203.0.113.7") for _ in range(3)] == [200] * 3
     refused = client.post(LOGIN, {"username": "ada", "password": "countess"}, REMOTE_ADDR="203.0.113.7")
     assert refused.status_code == 200
-    assert "More than 3 attempts to log in in 3600 seconds." in refused.content.decode()
+    assert "More than 3 attempts to log in in 3,600 seconds." in refused.content.decode()
     assert status(client, password="countess", address="203.0.113.8") == 302
 
 

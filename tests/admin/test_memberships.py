@@ -218,6 +218,7 @@ def test_a_colleague_who_is_given_a_role_can_log_in(staff: Client, acme: Workspa
     assert answer.status_code == 200
 
 
+@pytest.mark.django_db
 def test_roles_give_rights_that_exist() -> None:
     known = {f"{app}.{name}" for app, name in Permission.objects.values_list("content_type__app_label", "codename")}
     for role in ROLES:

@@ -51,6 +51,7 @@ from engage_client.models import (
     CustomerAnswer,
     CustomerErasedAnswer,
     CustomerJourneysAnswer,
+    CustomerPutAnswer,
     CustomerRequest,
     CustomersMergedAnswer,
     EnrollmentAnswer,
@@ -135,12 +136,12 @@ created = put_customer.sync_detailed(
         external_id="ada", email="ada@example.com", attributes=json_object(plan="pro", tags=["a", 1, None])
     ),
 )
-ada = done(created, CustomerAnswer, status=201).data
+ada = done(created, CustomerPutAnswer, status=201).data
 assert (ada.attributes["plan"], ada.phone) == ("pro", None)
 assert ada.created_at.tzinfo is not None
 done(
     put_customer.sync_detailed(WORKSPACE, client=api, body=CustomerRequest(external_id="ada", phone=None)),
-    CustomerAnswer,
+    CustomerPutAnswer,
 )
 batch = BatchRequest(
     customers=[CustomerRequest(external_id="bob"), CustomerRequest(attributes=json_object(nobody=True))]

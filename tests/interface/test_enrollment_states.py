@@ -201,6 +201,7 @@ def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: Serve
         "body": '{"order":7}',
         "state": "waiting",
         "result": None,
+        "waitsBecause": None,
         "attemptsMade": 2,
         "nextAttemptAt": "2026-11-20T19:13:00.000Z",
         "attempts": [
@@ -342,7 +343,7 @@ def test_a_page_costs_as_many_statements_whatever_is_on_it(server: ServerClient,
         with CaptureQueriesContext(connection) as queries:
             assert len(look_up(server, waiting, "?limit=100")["steps"]) == steps
         counts.append(len(queries))
-    assert counts == [2, 2]  # the key, and all that is told
+    assert counts == [3, 3]  # the key, all that is told, and what the webhooks wait for
 
 
 # Whose ---------------------------------------------------------------------------------------------------------------

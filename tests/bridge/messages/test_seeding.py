@@ -40,7 +40,7 @@ def test_a_seed_file_makes_messages_and_says_what_an_app_checks() -> None:
     message, app = Message.objects.get(), App.objects.get()
     assert (message.key, message.status, message.revision, message.actions) == ("sale", "active", 1, sale.ACTIONS)
     assert (app.message_policy, app.identity, app.anonymous) == ("enforce", "report", "deny")
-    assert list(IdentityKey.objects.order_by("kid").values_list("kid", "secret")) == [("k1", SECRET), ("k2", SECRET)]
+    assert [(key.kid, key.secret) for key in IdentityKey.objects.order_by("kid")] == [("k1", SECRET), ("k2", SECRET)]
 
     seed(apps=[{"name": "web", "identityKeys": [KEY]}], messages=[{"key": "sale", "forms": []}])
     app.refresh_from_db()

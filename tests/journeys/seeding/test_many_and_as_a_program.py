@@ -164,9 +164,19 @@ def test_the_same_workspace_seeded_by_many_at_once_is_seeded_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("option", [[], ["--customers", "3"]], ids=["described", "of the crowd"])
-def test_a_customer_made_by_others_meanwhile_undoes_the_seeding(seed: Seed, option: list[str]) -> None:
-    description = described(apps=[{"name": "web"}], customers=[] if option else [{"external_id": "user-1"}])
+def test_a_customer_made_by_others_meanwhile_is_the_described_one(seed: Seed) -> None:
+    workspace = Workspace.objects.get(id=seed(described())["workspaceId"])
+    with transaction.atomic():
+        made = CustomerFactory.create(workspace=workspace, external_id="user-1")
+        seeding = made_to_wait(lambda: seed(described(customers=[{"external_id": "user-1", "attributes": {"n": 1}}])))
+    seeding.result(PATIENCE_SECONDS)
+    customer = Customer.objects.get()
+    assert (customer.id, customer.attributes["n"]) == (made.id, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_of_the_crowd_who_is_made_by_others_meanwhile_undoes_the_seeding(seed: Seed) -> None:
+    description, option = described(apps=[{"name": "web"}], customers=[]), ["--customers", "3"]
     workspace = Workspace.objects.get(id=seed(described())["workspaceId"])
     with transaction.atomic():
         CustomerFactory.create(workspace=workspace, external_id="user-1")
