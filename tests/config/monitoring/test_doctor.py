@@ -125,6 +125,11 @@ def test_a_transaction_that_has_been_open_for_long_is_named(monkeypatch: pytest.
         assert (state, f"(process {other.info.backend_pid})" in says) == ("warning", True)
 
 
+def connections_seen() -> set[object]:
+    """Some looks: other tests' processes come and go."""
+    return {found()["connections"] for _ in range(5)}
+
+
 def test_what_other_roles_have_open_is_not_taken_for_nothing(without_rights: str) -> None:
     """Without the right to see it."""
     role = connection.settings_dict["USER"]
@@ -133,11 +138,11 @@ def test_what_other_roles_have_open_is_not_taken_for_nothing(without_rights: str
         state, says = found()["transactions"]
         assert (state, f"(process {other.info.backend_pid})" in says) == ("warning", True)
         assert says.endswith(f": GRANT pg_read_all_stats TO {role}")
-        seen = found()["connections"]
+        seen = connections_seen()
         other.execute(f'GRANT pg_read_all_stats TO "{role}"')
         other.commit()
         other.execute("SELECT 1")
-        assert found()["connections"] == seen
+        assert connections_seen() & seen
         assert found()["transactions"] == ("ok", f"The oldest is 0 s old (process {other.info.backend_pid}).")
 
 
