@@ -1,12 +1,42 @@
-"""Work that fails: how often it is tried, how long it waits, and what is recorded about it."""
+"""Work that fails: what becomes of it, how often it is tried, how long it waits, and what is recorded about it."""
+
+from enum import Enum, auto
 
 import psycopg
 
+from engage.database.outages import is_cut_off, is_environmental, is_held_up
 from engage.json.storable import storable
 
 GIVEN_UP = "Given up after "  # how the reason of an exit, or of a job, then begins
 MAX_ATTEMPTS = 5
 _LONGEST_RECORD = 300  # characters
+
+
+class Verdict(Enum):
+    """What becomes of work that failed: chunks of jobs, or claimed enrollments.
+
+    CUT_OFF: the connection is lost, and with it the attempt. It does not count; what was tried alone is snoozed.
+    RELEASE: others held a lock that it needs. The attempt does not count.
+    SNOOZE: it may be no fault of the work, which is alone. It is retried for as long as it takes, always alone.
+    RETRY: the attempt counts. Work that was tried together is tried one by one, and each MAX_ATTEMPTS times; given up
+    is what has had as many when it is claimed once more, so that an attempt counts at which the worker died.
+    """
+
+    CUT_OFF = auto()
+    RELEASE = auto()
+    SNOOZE = auto()
+    RETRY = auto()
+
+
+def verdict(error: Exception, *, attempts: int, alone: bool) -> Verdict:
+    """What becomes of work whose attempt failed so; `attempts` counts this one, and what is `alone` is one piece."""
+    if is_cut_off(error):
+        return Verdict.CUT_OFF
+    if attempts == 1 and is_held_up(error):
+        return Verdict.RELEASE
+    if alone and is_environmental(error):
+        return Verdict.SNOOZE
+    return Verdict.RETRY
 
 
 def for_the_record(error: Exception) -> str:
@@ -24,10 +54,7 @@ def pause_after(attempts: str) -> str:
     return f"CASE WHEN {attempts} < {MAX_ATTEMPTS} THEN interval '1 second' * power(2, {attempts} - 1) ELSE '0' END"
 
 
-# SQL for work that failed alone, perhaps through no fault of its own: the attempt does not count, but at least one is
-# kept, so that it is still tried alone. `seconds` is until it is.
-PUT_OFF = "attempts = greatest(attempts - 1, 1), due_at = now() + make_interval(secs => {seconds})"
-PUT_OFF_SECONDS = 5.0
+SNOOZE_SECONDS = 5.0  # until work is tried again that failed alone, perhaps through no fault of its own
 
 
 def why_given_up(error: str, *, at: str) -> str:

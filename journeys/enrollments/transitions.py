@@ -14,7 +14,7 @@ from typing import Any
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
-from journeys.failures import PUT_OFF_SECONDS, pause_after
+from journeys.failures import SNOOZE_SECONDS, pause_after
 
 _ENTERED = Rows(
     "entry",
@@ -148,7 +148,7 @@ MOVE_ANSWERED = """
 """
 
 _OF_CLAIM = f"enrollment.id = ANY(ARRAY[claimed.id]) AND {STILL_CLAIMED}"
-_HOLD_BACK = Statement(
+_RETRY = Statement(
     """
 UPDATE journeys_enrollment enrollment
 SET attempts = claimed.attempts, error = claimed.error, due_at = now() + {pause}, claimed_until = NULL
@@ -168,35 +168,16 @@ class FailedAttempt:
     error: str
 
 
-def hold_back(failures: Sequence[FailedAttempt]) -> None:
+def retry(failures: Sequence[FailedAttempt]) -> None:
     """Records why attempts failed, and delays the next ones."""
     if failures:
-        _HOLD_BACK.execute(failures=[(*one.claimed.key, one.claimed.attempts, one.error) for one in failures])
-
-
-_PUT_OFF = Statement(
-    """
-UPDATE journeys_enrollment enrollment SET attempts = greatest(enrollment.attempts, 1), error = {error},
-    due_at = now() + make_interval(secs => {seconds}), claimed_until = NULL
-FROM {claimed} WHERE {of_claim} AND enrollment.state || '' = 'active'
-""",
-    claimed=Rows("claimed", CLAIMED),
-    of_claim=_OF_CLAIM,
-)
-
-
-def put_off(failure: FailedAttempt) -> None:
-    """Records why one enrollment, tried alone, failed, if that may be no fault of the enrollment.
-
-    It is retried for as long as it takes, always alone: if it is at fault after all, it costs others nothing.
-    """
-    _PUT_OFF.execute(error=failure.error, seconds=PUT_OFF_SECONDS, claimed=[failure.claimed.key])
+        _RETRY.execute(failures=[(*one.claimed.key, one.claimed.attempts, one.error) for one in failures])
 
 
 _SNOOZE = Statement(
     """
-UPDATE journeys_enrollment enrollment
-SET error = claimed.error, due_at = now() + make_interval(secs => {seconds}), claimed_until = NULL
+UPDATE journeys_enrollment enrollment SET attempts = greatest(enrollment.attempts, {least}), error = claimed.error,
+    due_at = now() + make_interval(secs => {seconds}), claimed_until = NULL
 FROM {failures} WHERE {of_claim} AND enrollment.state || '' = 'active'
 """,
     failures=Rows("claimed", CLAIMED | {"error": "text"}),
@@ -204,14 +185,19 @@ FROM {failures} WHERE {of_claim} AND enrollment.state || '' = 'active'
 )
 
 
-def snooze(failures: Sequence[FailedAttempt], *, seconds: float) -> None:
-    """Records what enrollments wait for that are not at fault themselves. The attempts do not count."""
+def snooze(failures: Sequence[FailedAttempt], *, seconds: float = SNOOZE_SECONDS, alone: bool = False) -> None:
+    """Records what enrollments wait for that may not be at fault themselves. The attempts do not count.
+
+    They are retried for as long as it takes; once one was tried `alone`, always so: if it is at fault after all, it
+    costs others nothing.
+    """
     if failures:
-        _SNOOZE.execute(seconds=seconds, failures=[(*one.claimed.key, one.error) for one in failures])
+        rows = [(*one.claimed.key, one.error) for one in failures]
+        _SNOOZE.execute(seconds=seconds, least=int(alone), failures=rows)
 
 
 _UNTRIED = Rows("claimed", CLAIMED)
-_PUT_BACK = Statement(
+_RELEASE_CLAIM = Statement(
     """
 UPDATE journeys_enrollment enrollment
 SET claimed_until = NULL, due_at = coalesce(now() + make_interval(secs => {seconds}), enrollment.due_at)
@@ -222,17 +208,17 @@ FROM {untried} WHERE {of_claim} AND enrollment.state || '' = 'active'
 )
 
 
-def put_back(untried: Sequence[ClaimedEnrollment], *, seconds: float | None = None) -> None:
-    """Returns enrollments that were not tried: they are as long due as before.
+def release(untried: Sequence[ClaimedEnrollment], *, seconds: float | None = None) -> None:
+    """Gives up the claims of enrollments that were not tried: they are as long due as before.
 
     With `seconds`, they are due after these.
     """
     if untried:
-        _PUT_BACK.execute(seconds=seconds, untried=[one.key for one in untried])
+        _RELEASE_CLAIM.execute(seconds=seconds, untried=[one.key for one in untried])
 
 
-# The journeys' rows are locked against a resumption: what is parked before it is released by it, and nothing after it.
-_PARK = Statement(
+# The journeys' rows are locked against a resumption: it resumes what was suspended before it, and nothing is after it.
+_SUSPEND = Statement(
     """
 WITH paused AS MATERIALIZED (
     SELECT id FROM journeys_journey
@@ -249,21 +235,21 @@ RETURNING enrollment.id
 )
 
 
-def park(untried: Sequence[ClaimedEnrollment], *, journey_ids: Iterable[str]) -> None:
-    """Puts enrollments aside until their journeys are resumed.
+def suspend(untried: Sequence[ClaimedEnrollment], *, journey_ids: Iterable[str]) -> None:
+    """Suspends enrollments until their journeys are resumed.
 
-    Those whose journey has been resumed meanwhile are put back.
+    Those whose journey has been resumed meanwhile are released.
     """
     if untried:
-        parked = set(_PARK.column(untried=[one.key for one in untried], journey_ids=sorted(set(journey_ids))))
-        put_back([one for one in untried if one.id not in parked])
+        suspended = set(_SUSPEND.column(untried=[one.key for one in untried], journey_ids=sorted(set(journey_ids))))
+        release([one for one in untried if one.id not in suspended])
 
 
 # Whoever holds one meanwhile is passed over, and so are locks in another order. `start` is when the first of them is
 # due; without it, each is due when it was.
-_RELEASE = Statement(
+_RESUME = Statement(
     """
-WITH parked AS MATERIALIZED (
+WITH suspended AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY was_due_at, id) - 1 AS place FROM (
         SELECT id, was_due_at FROM journeys_enrollment, {in_index_order}
         WHERE journey_id = {journey_id} AND was_due_at IS NOT NULL
@@ -271,20 +257,20 @@ WITH parked AS MATERIALIZED (
     ) AS first
 )
 UPDATE journeys_enrollment enrollment SET was_due_at = NULL, due_at = CASE WHEN enrollment.state || '' = 'active' THEN
-    coalesce({start}::timestamptz + parked.place * make_interval(secs => {seconds}), enrollment.was_due_at)
+    coalesce({start}::timestamptz + suspended.place * make_interval(secs => {seconds}), enrollment.was_due_at)
 END
-FROM parked WHERE enrollment.id = ANY(ARRAY[parked.id])
+FROM suspended WHERE enrollment.id = ANY(ARRAY[suspended.id])
 """,
     in_index_order=IN_INDEX_ORDER,
 )
 
 
-def release_parked(*, journey_id: str, start: datetime | None, seconds: float, most: int) -> int:
-    """Makes at most so many of the journey's parked enrollments due again, the longest due first; how many it were.
+def resume_suspended(*, journey_id: str, start: datetime | None, seconds: float, most: int) -> int:
+    """Makes at most so many of the journey's suspended enrollments due again, the longest due first; how many it were.
 
     With `start`, they are due from then on, so many seconds apart.
     """
-    return _RELEASE.execute(journey_id=journey_id, start=start, seconds=seconds, most=most)
+    return _RESUME.execute(journey_id=journey_id, start=start, seconds=seconds, most=most)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from engage.database.sql import Statement
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import count_entries
-from journeys.failures import PUT_OFF, PUT_OFF_SECONDS, pause_after, why_given_up
+from journeys.failures import SNOOZE_SECONDS, pause_after, why_given_up
 from journeys.jobs.forgetting import forget_payloads_of_erased
 from journeys.models import Chunk, EnrollmentJob
 
@@ -107,7 +107,7 @@ def split_chunk(chunk: ClaimedChunk) -> None:
         Chunk.objects.filter(id=whole.id).update(stop=middle, attempts=0, due_at=Now())
 
 
-_HOLD_BACK = Statement(
+_RETRY = Statement(
     """
 UPDATE journeys_chunk SET error = {error}::text, due_at = now() + CASE WHEN stop - start = 1 THEN {pause} ELSE '0' END
 WHERE id = ANY({ids}::bigint[])
@@ -116,20 +116,25 @@ WHERE id = ANY({ids}::bigint[])
 )
 
 
-def hold_back(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
+def retry(chunks: Sequence[ClaimedChunk], *, error: str) -> None:
     """Records why an attempt failed. A job alone waits before the next; a larger chunk is due at once, to be split."""
-    _HOLD_BACK.execute(error=error, ids=[chunk.id for chunk in chunks])
+    _RETRY.execute(error=error, ids=[chunk.id for chunk in chunks])
 
 
-_PUT_OFF = Statement("UPDATE journeys_chunk SET error = {error}, {put_off} WHERE id = {id}", put_off=PUT_OFF)
+# The attempt does not count, but at least one is kept, so that the job is still tried alone.
+_SNOOZE = Statement("""
+UPDATE journeys_chunk SET error = {error}, attempts = greatest(attempts - 1, 1),
+    due_at = now() + make_interval(secs => {seconds})
+WHERE id = {id}
+""")
 
 
-def put_off(chunk: ClaimedChunk, *, error: str, seconds: float = PUT_OFF_SECONDS) -> None:
+def snooze(chunk: ClaimedChunk, *, error: str, seconds: float = SNOOZE_SECONDS) -> None:
     """Records why the chunk's one job could not be decided, if that may be no fault of the job.
 
     It is retried for as long as it takes, always alone: if it is at fault after all, it costs other jobs nothing.
     """
-    _PUT_OFF.execute(error=error, seconds=seconds, id=chunk.id)
+    _SNOOZE.execute(error=error, seconds=seconds, id=chunk.id)
 
 
 def give_up(chunk: ClaimedChunk) -> None:

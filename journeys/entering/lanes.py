@@ -9,21 +9,21 @@ from functools import partial
 import structlog
 from django.db import DatabaseError
 
-from engage.database.outages import is_cut_off, is_environmental, is_held_up
+from engage.database.outages import is_held_up
 from journeys.cut_off import record_after_cut, record_what_is_left
 from journeys.due import Due
 from journeys.entering.chunks import (
     ClaimedChunk,
     claim_chunk,
     give_up,
-    hold_back,
-    put_off,
+    retry,
+    snooze,
     split_chunk,
 )
 from journeys.entering.held_up import part_from_locked
 from journeys.entering.settling import settle
 from journeys.entering.turns import claim_next_chunks
-from journeys.failures import MAX_ATTEMPTS, PUT_OFF_SECONDS, for_the_record
+from journeys.failures import MAX_ATTEMPTS, SNOOZE_SECONDS, Verdict, for_the_record, verdict
 from journeys.models import Chunk
 
 log = structlog.get_logger(__name__)
@@ -74,22 +74,30 @@ def _attempt(claimed: Sequence[ClaimedChunk]) -> Due:
     try:
         return settle(claimed).due
     except Exception as error:
-        jobs, record = sum(chunk.size for chunk in claimed), for_the_record(error)
-        if is_cut_off(error):
-            if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
-                record_after_cut(partial(put_off, first, error=record))
+        if not _recover(claimed, error):
             raise
-        if jobs == 1 and is_environmental(error):
-            put_off(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else PUT_OFF_SECONDS)
-            # With a traceback the first time only: during an outage this recurs every few seconds for each job.
-            log.warning("job_put_off", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
-        elif is_held_up(error):
+        return Due()
+
+
+def _recover(claimed: Sequence[ClaimedChunk], error: Exception) -> bool:
+    """Does with claimed chunks what the verdict on their failure says; whether others can be worked on."""
+    first, jobs, record = claimed[0], sum(chunk.size for chunk in claimed), for_the_record(error)
+    match verdict(error, attempts=first.attempts, alone=jobs == 1):
+        case Verdict.CUT_OFF:
+            if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
+                record_after_cut(partial(snooze, first, error=record))
+            return False
+        case Verdict.RELEASE if jobs > 1:
             log.warning("jobs_held_up", trigger_id=first.trigger_id, jobs=jobs, error=record)
             _part_from_locked(claimed, error=record)
-        else:
-            hold_back(claimed, error=record)
-            log.exception("chunk_failed", trigger_id=first.trigger_id, jobs=jobs)
-        return Due()
+        case Verdict.RELEASE | Verdict.SNOOZE:
+            snooze(first, error=record, seconds=_HELD_UP_SECONDS if is_held_up(error) else SNOOZE_SECONDS)
+            # With a traceback the first time only: during an outage this recurs every few seconds for each job.
+            log.warning("job_snoozed", trigger_id=first.trigger_id, error=record, exc_info=first.attempts == 1)
+        case Verdict.RETRY:
+            retry(claimed, error=record)
+            log.error("chunk_failed", trigger_id=first.trigger_id, jobs=jobs, exc_info=error)
+    return True
 
 
 def _part_from_locked(claimed: Sequence[ClaimedChunk], *, error: str) -> None:
@@ -98,4 +106,4 @@ def _part_from_locked(claimed: Sequence[ClaimedChunk], *, error: str) -> None:
     with suppress(DatabaseError):
         parted = part_from_locked(claimed, error=error, seconds=_HELD_UP_SECONDS)
     if not parted:
-        hold_back(claimed, error=error)
+        retry(claimed, error=error)

@@ -140,7 +140,7 @@ SELECT id FROM (
     WHERE journey_id = {journey_id} AND was_due_at IS NOT NULL
       AND state || '' = 'active' AND id <> ALL({but}::text[])
     ORDER BY was_due_at LIMIT {most}
-) AS parked
+) AS suspended
 """,
     in_index_order=IN_INDEX_ORDER,
 )

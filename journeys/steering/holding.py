@@ -97,7 +97,7 @@ def resume(
         if journey.aborted_at is not None:
             raise JourneyAborted
         changed = journey.held_at is not None or (journey.is_being_resumed and journey.per_minute != per_minute)
-        released = put_aside(journey) if changed else 0
+        released = count_suspended(journey) if changed else 0
         queued, inside = queued_and_inside(journey)
         if changed and not dry_run:
             _go_on(journey, reason=reason, actor=actor, per_minute=per_minute, released=released)
@@ -120,11 +120,11 @@ def forget_results(journey: Journey) -> None:
     GuardedResults.objects.filter(journey_id=journey.id).delete()
 
 
-def put_aside(journey: Journey) -> int:
+def count_suspended(journey: Journey) -> int:
     """How many enrollments and webhooks have become due while it was held, and were not released since."""
-    parked = Enrollment.objects.filter(journey_id=journey.id, was_due_at__isnull=False)
+    suspended = Enrollment.objects.filter(journey_id=journey.id, was_due_at__isnull=False)
     held = WebhookDelivery.objects.filter(held_for=journey.id, state=WebhookDelivery.State.HELD)
-    return parked.count() + held.count()
+    return suspended.count() + held.count()
 
 
 def _go_on(journey: Journey, *, reason: str, actor: str, per_minute: int | None, released: int) -> None:

@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.outages import unless_held_up
 from engage.database.sql import Statement
-from journeys.enrollments.transitions import release_parked
+from journeys.enrollments.transitions import resume_suspended
 from journeys.models import Enrollment, Journey, WebhookDelivery
 
 _AT_ONCE = 1_000
@@ -89,7 +89,7 @@ def _release_some(journey_id: str) -> Released:
         number = _RELEASE_HELD.execute(
             workspace_id=journey.workspace_id, journey_id=journey.id, start=start, seconds=pace, most=most
         )
-        number += release_parked(
+        number += resume_suspended(
             journey_id=journey.id, start=_later(start, number * pace), seconds=pace, most=most - number
         )
         if start is not None:

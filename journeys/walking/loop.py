@@ -9,7 +9,6 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from engage.database.outages import is_cut_off, is_environmental, is_held_up
 from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sealed import UnknownEncryptionKey
@@ -22,13 +21,12 @@ from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import (
     ClaimedEnrollment,
     FailedAttempt,
-    hold_back,
-    park,
-    put_back,
-    put_off,
+    release,
+    retry,
     snooze,
+    suspend,
 )
-from journeys.failures import MAX_ATTEMPTS, for_the_record, why_given_up
+from journeys.failures import MAX_ATTEMPTS, Verdict, for_the_record, verdict, why_given_up
 from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
@@ -118,36 +116,43 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
             locked = list(chosen.values())
             paused = [one for one in locked if one.paused]
             batch = _walk_all([one for one in locked if not one.paused] if paused else locked)
-            put_back([one.claimed for one in standings if chosen.get(one.customer_id) is not one])
+            release([one.claimed for one in standings if chosen.get(one.customer_id) is not one])
             due = write_walks(batch.walks) if batch.walks else Due()
-            hold_back(batch.failures)
+            retry(batch.failures)
             snooze(batch.sealed, seconds=_KEY_SECONDS)
-            put_back(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
-            put_back(batch.left)
-            park([standing.claimed for standing in paused], journey_ids={standing.journey_id for standing in paused})
+            release(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
+            release(batch.left)
+            suspend([standing.claimed for standing in paused], journey_ids={standing.journey_id for standing in paused})
     except Exception as error:
-        record = for_the_record(error)
-        failed = [FailedAttempt(claimed=one, error=record) for one in claimed]
-        if is_cut_off(error):
-            if claimed[0].attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
-                record_after_cut(partial(put_off, failed[0]))
+        if not _recover(claimed, error):
             raise
-        if is_held_up(error) and claimed[0].attempts == 1:
-            put_back(claimed, seconds=_HELD_UP_SECONDS)  # a claim passes over those whose customer is locked
-            log.warning("enrollments_held_up", enrollments=len(claimed), error=record)
-        elif len(failed) == 1 and is_environmental(error):
-            put_off(failed[0])
-            # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
-            one = failed[0].claimed
-            log.warning("enrollment_put_off", enrollment_id=one.id, error=record, exc_info=one.attempts == 1)
-        else:
-            hold_back(failed)
-            log.exception("walk_failed", enrollments=len(claimed))
     else:
         turn.moved += len(batch.walks)
         turn.due |= due
         if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
             metric_counters.count(GIVEN_UP, by=given_up)
+
+
+def _recover(claimed: Sequence[ClaimedEnrollment], error: Exception) -> bool:
+    """Does with claimed enrollments what the verdict on their failure says; whether others can be walked."""
+    record, first = for_the_record(error), claimed[0]
+    failed = [FailedAttempt(claimed=one, error=record) for one in claimed]
+    match verdict(error, attempts=first.attempts, alone=len(claimed) == 1):
+        case Verdict.CUT_OFF:
+            if first.attempts > 1:  # those claimed for the first time keep their one attempt, to be tried alone
+                record_after_cut(partial(snooze, failed[:1], alone=True))
+            return False
+        case Verdict.RELEASE:  # a claim passes over those whose customer is locked
+            release(claimed, seconds=_HELD_UP_SECONDS)
+            log.warning("enrollments_held_up", enrollments=len(claimed), error=record)
+        case Verdict.SNOOZE:
+            snooze(failed, alone=True)
+            # With a traceback the first time only: during an outage this recurs every few seconds for each enrollment.
+            log.warning("enrollment_snoozed", enrollment_id=first.id, error=record, exc_info=first.attempts == 1)
+        case Verdict.RETRY:
+            retry(failed)
+            log.error("walk_failed", enrollments=len(claimed), exc_info=error)
+    return True
 
 
 def _one_of_each(standings: Sequence[Standing], held: Collection[str]) -> dict[str, Standing]:

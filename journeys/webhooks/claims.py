@@ -10,7 +10,7 @@
    sender may let one delivery through, and its claim opens the circuit again. A host's sources probe it in turn.
 5. A host that is held is passed over, too. One with a rate gets no more than it is due: the claim notes when the next
    request may begin, and locks what it notes, so senders share the rate.
-6. A delivery whose journey is held is put aside. The journey's row is locked against a resumption meanwhile, which
+6. A delivery whose journey is held is suspended. The journey's row is locked against a resumption meanwhile, which
    therefore finds it. A claim may be older than a hold that has been answered, so an attempt only begins for a moment
    after its claim began to look; later, it is looked at again, or given back.
 7. A delivery that cannot be read, because the key is missing that decrypts it, costs the others nothing: it keeps its
@@ -39,7 +39,7 @@ LEASE_SECONDS = 30
 # After a claim has begun, its attempts begin within the first of these. A claim that takes longer than the second is
 # looked at again.
 BEGIN_SECONDS, _CLAIM_SECONDS = 0.5, 0.25
-_PUT_ASIDE = 500  # how many more deliveries to a host a claim looks at while any journey is held
+_MOST_SUSPENDED = 500  # how many more deliveries to a host a claim looks at while any journey is held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +171,7 @@ FIRST_DUE = (
     .replace("{locked}", "")
     .replace("{in_index_order}", IN_INDEX_ORDER)
 )
-_LOOKED_AT = "chosen.most + (SELECT CASE WHEN any_journey THEN {put_aside} ELSE 0 END FROM pausing)"
+_LOOKED_AT = "chosen.most + (SELECT CASE WHEN any_journey THEN {most_suspended} ELSE 0 END FROM pausing)"
 _LOCKED = "FOR UPDATE OF journeys_webhookdelivery SKIP LOCKED"
 
 # How many requests may begin now at each host that has a rate. A sender that has its row locked may use them.
@@ -236,7 +236,7 @@ chosen AS MATERIALIZED (
 )
 """
 
-# Deliveries of these lanes, locked, and behind each what is put aside with its journey.
+# Deliveries of these lanes, locked, and behind each what is suspended with its journey.
 _DUE = """
 due AS MATERIALIZED (
     SELECT delivery.id, chosen.host, delivery.source, chosen.room, chosen.most, chosen.probe_id,
@@ -250,7 +250,7 @@ due AS MATERIALIZED (
     WHERE id = ANY(ARRAY(SELECT DISTINCT paused_id FROM due WHERE paused_id IS NOT NULL))
       AND (held_at IS NOT NULL OR per_minute IS NOT NULL)
     ORDER BY id FOR SHARE
-), put_aside AS (
+), suspended AS (
     UPDATE journeys_webhookdelivery delivery SET state = 'held', held_for = due.paused_id
     FROM due WHERE delivery.id = ANY(ARRAY[due.id]) AND due.paused_id = ANY(ARRAY(SELECT id FROM held))
     RETURNING 1
@@ -315,7 +315,7 @@ _PIECES = (WAITING_HOSTS, LANES, _PAUSING, _PROBES, _PACED, _OPEN, _CHOSEN, _DUE
 _CLAIM = Statement(
     """
 WITH RECURSIVE known AS (SELECT * FROM {hosts}), busy AS (SELECT * FROM {workspaces}), {pieces}
-SELECT claimed.*, (SELECT count(*) FROM put_aside) AS put_aside, EXISTS ({any_paced}) AS paced
+SELECT claimed.*, (SELECT count(*) FROM suspended) AS suspended, EXISTS ({any_paced}) AS paced
 FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
 """,
     pieces=", ".join(_PIECES),
@@ -324,7 +324,7 @@ FROM (VALUES (true)) AS always LEFT JOIN claimed ON true
     due_in_lane=_DUE_IN.replace("{lane}", "chosen").replace("{limit}", _LOOKED_AT).replace("{locked}", _LOCKED),
     paused_journey=_PAUSED_JOURNEY,
     steered_host=_STEERED_HOST.replace("{of}", "lanes"),
-    put_aside=str(_PUT_ASIDE),
+    most_suspended=str(_MOST_SUSPENDED),
     in_index_order=IN_INDEX_ORDER,
     hosts=Rows("known", {"host": "text", "requests": "int", "room": "int"}),
     workspaces=Rows("busy", {"workspace_id": "text", "in_flight": "int"}),
@@ -372,11 +372,11 @@ def claim_due(slots: HostSlots) -> list[ClaimedDelivery]:
             hosts=list(slots.of_known_hosts()),
             workspaces=list(slots.of_workspaces.items()),
         )
-        slots.paced, put_aside = found[0]["paced"], found[0]["put_aside"]
+        slots.paced, suspended = found[0]["paced"], found[0]["suspended"]
         claimed, unready = _opened([row for row in found if row["id"] is not None], asked)
         if unready:
             _SAY_WHY.execute(unready=unready)
-        if claimed or not (unready or put_aside):
+        if claimed or not (unready or suspended):
             break
     return _confirmed(claimed, asked)
 
@@ -402,11 +402,11 @@ def _confirmed(claimed: list[ClaimedDelivery], asked: float) -> list[ClaimedDeli
         return claimed
     asked = time.monotonic()
     fine = set(_NOT_HELD.column(ids=[one.id for one in claimed]))
-    give_back([one for one in claimed if one.id not in fine])
+    release([one for one in claimed if one.id not in fine])
     return [replace(one, asked=asked) for one in claimed if one.id in fine]
 
 
-def give_back(unsent: Sequence[ClaimedDelivery]) -> None:
+def release(unsent: Sequence[ClaimedDelivery]) -> None:
     """Makes deliveries due at once whose attempts have not begun; the claims do not count."""
     if unsent:
         _GIVE_BACK.execute(unsent=[(one.id, one.number, one.leased_until) for one in unsent])
@@ -414,6 +414,6 @@ def give_back(unsent: Sequence[ClaimedDelivery]) -> None:
 
 def _claimed(row: dict[str, Any], asked: float, *, secrets: tuple[str, ...]) -> ClaimedDelivery:
     sent = WebhookDelivery(enrollment_id=row.pop("enrollment_id"), ordinal=row.pop("ordinal"))
-    del row["put_aside"], row["paced"]
+    del row["suspended"], row["paced"]
     known = row | {"headers": decrypted_json(json.loads(row["headers"])), "secrets": secrets}
     return ClaimedDelivery(webhook_id=sent.webhook_id, asked=asked, **known)

@@ -20,7 +20,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from engage.database.outages import is_held_up
 from engage.redis.metric_counters import WEBHOOKS, metric_counters
 from journeys.due import Due
-from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, give_back
+from journeys.webhooks.claims import LEASE_SECONDS, ClaimedDelivery, claim_due, release
 from journeys.webhooks.client import Client, Request
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
@@ -144,17 +144,17 @@ class _Sender:
                 unsent.append(claimed)
             else:
                 fresh.append(result)
-        self._give_back(unsent)
+        self._release(unsent)
         if fresh and not self._unwritten:
             self._unwritten_since = time.monotonic()
         self._unwritten += fresh
         return fresh
 
-    def _give_back(self, unsent: Sequence[ClaimedDelivery]) -> None:
+    def _release(self, unsent: Sequence[ClaimedDelivery]) -> None:
         if unsent:
-            log.info("webhooks_given_back", webhooks=len(unsent))
+            log.info("webhooks_released", webhooks=len(unsent))
             with suppress(OperationalError, InterfaceError, InternalError):  # they are claimed again anyway, but later
-                give_back(unsent)
+                release(unsent)
 
     def _is_time_to_write(self) -> bool:
         if not self._unwritten:

@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from engage.models import Workspace
-from journeys.enrollments.transitions import FailedAttempt, hold_back, put_back
+from journeys.enrollments.transitions import FailedAttempt, release, retry
 from journeys.entering.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookCircuit, WebhookDelivery, WebhookHost
 from journeys.walking.turns import claim_longest_due
@@ -103,10 +103,10 @@ def a_day_passes() -> None:
 
 def walkers_fail_and_stop() -> None:
     """All who are due are put back and then held back, to be walked as if nothing had happened."""
-    put_back(claim_longest_due().enrollments)
+    release(claim_longest_due().enrollments)
     claimed = claim_longest_due().enrollments
     assert len(claimed) == NUMBER
-    hold_back([FailedAttempt(claimed=one, error="No luck.") for one in claimed])
+    retry([FailedAttempt(claimed=one, error="No luck.") for one in claimed])
     failed = Enrollment.objects.filter(error="No luck.", attempts=1, claimed_until=None)
     assert failed.update(attempts=0, due_at=timezone.now() - timedelta(minutes=1)) == NUMBER
 

@@ -161,9 +161,9 @@ def test_what_is_put_off_often_is_traced_once(server: ServerClient, journey: Jou
             Chunk.objects.update(due_at="2020-01-01T00:00Z")
             serve_lane(lane=Chunk.Lane.SINGLE, named=None, seconds=0)
     assert [(line["event"], line["exc_info"]) for line in lines] == [
-        ("job_put_off", True),
-        ("job_put_off", False),
-        ("job_put_off", False),
+        ("job_snoozed", True),
+        ("job_snoozed", False),
+        ("job_snoozed", False),
     ]
     assert all(line["error"] == "OperationalError: no room" for line in lines)
 

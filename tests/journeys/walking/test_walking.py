@@ -326,7 +326,7 @@ def test_nobody_is_given_up_for_what_may_befall_any(server: ServerClient, acme: 
             Enrollment.objects.filter(state="active").update(due_at="2020-01-01T00:00Z")
     put_off = [line for line in lines if line.get("enrollment_id") == spoiled.id]
     assert [line["event"] for line in lines if line.get("exc_info")] == ["walk_failed"]  # the batch, and no trace more
-    assert {line["event"] for line in put_off} == {"enrollment_put_off"}
+    assert {line["event"] for line in put_off} == {"enrollment_snoozed"}
     assert len(put_off) > MAX_ATTEMPTS
     assert [history(other) for other in others] == [[("note", "done")]] * 3
     spoiled.refresh_from_db()
