@@ -14,11 +14,12 @@ from engage.errors import Refusal
 from engage.json.positions import Span, span_of, spans_in
 from journeys.admin.content_rights import READ_CUSTOMERS
 from journeys.admin.drawings import Drawing, plain
-from journeys.admin.journey_help import STEPS
 from journeys.design.authoring import SPELLINGS
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Journey
+from journeys.steps.definition import KINDS
 from journeys.steps.graph import graph_of
+from journeys.steps.kinds import examples_of
 
 MOST_MISTAKES = 100
 _ROOTS = {field: SPELLINGS[field] for field in READ_CUSTOMERS}
@@ -31,11 +32,7 @@ def editor_of(journey: Journey | None) -> dict[str, Any]:
         if journey
         else reverse("admin:journeys_journey_new_draft")
     )
-    examples = [
-        {"type": step.type, "text": json_text({"type": step.type, **example})}
-        for step in STEPS
-        for example in step.examples
-    ]
+    examples = [{"type": kind.type, "text": json_text(example)} for kind in KINDS for example in examples_of(kind)]
     return {"url": url, "examples": examples}
 
 

@@ -12,7 +12,8 @@ from engage.errors import Refusal
 from journeys.counts.stats import JourneyStats
 from journeys.design.warnings import DefinitionWarning
 from journeys.models import JourneyRevision
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Edge, Graph, Node, graph_of
+from journeys.steps.graph import Edge, Graph, Node, graph_of
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 # What is told of a step, and under which name the styles know it.
 _ENDS = {"completed", "exited"}  # drawn only if a way leads there, or somebody came there all the same

@@ -15,7 +15,8 @@ from journeys.admin.drawings import Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
 from journeys.models import Enrollment, Journey, JourneyRevision
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Graph, graph_of
+from journeys.steps.graph import Graph, graph_of
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 MOST_REVISIONS = 200
 _STEP_HEADERS = ["Step", "What it does", "Entered", "Waiting now", "Went on", "Failed", "Left"]

@@ -30,7 +30,7 @@ from journeys.entering.trigger import Excluded, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
 from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
-from journeys.steps.graph import COMPLETED, EXITED
+from journeys.steps.kinds import COMPLETED, EXITED
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import WebhookRequest
 from journeys.walking.recording import ReportedEvent, record_reported_event

@@ -6,7 +6,7 @@ from engage.admin.columns import shown
 from journeys.admin.drawings import Drawing, Way, graph_of_revision, lit
 from journeys.enrollments.history import EnrollmentHistory
 from journeys.models import Enrollment, JourneyRevision, StepRun
-from journeys.steps.graph import COMPLETED, EXITED
+from journeys.steps.kinds import COMPLETED, EXITED
 
 
 def drawing_of(history: EnrollmentHistory) -> Drawing | None:

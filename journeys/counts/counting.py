@@ -8,7 +8,7 @@ from collections import Counter
 
 from engage.database.sql import Rows, Statement
 from journeys.models.counts import CountKind
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 NO_REVISION = 0
 # The workspace, the journey, the revision, the kind, and the name and outcome that it counts.

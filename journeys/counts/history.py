@@ -7,7 +7,7 @@ difference is what was never counted, whatever happens meanwhile.
 from django.db import transaction
 
 from engage.database.sql import Statement
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 # The relation `told`: what the history has to be counted.
 # A row for each key and hour: decided jobs; runs by where they came from, and those that have ended; the ends of

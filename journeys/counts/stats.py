@@ -9,7 +9,7 @@ from typing import Any
 
 from engage.database.sql import Statement
 from journeys.models import Journey
-from journeys.steps.graph import COMPLETED, EXITED
+from journeys.steps.kinds import COMPLETED, EXITED
 
 _DAY = timedelta(days=1)
 _EVER, _NEVER = datetime(1970, 1, 2, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)

@@ -1,6 +1,7 @@
-"""Steps: a file per type, and the engine that walks them. Nothing here does I/O.
+"""Steps: a file per kind, and the engine that walks them. Nothing here does I/O.
 
-1. definition.py: the steps of a revision, parsed; written.py is what the parsers of all types share.
+1. definition.py: the steps of a revision, parsed; kinds.py is what every kind says of itself, written.py what the
+   parsers of all kinds share.
 2. course.py: walks an enrollment from one step to the next until it stops; rehearsal.py does so on a virtual clock.
 3. context.py: what steps read; results.py: what they come to, as values that the caller writes.
 4. exit_rules.py: what ends an enrollment whichever step it is at; events.py: which events match.

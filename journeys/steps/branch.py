@@ -6,12 +6,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from customers.conditions import Condition, Facts, Root, evaluate, findings_of, values_that_decide
+from customers.conditions import Condition, Facts, Root, evaluate, findings_of, in_words, values_that_decide
 from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
 from journeys.steps.events import read_condition
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
@@ -27,19 +28,26 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Branch:
+class Branch(Kind):
     """Goes to the target of the first case that holds, otherwise to `next`."""
 
     type: ClassVar = "branch"
-    paces_loops: ClassVar = False
+    does: ClassVar = "Goes the way of the first case that holds; without else, on to the next step where none does."
+    examples: ClassVar = (
+        {
+            "id": "plan",
+            "cases": [{"if": {"field": "customer.plan", "op": "eq", "value": "pro"}, "next": "leave"}],
+            "else": "halves",
+        },
+    )
+    label: ClassVar = "Branch"
 
     id: str
     cases: tuple[Case, ...]
     next: str | None
 
-    @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (*(case.next for case in self.cases), self.next)
+    def ways(self) -> list[Way]:
+        return [*(way(case.next, in_words(case.condition)) for case in self.cases), way(self.next, "otherwise")]
 
     def begin(self, context: StepContext) -> StepResult:
         facts = context.facts()
@@ -53,14 +61,13 @@ class Branch:
         record = step_record(self, "done", f"{why}: {going_on(step_id)}.", because=tuple(because))
         return StepResult(step_record=record, then=GoTo(step_id=step_id))
 
-
-def parse_branch(step: WrittenStep) -> Branch:
-    """Parses a `branch` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(required=["cases"], optional=["else"], reading=read)
-        cases = read(lambda: _read_cases(step, fields["cases"]))
-        otherwise = read(lambda: step.target_in(fields, "else"))
-    return Branch(id=step.id, cases=cases, next=otherwise)
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["cases"], optional=["else"], reading=read)
+            cases = read(lambda: _read_cases(step, fields["cases"]))
+            otherwise = read(lambda: step.target_in(fields, "else"))
+        return cls(id=step.id, cases=cases, next=otherwise)
 
 
 def _read_cases(step: WrittenStep, part: Part) -> tuple[Case, ...]:

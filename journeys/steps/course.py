@@ -12,7 +12,6 @@ from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
 from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
-from journeys.steps.wait_for_event import WaitForEvent
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
@@ -72,7 +71,7 @@ def _pauses(*, before: Step, after: StepRecord, enough: bool) -> bool:
     the next walk has to know what came after that event. So an enrollment that stands before a wait, and not at its
     first step, has come there by the event that it heard last.
     """
-    return after.heard is not None if isinstance(before, WaitForEvent) else enough
+    return after.heard is not None if before.awaited else enough
 
 
 def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:

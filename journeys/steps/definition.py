@@ -11,14 +11,14 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
 from engage.json.documents import Part, Reading
-from journeys.steps.branch import Branch, parse_branch
-from journeys.steps.delay import Delay, parse_delay
-from journeys.steps.exit import Exit, parse_exit
-from journeys.steps.split import Split, parse_split
-from journeys.steps.track_event import TrackEvent, parse_track_event
-from journeys.steps.update_profile import UpdateProfile, parse_update_profile
-from journeys.steps.wait_for_event import WaitForEvent, parse_wait_for_event
-from journeys.steps.webhook import Webhook, parse_webhook
+from journeys.steps.branch import Branch
+from journeys.steps.delay import Delay
+from journeys.steps.exit import Exit
+from journeys.steps.split import Split
+from journeys.steps.track_event import TrackEvent
+from journeys.steps.update_profile import UpdateProfile
+from journeys.steps.wait_for_event import WaitForEvent
+from journeys.steps.webhook import Webhook
 from journeys.steps.webhook_targets import Target
 from journeys.steps.written import LONGEST_ID, InvalidSteps, UnknownStepType, WrittenStep
 
@@ -28,17 +28,10 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 # Steps that may stop a walk and are resumed later. All others end as soon as they begin.
 ResumableStep = Webhook | Delay | WaitForEvent
 Step = ResumableStep | Branch | Split | UpdateProfile | TrackEvent | Exit
-_PARSERS: dict[str, Callable[[WrittenStep], Step]] = {
-    Webhook.type: parse_webhook,
-    Delay.type: parse_delay,
-    WaitForEvent.type: parse_wait_for_event,
-    Branch.type: parse_branch,
-    Split.type: parse_split,
-    UpdateProfile.type: parse_update_profile,
-    TrackEvent.type: parse_track_event,
-    Exit.type: parse_exit,
-}
-STEP_TYPES = tuple(_PARSERS)
+# In the order in which authors are told of them.
+KINDS: tuple[type[Step], ...] = (Webhook, Delay, WaitForEvent, Branch, Split, UpdateProfile, TrackEvent, Exit)
+_BY_TYPE = {kind.type: kind for kind in KINDS}
+STEP_TYPES = tuple(_BY_TYPE)
 
 
 def parse_steps(
@@ -81,12 +74,12 @@ def _id(part: Part, places: dict[str, str]) -> str:
 
 def _parse(step: WrittenStep) -> Step:
     written = step.part.field("type")
-    parse = _PARSERS.get(written.text(at_most=LONGEST_ID))
-    if parse is None:
+    kind = _BY_TYPE.get(written.text(at_most=LONGEST_ID))
+    if kind is None:
         replace(written, refusal=UnknownStepType).refuse(
             f"is {written.value!r}, which is no type of step; there is {', '.join(STEP_TYPES)}."
         )
-    return parse(step)
+    return kind.parse(step)
 
 
 def _refuse_loops_without_a_wait(parts: Sequence[Part], steps: Sequence[Step | None]) -> None:

@@ -6,13 +6,14 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from customers.conditions.instants import parse_instant
 from engage.json.documents import Part, Reading
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
-from journeys.steps.durations import LONGEST, InvalidDuration, parse_duration
+from journeys.steps.durations import LONGEST, InvalidDuration, duration_in_words, parse_duration
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, Resumption, State, StepFailed, StepResult, Wait, in_words, step_record
 from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.times_of_day import InvalidTime, next_time, parse_time, parse_timezone
@@ -32,6 +33,10 @@ class FixedTime:
     def paces_loops(self) -> bool:
         return self.duration >= LEAST_WAIT
 
+    @property
+    def in_words(self) -> str:
+        return duration_in_words(self.duration)
+
     def end(self, now: datetime, rendering: Rendering) -> datetime:
         return now + self.duration
 
@@ -50,6 +55,10 @@ class TimeOfDay:
         return next_time(self.time, self.zone, after=now)
 
     @property
+    def in_words(self) -> str:
+        return f"until {self.time.isoformat('minutes')} ({self.zone})"
+
+    @property
     def remark(self) -> str:
         """What is to be told beside when the wait ends."""
         return f" In UTC: the time zone {self.lost_zone!r} is not known any more." if self.lost_zone else ""
@@ -62,6 +71,11 @@ class Moment:
     paces_loops: ClassVar = False
 
     text: str | TemplatedText
+    written: str
+
+    @property
+    def in_words(self) -> str:
+        return f"until {self.written.strip()}"
 
     def end(self, now: datetime, rendering: Rendering) -> datetime:
         """Raises StepFailed if the text renders to no instant, or to one more than ten years ahead."""
@@ -76,10 +90,16 @@ class Moment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Delay:
+class Delay(Kind):
     """Waits as long as `length` says, then goes on to `next` (None: the end). Does not wait for a time that is past."""
 
     type: ClassVar = "delay"
+    does: ClassVar = "Waits so long, until the next such time of day, or until a moment. What is past does not wait."
+    examples: ClassVar = (
+        {"id": "day", "for": "P1DT2H"},
+        {"id": "morning", "until": "09:00", "timezone": "Europe/Berlin"},
+        {"id": "departure", "at": "{{ api.payload.departsAt }}"},
+    )
 
     id: str
     next: str | None
@@ -87,12 +107,14 @@ class Delay:
 
     @property
     def paces_loops(self) -> bool:
-        """Whether a loop through it is slow enough to be allowed."""
         return self.length.paces_loops
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (self.next,)
+    def label(self) -> str:
+        return f"Wait {self.length.in_words}"
+
+    def ways(self) -> list[Way]:
+        return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
         rendering = context.rendering()
@@ -119,25 +141,24 @@ class Delay:
             step_record=step_record(self, state, detail, missing=rendering.missing), then=GoTo(step_id=self.next)
         )
 
-
-def parse_delay(step: WrittenStep) -> Delay:
-    """Parses a `delay` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(optional=["for", "until", "timezone", "at"], reading=read)
-        if len(fields.keys() & {"for", "until", "at"}) != 1:
-            step.part.refuse("must hold one of for, until and at.")
-        if "timezone" in fields and "until" not in fields:
-            read.note(fields["timezone"], "may stand beside until only.")
-        length = read(lambda: _length(step, fields))
-    return Delay(id=step.id, next=step.next(), length=length)
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(optional=["for", "until", "timezone", "at"], reading=read)
+            if len(fields.keys() & {"for", "until", "at"}) != 1:
+                step.part.refuse("must hold one of for, until and at.")
+            if "timezone" in fields and "until" not in fields:
+                read.note(fields["timezone"], "may stand beside until only.")
+            length = read(lambda: _length(step, fields))
+        return cls(id=step.id, next=step.next(), length=length)
 
 
 def _length(step: WrittenStep, fields: dict[str, Part]) -> FixedTime | TimeOfDay | Moment:
     if "for" in fields:
         return FixedTime(duration=read_duration(fields["for"]))
     if "at" in fields:
-        fields["at"].text()
-        return Moment(text=_read_moment(step, fields["at"]))
+        written = fields["at"].text()
+        return Moment(text=_read_moment(step, fields["at"]), written=written)
     return _time_of_day(step, fields["until"], step.part.field("timezone"))
 
 

@@ -9,6 +9,7 @@ _FORM = re.compile(
     r"|(?=.)(?:(?P<days>[0-9]{1,9})D)?"
     r"(?:T(?=.)(?:(?P<hours>[0-9]{1,9})H)?(?:(?P<minutes>[0-9]{1,9})M)?(?:(?P<seconds>[0-9]{1,9}(?:[.,][0-9]{1,6})?)S)?)?)"
 )
+_UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 _WITH_YEARS_OR_MONTHS = re.compile(r"P[^T]*[YM]")
 
 
@@ -35,3 +36,14 @@ def parse_duration(text: str) -> timedelta:
     if duration > LONGEST:
         raise InvalidDuration(f"must be at most ten years (P{LONGEST.days}D).")
     return duration
+
+
+def duration_in_words(duration: timedelta) -> str:
+    """The duration in its units: "1 day", "2 hours 30 minutes"."""
+    left, parts = duration.total_seconds(), []
+    for unit, seconds in _UNITS:
+        number = left if unit == "second" else left // seconds
+        if number:
+            parts.append(f"{number:g} {unit}{'' if number == 1 else 's'}")
+        left -= number * seconds
+    return " ".join(parts) or "0 seconds"

@@ -7,7 +7,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from customers.conditions import Condition, CustomerFacts, Facts, InvalidCondition, Root, evaluate, parse_condition
+from customers.conditions import (
+    Condition,
+    CustomerFacts,
+    Facts,
+    InvalidCondition,
+    Root,
+    evaluate,
+    in_words,
+    parse_condition,
+)
 from customers.event_rules import MAX_EVENT_NAME_LENGTH
 from engage.json.documents import Part, Reading, one_of
 from journeys.steps.context import Occurrence
@@ -28,6 +37,11 @@ class EventPattern:
     def in_words(self) -> str:
         """The name, and whose events do not count: "'bought' (not from the bridge)"."""
         return repr(self.name) if self.from_bridge else f"{self.name!r} (not from the bridge)"
+
+    @property
+    def in_full(self) -> str:
+        """As in_words, with the condition."""
+        return self.in_words if self.where is None else f"{self.in_words} where {in_words(self.where)}"
 
     def concerns(self, *, name: str, from_bridge: bool) -> bool:
         """Whether the event has the name, and comes from where it counts."""

@@ -7,23 +7,10 @@ from time import thread_time
 
 from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
-from journeys.steps.results import (
-    Ahead,
-    Answered,
-    Arrival,
-    AwaitEvent,
-    Ended,
-    Pause,
-    Send,
-    StepRecord,
-    Stop,
-    TimeUp,
-    Wait,
-)
+from journeys.steps.results import Ahead, Arrival, AwaitEvent, Ended, StepRecord, Stop, Wait
 
 MAX_STEP_RECORDS = 200
 MAX_SECONDS = 2.0  # of CPU time
-_SENT = Answered(ok=True, reason="Assumed: the webhook succeeds.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +69,7 @@ def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[TimedR
             yield walk.stop
             return
         stop = walk.stop
-        step_id, arrival = stop.step_id, _assumed(stop)
+        step_id, arrival = stop.step_id, stop.assumed
         if isinstance(stop, Wait | AwaitEvent):
             context.now = stop.due_at
 
@@ -95,13 +82,3 @@ def _given_up(step_id: str, error: Exception) -> Ended:
 
 def _marked(step_record: StepRecord) -> StepRecord:
     return step_record._replace(detail=f"{step_record.detail.removesuffix('.')} (assumed).")
-
-
-def _assumed(stop: Wait | AwaitEvent | Send | Pause) -> Arrival:
-    match stop:
-        case Wait() | AwaitEvent():
-            return TimeUp()
-        case Send():
-            return _SENT
-        case Pause():
-            return Ahead()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 State = Literal["done", "waiting", "failed"]
 
@@ -98,71 +98,6 @@ class StepFailed(Exception):
         self.detail = detail
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoTo:
-    """The walk goes on: to a step, or (None) to the end of the journey."""
-
-    step_id: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """The step has begun and ends at `due_at`."""
-
-    step_id: str
-    due_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class AwaitEvent:
-    """The step has begun and ends when an event matches its pattern, at `due_at` at the latest."""
-
-    step_id: str
-    event_name: str
-    due_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class Send:
-    """The webhook of the last record must be sent; its final result ends the step."""
-
-    step_id: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pause:
-    """The limit of one walk is reached: another walk continues at once, from this step."""
-
-    step_id: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ended:
-    """The enrollment is over: completed or exited, for this reason. `step_id` is the step at which it ended."""
-
-    step_id: str
-    exited: bool
-    reason: str
-
-
-Stop = Wait | AwaitEvent | Send | Pause | Ended
-
-
-class StepResult(NamedTuple):
-    """One step's record, and what follows."""
-
-    step_record: StepRecord
-    then: GoTo | Stop
-
-
-@dataclass(frozen=True, kw_only=True)
-class Walk:
-    """The step records in order, and where the enrollment stops."""
-
-    step_records: tuple[StepRecord, ...]
-    stop: Stop
-
-
 @dataclass(frozen=True)
 class Ahead:
     """The step has not begun."""
@@ -188,6 +123,80 @@ class Answered:
 
 Arrival = Ahead | TimeUp | Heard | Answered
 Resumption = TimeUp | Heard | Answered
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoTo:
+    """The walk goes on: to a step, or (None) to the end of the journey."""
+
+    step_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """The step has begun and ends at `due_at`."""
+
+    assumed: ClassVar[Arrival] = TimeUp()
+
+    step_id: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwaitEvent:
+    """The step has begun and ends when an event matches its pattern, at `due_at` at the latest."""
+
+    assumed: ClassVar[Arrival] = TimeUp()
+
+    step_id: str
+    event_name: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Send:
+    """The webhook of the last record must be sent; its final result ends the step."""
+
+    assumed: ClassVar[Arrival] = Answered(ok=True, reason="Assumed: the webhook succeeds.")
+
+    step_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause:
+    """The limit of one walk is reached: another walk continues at once, from this step."""
+
+    assumed: ClassVar[Arrival] = Ahead()
+
+    step_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """The enrollment is over: completed or exited, for this reason. `step_id` is the step at which it ended."""
+
+    step_id: str
+    exited: bool
+    reason: str
+
+
+# What is `assumed` of a stop is how a rehearsal goes on: as if no event came and every webhook succeeded.
+Stop = Wait | AwaitEvent | Send | Pause | Ended
+
+
+class StepResult(NamedTuple):
+    """One step's record, and what follows."""
+
+    step_record: StepRecord
+    then: GoTo | Stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """The step records in order, and where the enrollment stops."""
+
+    step_records: tuple[StepRecord, ...]
+    stop: Stop
 
 
 def in_words(moment: datetime) -> str:

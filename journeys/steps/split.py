@@ -6,10 +6,11 @@
 import hashlib
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepResult, going_on, step_record
 from journeys.steps.written import WrittenStep
 
@@ -27,18 +28,25 @@ class Path:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class Split(Kind):
     """Follows one of the paths; the choice is stable per journey, step and customer."""
 
     type: ClassVar = "split"
-    paces_loops: ClassVar = False
+    does: ClassVar = (
+        "Goes one of the ways by chance, as often as its weight says; the same customer always the same way."
+    )
+    examples: ClassVar = ({"id": "halves", "paths": [{"weight": 90, "next": "note"}, {"weight": 10, "next": "leave"}]},)
 
     id: str
     paths: tuple[Path, ...]
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return tuple(path.next for path in self.paths)
+    def label(self) -> str:
+        return f"Split {' : '.join(f'{path.weight:g}' for path in self.paths)}"
+
+    def ways(self) -> list[Way]:
+        total = sum(path.weight for path in self.paths)
+        return [way(path.next, f"{100 * path.weight / total:.3g} %") for path in self.paths]
 
     def begin(self, context: StepContext) -> StepResult:
         number = self.path_of(journey_id=context.journey_id, customer_id=context.customer.id)
@@ -53,13 +61,12 @@ class Split:
         point = int.from_bytes(digest[:_HASHED_BYTES]) / 256**_HASHED_BYTES * ends[-1]
         return next((index for index, end in enumerate(ends) if point < end), len(ends) - 1)
 
-
-def parse_split(step: WrittenStep) -> Split:
-    """Parses a `split` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(required=["paths"], reading=read)
-        paths = read(lambda: _read_paths(step, fields["paths"]))
-    return Split(id=step.id, paths=paths)
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["paths"], reading=read)
+            paths = read(lambda: _read_paths(step, fields["paths"]))
+        return cls(id=step.id, paths=paths)
 
 
 def _read_paths(step: WrittenStep, part: Part) -> tuple[Path, ...]:

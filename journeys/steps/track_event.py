@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from engage.json.compact import json_bytes
@@ -12,6 +12,7 @@ from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, TrackedEvent, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
@@ -21,11 +22,12 @@ _NO_PROPERTIES = TemplatedJson({}, constant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrackEvent:
+class TrackEvent(Kind):
     """Records the event. After a chain of MAX_LINKS events that led to one another, it has no further effect."""
 
     type: ClassVar = "track_event"
-    paces_loops: ClassVar = False
+    does: ClassVar = "Records an event of the customer, which may start or move journeys. Only eventName is needed."
+    examples: ClassVar = ({"id": "thank", "eventName": "thanked", "eventProperties": {"plan": "{{ customer.plan }}"}},)
 
     id: str
     event_name: str
@@ -33,8 +35,11 @@ class TrackEvent:
     next: str | None
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (self.next,)
+    def label(self) -> str:
+        return f"Record the event {self.event_name!r}"
+
+    def ways(self) -> list[Way]:
+        return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
         rendering = context.rendering()
@@ -53,6 +58,14 @@ class TrackEvent:
         chain = context.chain + 1
         return TrackedEvent(name=self.event_name, properties=properties, chain=chain, reacts=chain <= MAX_LINKS)
 
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["eventName"], optional=["eventProperties"], reading=read)
+            name = read(lambda: fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH))
+            properties = read(lambda: _read_properties(step, fields.get("eventProperties")))
+        return cls(id=step.id, event_name=name, properties=properties, next=step.next())
+
 
 def _require_small(properties: Any) -> None:
     size = json_bytes(properties)
@@ -66,15 +79,6 @@ def _in_words(tracked: TrackedEvent) -> str:
     if tracked.reacts:
         return f"Recorded the event {tracked.name!r}."
     return f"Recorded the event {tracked.name!r}, without effect: {MAX_LINKS} events led to it one by another."
-
-
-def parse_track_event(step: WrittenStep) -> TrackEvent:
-    """Parses a `track_event` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(required=["eventName"], optional=["eventProperties"], reading=read)
-        name = read(lambda: fields["eventName"].text(at_most=MAX_EVENT_NAME_LENGTH))
-        properties = read(lambda: _read_properties(step, fields.get("eventProperties")))
-    return TrackEvent(id=step.id, event_name=name, properties=properties, next=step.next())
 
 
 def _read_properties(step: WrittenStep, part: Part | None) -> TemplatedJson:

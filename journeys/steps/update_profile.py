@@ -3,36 +3,41 @@
 `{"id": "grade", "type": "update_profile", "attributes": {"plan": "pro", "greeting": "Hi {{ customer.name }}"}}`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from customers.attribute_rules import MAX_PROFILE_BYTES, check_attribute_names, check_attributes_size, merged
 from engage.errors import InvalidRequest
 from engage.json.documents import Part, Reading
 from engage.json.storable import STORED_DEPTH
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import GoTo, StepFailed, StepResult, step_record
 from journeys.steps.templated import TemplatedJson, read_json
 from journeys.steps.written import WrittenStep
 
-_SHOWN_NAMES = 5
+_DRAWN_NAMES, _SHOWN_NAMES = 3, 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateProfile:
+class UpdateProfile(Kind):
     """Writes all of the attributes, or none if one cannot be rendered or the profile grows too large."""
 
     type: ClassVar = "update_profile"
-    paces_loops: ClassVar = False
+    does: ClassVar = "Writes attributes of the customer; null deletes one."
+    examples: ClassVar = ({"id": "note", "attributes": {"coupon": "{{ api.payload.coupon }}", "trialEndsAt": None}},)
 
     id: str
     attributes: TemplatedJson
     next: str | None
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (self.next,)
+    def label(self) -> str:
+        return f"Write {_listed(list(self.attributes.value), at_most=_DRAWN_NAMES)}"
+
+    def ways(self) -> list[Way]:
+        return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
         rendering = context.rendering()
@@ -44,6 +49,13 @@ class UpdateProfile:
         else:
             record = step_record(self, "done", _in_words(writes), missing=rendering.missing, writes=writes)
         return StepResult(step_record=record, then=GoTo(step_id=self.next))
+
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["attributes"], reading=read)
+            attributes = read(lambda: _read_attributes(step, fields["attributes"]))
+        return cls(id=step.id, attributes=attributes, next=step.next())
 
 
 def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,17 +69,12 @@ def _written(attributes: Mapping[str, Any], writes: Mapping[str, Any]) -> dict[s
 
 
 def _in_words(writes: Mapping[str, Any]) -> str:
-    names = list(writes)
-    more = len(names) - _SHOWN_NAMES
-    return f"Wrote {', '.join(names[:_SHOWN_NAMES])}{f' and {more} more' if more > 0 else ''}."
+    return f"Wrote {_listed(list(writes), at_most=_SHOWN_NAMES)}."
 
 
-def parse_update_profile(step: WrittenStep) -> UpdateProfile:
-    """Parses an `update_profile` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(required=["attributes"], reading=read)
-        attributes = read(lambda: _read_attributes(step, fields["attributes"]))
-    return UpdateProfile(id=step.id, attributes=attributes, next=step.next())
+def _listed(names: Sequence[str], *, at_most: int) -> str:
+    more = len(names) - at_most
+    return f"{', '.join(names[:at_most])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _read_attributes(step: WrittenStep, part: Part) -> TemplatedJson:

@@ -10,12 +10,14 @@ queued; if it directly follows a wait that an event ended, from that event on. S
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from engage.json.documents import Part, Reading
 from journeys.steps.context import StepContext
 from journeys.steps.delay import LEAST_WAIT, read_duration
+from journeys.steps.durations import duration_in_words
 from journeys.steps.events import EventPattern, read_pattern
+from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import (
     AwaitEvent,
     GoTo,
@@ -32,10 +34,25 @@ from journeys.steps.written import WrittenStep
 
 
 @dataclass(frozen=True, kw_only=True)
-class WaitForEvent:
+class WaitForEvent(Kind):
     """Goes on to `on_event` at the first event that matches the pattern, or to `on_timeout` if none comes in time."""
 
     type: ClassVar = "wait_for_event"
+    does: ClassVar = (
+        "Waits for an event of the customer. Only event and timeout are needed; where is a condition over the event. "
+        "fromBridge false: events from in-app messages, which anybody can send, do not count."
+    )
+    examples: ClassVar = (
+        {
+            "id": "listen",
+            "event": "bought",
+            "where": {"field": "event.properties.price", "op": "gt", "value": 10},
+            "fromBridge": False,
+            "timeout": "P3D",
+            "onEvent": "thank",
+            "onTimeout": "halves",
+        },
+    )
     paces_loops: ClassVar = True
 
     id: str
@@ -45,8 +62,15 @@ class WaitForEvent:
     on_timeout: str | None
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (self.on_event, self.on_timeout)
+    def label(self) -> str:
+        return f"Wait for {self.pattern.in_full}, at most {duration_in_words(self.timeout)}"
+
+    @property
+    def awaited(self) -> EventPattern:
+        return self.pattern
+
+    def ways(self) -> list[Way]:
+        return [way(self.on_event, "the event came"), way(self.on_timeout, "it did not come in time")]
 
     def begin(self, context: StepContext) -> StepResult:
         early, context.early = context.early, None
@@ -75,18 +99,17 @@ class WaitForEvent:
         record = step_record(self, "done", f"{why}: {going_on(step_id)}.", resumed=heard is None, heard=heard)
         return StepResult(step_record=record, then=GoTo(step_id=step_id))
 
-
-def parse_wait_for_event(step: WrittenStep) -> WaitForEvent:
-    """Parses a `wait_for_event` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(
-            required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
-        )
-        timeout = read(lambda: _read_timeout(fields["timeout"]))
-        pattern = read(lambda: read_pattern(fields, stored=step.stored))
-        on_event = read(lambda: step.target_in(fields, "onEvent"))
-        on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
-    return WaitForEvent(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(
+                required=["event", "timeout"], optional=["where", "fromBridge", "onEvent", "onTimeout"], reading=read
+            )
+            timeout = read(lambda: _read_timeout(fields["timeout"]))
+            pattern = read(lambda: read_pattern(fields, stored=step.stored))
+            on_event = read(lambda: step.target_in(fields, "onEvent"))
+            on_timeout = read(lambda: step.target_in(fields, "onTimeout"))
+        return cls(id=step.id, pattern=pattern, timeout=timeout, on_event=on_event, on_timeout=on_timeout)
 
 
 def _read_timeout(part: Part) -> timedelta:

@@ -7,13 +7,14 @@ renders the request, and decides from its result where the walk goes on; the cal
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 from engage.json.compact import json_bytes, unicode_json
 from engage.json.documents import Part, Reading
 from engage.sizes import KIB
 from journeys.rendering import Rendering
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import EXITED, Kind, Way, way
 from journeys.steps.results import (
     Answered,
     Ended,
@@ -38,11 +39,23 @@ _ON_FAILURE: tuple[Literal["continue", "exit"], ...] = ("continue", "exit")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Webhook:
+class Webhook(Kind):
     """Sends a request. If it fails for good, goes on or ends the enrollment, as `on_failure` says."""
 
     type: ClassVar = "webhook"
-    paces_loops: ClassVar = False
+    does: ClassVar = (
+        "Sends a signed request. Only url is needed; method is POST, and onFailure continue, where they are left out."
+    )
+    examples: ClassVar = (
+        {
+            "id": "hello",
+            "url": "https://mail.example/send",
+            "method": "POST",
+            "headers": {"X-Shop": "acme"},
+            "body": {"to": "{{ customer.email }}"},
+            "onFailure": "exit",
+        },
+    )
 
     id: str
     method: str
@@ -53,8 +66,13 @@ class Webhook:
     next: str | None
 
     @property
-    def targets(self) -> tuple[str | None, ...]:
-        return (self.next,)
+    def label(self) -> str:
+        return f"{self.method} {self.url.address}"
+
+    def ways(self) -> list[Way]:
+        if self.on_failure == "exit":
+            return [way(self.next, "delivered"), Way(EXITED, "failed")]
+        return [way(self.next)]
 
     def begin(self, context: StepContext) -> StepResult:
         rendering = context.rendering()
@@ -90,6 +108,21 @@ class Webhook:
             return GoTo(step_id=self.next)
         return Ended(step_id=self.id, exited=True, reason=f"The webhook {self.id!r} failed. {why}")
 
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"], reading=read)
+            method = read(lambda: _one_of(fields.get("method"), _METHODS, default="POST"))
+            body = read(lambda: _read_body(step, fields.get("body")))
+            if method == "GET" and body is not None:
+                read.note(fields["body"], "must not be there where the method is GET.")
+            url = read(lambda: read_url(step, fields["url"]))
+            headers = read(lambda: read_headers(step, fields.get("headers"), has_body=body is not None))
+            on_failure = read(lambda: _one_of(fields.get("onFailure"), _ON_FAILURE, default="continue"))
+        return cls(
+            id=step.id, method=method, url=url, headers=headers, body=body, on_failure=on_failure, next=step.next()
+        )
+
 
 def _encoded(body: object) -> str:
     text = unicode_json(body)
@@ -97,22 +130,6 @@ def _encoded(body: object) -> str:
     if size > MAX_BODY_BYTES:
         raise StepFailed(f"The body is {size} bytes of JSON; the maximum is {MAX_BODY_BYTES}.")
     return text
-
-
-def parse_webhook(step: WrittenStep) -> Webhook:
-    """Parses a `webhook` step. Raises InvalidSteps."""
-    with Reading() as read:
-        fields = step.fields(required=["url"], optional=["method", "headers", "body", "onFailure"], reading=read)
-        method = read(lambda: _one_of(fields.get("method"), _METHODS, default="POST"))
-        body = read(lambda: _read_body(step, fields.get("body")))
-        if method == "GET" and body is not None:
-            read.note(fields["body"], "must not be there where the method is GET.")
-        url = read(lambda: read_url(step, fields["url"]))
-        headers = read(lambda: read_headers(step, fields.get("headers"), has_body=body is not None))
-        on_failure = read(lambda: _one_of(fields.get("onFailure"), _ON_FAILURE, default="continue"))
-    return Webhook(
-        id=step.id, method=method, url=url, headers=headers, body=body, on_failure=on_failure, next=step.next()
-    )
 
 
 def _one_of(part: Part | None, choices: Sequence[_Word], *, default: _Word) -> _Word:

@@ -18,6 +18,8 @@ _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-
 _GREATEST_PORT = 65535
 _NO_HOST = "has no host that can be called; letters beyond ASCII are written as xn--…."
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+# Up to the first question mark that is outside of templates.
+_PATH = re.compile(r"(?:\{\{.*?\}\}|\{%.*?%\}|[^?])*", re.DOTALL)
 _LITERAL = "%/:?@!$&'()*+,;=~-._[]"
 _DOTS = re.compile(r"/\.\.?(?=[/?]|$)")
 
@@ -29,11 +31,17 @@ class Url:
     origin: str
     target: Target  # of the origin alone
     rest: str | TemplatedText
+    path: str  # as it is written, without the query
 
     @property
     def authority(self) -> str:
         """Host and port."""
         return self.origin.partition("://")[2]
+
+    @property
+    def address(self) -> str:
+        """Host and path, without the query: it may hold credentials."""
+        return f"{self.authority}{self.path.rstrip('/')}"
 
     def render(self, rendering: Rendering) -> str:
         """Raises StepFailed if it becomes too long, or if a value puts `.` or `..` into the path."""
@@ -64,7 +72,8 @@ def read_url(step: WrittenStep, part: Part) -> Url:
     with Reading() as read:
         target = read(lambda: _read_target(step, part, origin, match["authority"]))
         written = read(lambda: _read_rest(step, part, origin, rest))
-    return Url(origin=origin, target=target, rest=written)
+    path = _PATH.match(rest)
+    return Url(origin=origin, target=target, rest=written, path=path[0] if path else "")
 
 
 def _read_rest(step: WrittenStep, part: Part, origin: str, rest: str) -> str | TemplatedText:

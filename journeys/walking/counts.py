@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import Key
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 from journeys.steps.results import Ended
 from journeys.walking.standings import Standing, Walked
 

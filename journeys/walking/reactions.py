@@ -18,7 +18,6 @@ from journeys.enrollments.transitions import EnrollmentExit, end_waits, exit_enr
 from journeys.entering.by_event import occurrence_of, queue_entries, starts_nothing
 from journeys.steps.course import Course
 from journeys.steps.track_event import MAX_LINKS
-from journeys.steps.wait_for_event import WaitForEvent
 
 log = structlog.get_logger(__name__)
 
@@ -135,6 +134,6 @@ def _notice(inside: _ActiveEnrollment, event: NewEvent, effects: _Effects) -> No
 
 def _is_awaited(event: NewEvent, inside: _ActiveEnrollment) -> bool:
     step = inside.course.steps.get(inside.step_id)
-    if not isinstance(step, WaitForEvent):
+    if step is None or step.awaited is None:
         return False
-    return step.pattern.matches(occurrence_of(event), from_bridge=event.source.is_bridge)
+    return step.awaited.matches(occurrence_of(event), from_bridge=event.source.is_bridge)

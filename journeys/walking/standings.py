@@ -18,6 +18,7 @@ from journeys.enrollments.transitions import CLAIMED, STILL_CLAIMED, ClaimedEnro
 from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
+from journeys.steps.events import EventPattern
 from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp, Walk
 from journeys.steps.wait_for_event import WaitForEvent
 
@@ -74,20 +75,18 @@ class Standing:
 
     def listener(self, course: Course) -> Listener | None:
         """Listens since it came to where it is, if its walk begins a wait before any other step; otherwise None."""
-        wait = self._wait_ahead(course)
-        if wait is None or self.came_with is None:
+        pattern = self._awaited_ahead(course)
+        if pattern is None or self.came_with is None:
             return None
-        return Listener(customer_id=self.customer_id, after=self.came_with, patterns=[wait.pattern])
+        return Listener(customer_id=self.customer_id, after=self.came_with, patterns=[pattern])
 
-    def _wait_ahead(self, course: Course) -> WaitForEvent | None:
-        """Its own step, or the one to which the event that has ended its wait leads."""
+    def _awaited_ahead(self, course: Course) -> EventPattern | None:
+        """What its own step awaits, or the one to which the event that has ended its wait leads."""
         step = course.steps.get(self.step_id)
-        if not isinstance(step, WaitForEvent):
-            return None
-        if not self.began:
-            return step
-        following = course.steps.get(step.on_event) if self.heard and step.on_event else None
-        return following if isinstance(following, WaitForEvent) else None
+        if self.began:
+            leads_on = self.heard and isinstance(step, WaitForEvent) and step.on_event
+            step = course.steps.get(leads_on) if leads_on else None
+        return None if step is None else step.awaited
 
     @property
     def journey_id(self) -> str:
@@ -105,7 +104,7 @@ class Standing:
             return Ahead()
         if self.answer:
             return self.answer
-        return Heard() if self.heard and isinstance(course.steps[self.step_id], WaitForEvent) else TimeUp()
+        return Heard() if self.heard and course.steps[self.step_id].awaited else TimeUp()
 
 
 class Walked(NamedTuple):

@@ -8,14 +8,16 @@ from django.test import Client
 
 from customers.admin.condition_help import COMBINATIONS, OPERATIONS
 from customers.conditions import InvalidCondition, Root, parse_condition
+from engage.admin.columns import json_line
 from engage.models import Workspace
-from journeys.admin.journey_help import EXITS, STEPS, VARIABLES
-from journeys.steps.definition import STEP_TYPES, parse_steps
+from journeys.admin.journey_help import EXITS, VARIABLES
+from journeys.steps.definition import KINDS, parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.kinds import examples_of
 from journeys.steps.written import InvalidSteps
 
 JOURNEY, SEGMENT = "/admin/journeys/journey/add/", "/admin/customers/segment/add/"
-WRITTEN: list[dict[str, Any]] = [{"type": step.type, **example} for step in STEPS for example in step.examples]
+WRITTEN = [example for kind in KINDS for example in examples_of(kind)]
 
 
 def known_fields(step: dict[str, Any]) -> set[str]:
@@ -27,12 +29,11 @@ def known_fields(step: dict[str, Any]) -> set[str]:
 
 def test_the_form_of_a_journey_tells_every_type_of_step(staff: Client, acme: Workspace) -> None:
     page = unescape(staff.get(JOURNEY).content.decode())
-    for step in STEPS:
-        assert f"<code>{step.type}</code>" in page
-        assert all(f"<code>{line}</code>" in page for line in step.written)
+    for kind in KINDS:
+        assert f"<code>{kind.type}</code>" in page
+        assert all(f"<code>{json_line(example)}</code>" in page for example in examples_of(kind))
     assert all(f"<code>{{{{ {name} }}}}</code>" in page for name in VARIABLES)
     assert ".md" not in page
-    assert tuple(step.type for step in STEPS) == STEP_TYPES
 
 
 def test_both_forms_tell_every_operation_of_conditions(staff: Client, acme: Workspace) -> None:
@@ -50,10 +51,10 @@ def test_both_forms_tell_every_operation_of_conditions(staff: Client, acme: Work
 
 def test_the_steps_that_are_shown_are_a_journey(subtests: pytest.Subtests) -> None:
     assert len(parse_steps(WRITTEN)) == len(WRITTEN)
-    for step in STEPS:
-        with subtests.test(type=step.type):
-            shown = {field for example in step.examples for field in example}
-            assert shown | {"type", "next"} == known_fields({"type": step.type, **step.examples[0]})
+    for kind in KINDS:
+        with subtests.test(type=kind.type):
+            examples = examples_of(kind)
+            assert {field for example in examples for field in example} | {"next"} == known_fields(examples[0])
 
 
 def test_the_conditions_and_exits_that_are_shown_are_such() -> None:

@@ -12,7 +12,8 @@ from journeys.counts.stats import JourneyStats
 from journeys.design.warnings import DefinitionWarning
 from journeys.models import EnrollmentJob, JourneyRevision
 from journeys.steps.definition import STEP_TYPES
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED, Graph, mermaid_of
+from journeys.steps.graph import Graph, mermaid_of
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 
 STATS_MESSAGE = "The journey's statistics."
 GRAPH_MESSAGE = "The journey's steps as a graph."

@@ -3,12 +3,12 @@
 from django.apps import AppConfig
 
 from journeys.steps import definition
-from tests.chaos.poison.steps import EatsMemory, ExitsChild, parse_eats_memory, parse_exits_child
+from tests.chaos.poison.steps import EatsMemory, ExitsChild
 
 
 class PoisonConfig(AppConfig):
     name = "tests.chaos.poison"
 
     def ready(self) -> None:
-        parsers: dict[str, object] = definition._PARSERS  # type: ignore[assignment]
-        parsers |= {ExitsChild.type: parse_exits_child, EatsMemory.type: parse_eats_memory}
+        kinds: dict[str, object] = definition._BY_TYPE  # type: ignore[assignment]
+        kinds |= {ExitsChild.type: ExitsChild, EatsMemory.type: EatsMemory}

@@ -3,10 +3,11 @@
 import os
 import resource
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, Self
 
 from engage.json.documents import Reading
 from journeys.steps.context import StepContext
+from journeys.steps.kinds import Kind, Way
 from journeys.steps.results import StepResult
 from journeys.steps.written import WrittenStep
 
@@ -15,30 +16,38 @@ _PIECE = 50_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExitsChild:
+class _Harmful(Kind):
+    does: ClassVar = ""
+    examples: ClassVar = ()
+    label: ClassVar = "Harm"
+
+    id: str
+
+    @classmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        with Reading() as read:
+            step.fields(reading=read)
+        return cls(id=step.id)
+
+    def ways(self) -> list[Way]:
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitsChild(_Harmful):
     """Ends the process in the middle of the walk."""
 
     type: ClassVar = "exits_child"
-    paces_loops: ClassVar = False
-    targets: ClassVar[tuple[str | None, ...]] = ()
-
-    id: str
-    next: None = None
 
     def begin(self, context: StepContext) -> NoReturn:
         os._exit(3)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EatsMemory:
+class EatsMemory(_Harmful):
     """Takes memory until there is no more."""
 
     type: ClassVar = "eats_memory"
-    paces_loops: ClassVar = False
-    targets: ClassVar[tuple[str | None, ...]] = ()
-
-    id: str
-    next: None = None
 
     def begin(self, context: StepContext) -> StepResult:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -46,15 +55,3 @@ class EatsMemory:
         eaten = []
         while True:
             eaten.append(bytes(_PIECE))
-
-
-def parse_exits_child(step: WrittenStep) -> ExitsChild:
-    with Reading() as read:
-        step.fields(reading=read)
-    return ExitsChild(id=step.id)
-
-
-def parse_eats_memory(step: WrittenStep) -> EatsMemory:
-    with Reading() as read:
-        step.fields(reading=read)
-    return EatsMemory(id=step.id)

@@ -16,7 +16,7 @@ from journeys.counts.folding import fold
 from journeys.counts.stats import Span, StepStats, journey_stats
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 from journeys.walking import walk_due
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
 from tests.support.clients import ServerClient

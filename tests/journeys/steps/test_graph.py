@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from journeys.steps.definition import MAX_STEPS
-from journeys.steps.graph import COMPLETED, ENTRY, EXITED, LONGEST_LABEL, Graph, duration_in_words, graph_of, mermaid_of
+from journeys.steps.durations import duration_in_words
+from journeys.steps.graph import LONGEST_LABEL, Graph, graph_of, mermaid_of
+from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 from tests.support.factories import PRO
 
 STEPS: list[dict[str, Any]] = [

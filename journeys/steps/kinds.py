@@ -1,0 +1,69 @@
+"""What every kind of step says of itself, in its own file: how it is drawn, where it leads, and how it is written."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+from journeys.steps.events import EventPattern
+from journeys.steps.written import WrittenStep
+
+# What is drawn beside the steps, and counted: where customers enter, and the two ends. No step has such an id.
+ENTRY, COMPLETED, EXITED = "@entry", "@completed", "@exited"
+
+
+class Way(NamedTuple):
+    """A way from a step: to another one, by its id, or to one of the ends. The label says when it is taken."""
+
+    target: str
+    label: str
+
+
+def way(step_id: str | None, label: str = "") -> Way:
+    """The way to this step (None: to the end of the journey)."""
+    return Way(COMPLETED if step_id is None else step_id, label)
+
+
+class Kind(ABC):
+    """A kind of step. Its objects are parsed steps of a journey.
+
+    `does` tells authors what it does, and the `examples` (steps without `type`) how it is written, with all its fields.
+    Together, the examples of all kinds form a journey.
+    """
+
+    type: ClassVar[str]
+    does: ClassVar[str]
+    examples: ClassVar[Sequence[Mapping[str, Any]]]
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, step: WrittenStep) -> Self:
+        """The step as it is written. Raises InvalidSteps."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What it does, in a line of the drawing."""
+
+    @abstractmethod
+    def ways(self) -> Sequence[Way]:
+        """All ways from it, in the order in which they are written."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The ids of the steps to which it leads."""
+        return tuple(one.target for one in self.ways() if one.target not in (COMPLETED, EXITED))
+
+    @property
+    def paces_loops(self) -> bool:
+        """Whether a loop through it is slow enough to be allowed."""
+        return False
+
+    @property
+    def awaited(self) -> EventPattern | None:
+        """The events that end it, if it waits for one."""
+        return None
+
+
+def examples_of(kind: type[Kind]) -> list[dict[str, Any]]:
+    """The kind's examples as steps."""
+    return [{"id": example["id"], "type": kind.type, **example} for example in kind.examples]
