@@ -15,7 +15,7 @@ from django.db import transaction
 
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.models import Customer
-from customers.personal import counts_of
+from customers.personal import counts_of, time_for_all_of
 from customers.tombstones import delete_and_leave_tombstone
 from engage.audit.recording import Deed, record
 from engage.database.object_ids import is_object_id
@@ -32,14 +32,19 @@ class ErasureReceipt:
 
 
 def erase_customer(*, workspace_id: str, customer_id: str) -> ErasureReceipt:
-    """Deletes the customer and everything that is personal to them, and leaves a tombstone. Raises CustomerNotFound."""
+    """Deletes the customer and everything that is personal to them, and leaves a tombstone.
+
+    Raises CustomerNotFound and LargeWorkInProgress.
+    """
     if not is_object_id(customer_id):
         raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
     with transaction.atomic():
         # Whoever adds something to the customer waits, so nothing is erased that was not counted.
         list(Customer.objects.select_for_update().filter(workspace_id=workspace_id, id=customer_id).values_list("id"))
-        rows = counts_of(workspace_id=workspace_id, customer_id=customer_id)
-        if not delete_and_leave_tombstone(workspace_id=workspace_id, customer_id=customer_id):
+        with time_for_all_of(workspace_id=workspace_id, customer_id=customer_id):
+            rows = counts_of(workspace_id=workspace_id, customer_id=customer_id)
+            there = delete_and_leave_tombstone(workspace_id=workspace_id, customer_id=customer_id)
+        if not there:
             raise CustomerNotFound(named=IDENTIFIER_NAMES["id"])
         counted = {kind: (number, 0) for kind, number in rows.items()}
         erased = Deed(

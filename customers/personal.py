@@ -5,6 +5,7 @@ Each app adds the tables that it knows, because imports go down only. A row is t
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -12,9 +13,12 @@ from django.db import connection
 from customers.lookup import customer_by_id
 from engage.audit.recording import Deed, record
 from engage.database.sql import Statement, Template
+from engage.database.statement_limit import large_work
 from engage.models import AuditEntry
 
 _ROWS_AT_ONCE = 100
+_SHORT_ROWS_AT_ONCE = 1000
+_SHORT = 1024  # characters, on average
 _Row = dict[str, Any]
 Records = Iterator[tuple[str, Iterator[_Row]]]
 
@@ -59,7 +63,10 @@ def rows_of(kept: Kept, *, workspace_id: str, customer_id: str) -> Iterator[_Row
     query = select.filled(workspace_id=workspace_id, customer_id=customer_id)
     with connection.chunked_cursor() as cursor:
         cursor.execute(query.sql, query.params)
-        while page := cursor.fetchmany(_ROWS_AT_ONCE):
+        number = _ROWS_AT_ONCE
+        while page := cursor.fetchmany(number):
+            short = sum(len(text) for (text,) in page) < len(page) * _SHORT
+            number = _SHORT_ROWS_AT_ONCE if short else _ROWS_AT_ONCE
             for (text,) in page:
                 row: _Row = json.loads(text)
                 yield kept.tidy(row) if kept.tidy else row
@@ -71,6 +78,23 @@ def counts_of(*, workspace_id: str, customer_id: str) -> Mapping[str, int]:
     counts = Statement("SELECT " + ", ".join(f"(SELECT count(*) {kept.rows})" for kept in erased.values()))
     (numbers,) = counts.rows(workspace_id=workspace_id, customer_id=customer_id)
     return dict(zip(erased, numbers, strict=True))
+
+
+_MOST_AT_ONCE = 20_000  # rows: some seconds' work, where it is to move or to delete them
+
+
+def is_large(*, workspace_id: str, customer_id: str) -> bool:
+    """Whether more rows are about the customer than a usual call may count, move, delete or read."""
+    most = f"LIMIT {_MOST_AT_ONCE + 1}"
+    each = [f"(SELECT count(*) FROM (SELECT {kept.rows} {most}) AS first)" for kept in PERSONAL.values()]  # noqa: S608
+    (number,) = Statement(f"SELECT {' + '.join(each)}").column(workspace_id=workspace_id, customer_id=customer_id)
+    return bool(number > _MOST_AT_ONCE)
+
+
+def time_for_all_of(*, workspace_id: str, customer_id: str) -> AbstractContextManager[None]:
+    """For work on all rows about the customer: that is `large_work` if they are very many. Inside a transaction."""
+    large = is_large(workspace_id=workspace_id, customer_id=customer_id)
+    return large_work() if large else nullcontext()
 
 
 def export_customer(*, workspace_id: str, customer_id: str) -> tuple[str, Records]:

@@ -17,6 +17,7 @@ from customers.serializers import (
     IdentifiersBody,
     MembersBody,
 )
+from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArraySizeExceeded
 from engage.http.views import AllJourneysNeeded, WorkspaceNotFound
@@ -151,7 +152,7 @@ describe_erase = _call(
         description="The customer was erased.",
         examples={"Erased": (answers.ERASED_MESSAGE, examples.ERASED)},
     ),
-    refusals=[WorkspaceNotFound(), _NOT_FOUND],
+    refusals=[WorkspaceNotFound(), _NOT_FOUND, LargeWorkInProgress()],
 )
 
 describe_export = _call(
@@ -167,7 +168,7 @@ describe_export = _call(
         description="All that is stored of the customer.",
         examples={"Exported": (answers.EXPORTED_MESSAGE, examples.EXPORT)},
     ),
-    refusals=[WorkspaceNotFound(), _NOT_FOUND, AllJourneysNeeded()],
+    refusals=[WorkspaceNotFound(), _NOT_FOUND, AllJourneysNeeded(), LargeWorkInProgress()],
 )
 
 describe_members = _call(

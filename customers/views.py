@@ -11,7 +11,7 @@ from customers import answers, schema
 from customers.erasure import erase_customer
 from customers.lookup import customer_by_id, customer_named
 from customers.membership import change_members
-from customers.personal import export_customer
+from customers.personal import export_customer, time_for_all_of
 from customers.serializers import CustomerBody, read_batch, read_customer, read_members, read_query
 from customers.upsert import upsert_customer, upsert_customers
 from engage.database.snapshot import snapshot
@@ -81,7 +81,8 @@ class CustomerExportView(_CustomersCall):
             raise AllJourneysNeeded
         with snapshot():
             own_id, records = export_customer(workspace_id=workspace_id, customer_id=customer_id)
-            return finished_answer(answers.export_pieces(own_id, records, now=timezone.now()))
+            with time_for_all_of(workspace_id=workspace_id, customer_id=own_id):
+                return finished_answer(answers.export_pieces(own_id, records, now=timezone.now()))
 
 
 class SegmentMembersView(_CustomersCall):

@@ -7,10 +7,11 @@ from bridge.identity.problems import IdentityTokenMismatch
 from bridge.identity.proof import proven, unproven
 from bridge.interactions import RecordedInteraction, insert_interaction
 from bridge.models import Interaction
-from bridge.people.merging import move_all
+from bridge.people.merging import TooLargeToMerge, move_all
 from bridge.requests import BridgeCall
 from customers.identifying import Said, identify_person
 from customers.locks import undisturbed
+from customers.personal import is_large
 from engage.audit.acting import Actor
 from engage.models import ActorKind, App
 
@@ -22,7 +23,7 @@ def identify(*, app: App, call: BridgeCall, user_id: str) -> list[str]:
     cover the call's identifiers, and the user id as well if the app denies anonymous people.
 
     Raises the refusals of identity tokens, IdentifierConflict, CustomerErased, CustomersCreatedLimitExceeded,
-    AppQuotaExceeded and TooManyAtOnce; nothing is then written.
+    AppQuotaExceeded, TooLargeToMerge and TooManyAtOnce; nothing is then written.
     """
     call = proven(app=app, call=call, attributes=None)
     said = Said(workspace_id=app.workspace_id, user_id=user_id, known_by=call.known_by, proven=call.proven)
@@ -37,6 +38,8 @@ def _identify(app: App, call: BridgeCall, said: Said) -> list[str]:
     if person.created:
         count_customer_created(app_id=app.id, address=call.address)
     if person.anonymous:
+        if is_large(workspace_id=app.workspace_id, customer_id=person.anonymous.id):
+            raise TooLargeToMerge
         by_page = Actor(kind=ActorKind.STRANGER, id=app.id)  # whoever calls with it
         move_all(anonymous=person.anonymous, into=person.customer, claimed_alias=not said.proves("user_id"), by=by_page)
     recorded = RecordedInteraction(

@@ -6,15 +6,25 @@ from customers.locks import undisturbed
 from customers.lookup import Reference
 from customers.merging import MovedProfile, Person, merge_profile, pair_to_merge
 from customers.models import Customer
+from customers.personal import time_for_all_of
 from engage.audit.acting import Actor
 from engage.audit.recording import Deed, record
 from engage.database.sql import Statement
+from engage.errors import Refusal
 from engage.models import AuditEntry
 from journeys.merging import MovedJourneys, merge_journeys
 
 _MOVE_INTERACTIONS = Statement("""
 UPDATE bridge_interaction SET customer_id = {into} WHERE workspace_id = {workspace_id} AND customer_id = {anonymous}
 """)
+
+
+class TooLargeToMerge(Refusal):
+    """A page may not have so much moved; a server's `merge` may."""
+
+    status = 409
+    error = "Too large to merge"
+    says = "The anonymous customer has too many records for this call. A server can merge the two with mergeCustomers."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +63,15 @@ def _deed(anonymous: Customer, into: Customer) -> Deed:
 def merge_customers(*, workspace_id: str, anonymous: Reference, into: Reference) -> tuple[str, Moved | None]:
     """The id of the customer who `into` is, and what has become theirs; None if the two were one before.
 
-    Raises CustomerNotFound, IdentifierConflict, CustomerErased and TooManyAtOnce; nothing is then written.
+    Raises CustomerNotFound, IdentifierConflict, CustomerErased, LargeWorkInProgress and TooManyAtOnce;
+    nothing is then written.
     """
 
     def merge() -> tuple[str, Moved | None]:
         pair: Person = pair_to_merge(workspace_id=workspace_id, anonymous=anonymous, into=into)
-        moved = move_all(anonymous=pair.anonymous, into=pair.customer) if pair.anonymous else None
-        return pair.customer.id, moved
+        if pair.anonymous is None:
+            return pair.customer.id, None
+        with time_for_all_of(workspace_id=workspace_id, customer_id=pair.anonymous.id):
+            return pair.customer.id, move_all(anonymous=pair.anonymous, into=pair.customer)
 
     return undisturbed(merge)

@@ -2,6 +2,7 @@
 
 from bridge.people import answers
 from bridge.people.answers import CustomersMerged, Identified, MovedNumbers
+from bridge.people.merging import TooLargeToMerge
 from bridge.people.serializers import NO_ANONYMOUS, NOBODY, IdentifyBody, MergeAnonymousPart, MergeBody, MergeIntoPart
 from bridge.schema import IDENTIFIERS, OF_IDENTITY, TOO_MANY_NEW
 from customers.examples import ADA
@@ -9,6 +10,7 @@ from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.merging import never_merged
 from customers.tombstones import CustomerErased
+from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.views import WorkspaceNotFound
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of
@@ -50,6 +52,7 @@ nothing. An identity token has to cover the other identifiers, and the `userId` 
         TOO_MANY_NEW,
         *OF_IDENTITY,
         CustomerErased(),
+        TooLargeToMerge(),
         TooManyAtOnce(),
     ],
 )
@@ -102,6 +105,7 @@ A call that is repeated changes nothing.
         CustomerNotFound(named="into.external_id", advice="Create them with putCustomer."),
         never_merged("userId belongs to a customer who has other identifiers."),
         CustomerErased(),
+        LargeWorkInProgress(),
         TooManyAtOnce(),
     ],
 )

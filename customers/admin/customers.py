@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from unfold.decorators import display
 
 from customers.admin.search import by_part, exactly
@@ -14,6 +14,7 @@ from customers.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.admin.filters import TimesFilter
 from engage.admin.records import ReadOnlyAdmin
+from engage.database.statement_limit import LargeWorkInProgress
 
 _MOST_ALIASES = 50
 
@@ -50,6 +51,13 @@ class CustomerAdmin(ReadOnlyAdmin):
         """The user ids that lead here beside the customer's own."""
         known = customer.aliases.order_by("created_at").values_list("user_id", flat=True)
         return ", ".join(known[:_MOST_ALIASES]) or "-"
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().delete_view(request, *args, **kwargs)
+        except LargeWorkInProgress as refusal:
+            self.message_user(request, refusal.message, messages.ERROR)
+            return HttpResponseRedirect(request.path)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with suppress(CustomerNotFound):  # already erased by another request

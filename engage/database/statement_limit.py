@@ -1,14 +1,34 @@
 """How long a statement of this process may take: the web server's are limited, those of workers and commands are not.
 
 A pooler's sessions are lent to others, so nothing is set in them: there, a statement's silence is limited instead.
+What is large by its nature has a limit of its own, for the whole of a transaction (`large_work`).
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 
 from django.db import DatabaseError, connection
 
+from engage.database.sql import Statement
+from engage.errors import Refusal
+
 _LONGER_SECONDS = 600.0
+_LARGE_SECONDS = 300.0
+_in_one_thread = Lock()
+_ALLOW_LARGE = Statement("SELECT set_config('statement_timeout', {limit}, true)")  # until the transaction ends
+_CHECK_ALL_NOW = Statement("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+class LargeWorkInProgress(Refusal):
+    """A customer with very many records is being exported, merged or erased by this process."""
+
+    status = 503
+    error = "Service unavailable"
+    code = "large_work_in_progress"
+    says = "Another customer with very many records is being worked on. Nothing was done; try again."
+    sends = {"Retry-After": "30"}
 
 
 class StatementLimit:
@@ -32,6 +52,24 @@ def longer_statements() -> Iterator[None]:
     finally:
         with suppress(DatabaseError):  # the transaction has failed, and its end undoes the change as well
             _limit(statement_limit.seconds)
+
+
+@contextmanager
+def large_work() -> Iterator[None]:
+    """Within it, statements may take five minutes together; in one thread of the process, or large calls use up all.
+
+    Must run inside a transaction, of which it checks the deferred constraints, too. A pooler's silence may last as
+    long: no more than one thread waits for it. Raises LargeWorkInProgress.
+    """
+    if not _in_one_thread.acquire(blocking=False):
+        raise LargeWorkInProgress
+    try:
+        _ALLOW_LARGE.execute(limit=f"{_LARGE_SECONDS * 1000:.0f}ms")
+        with connection.connection.ending_at(time.monotonic() + _LARGE_SECONDS):
+            yield
+            _CHECK_ALL_NOW.execute()
+    finally:
+        _in_one_thread.release()
 
 
 def _limit(seconds: float) -> None:

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -11,6 +12,7 @@ from django.utils import timezone
 from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
 from engage.admin.columns import page_url
+from engage.database.statement_limit import large_work
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
 from tests.admin.records import cells, list_of
@@ -129,6 +131,19 @@ def test_an_erased_customer_leaves_nothing_personal(staff: Client, acme: Workspa
     for model in (Enrollment, Event, Interaction, SegmentMembership):
         assert list(model._default_manager.values_list("customer", flat=True)) == [other.pk]
     assert EnrollmentJob.objects.count() == 2
+
+
+def test_who_has_very_much_is_erased_while_nobody_else_is(
+    staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("customers.personal._MOST_AT_ONCE", 0)
+    customer = CustomerFactory.create(workspace=acme)
+    with large_work():
+        answer = staff.post(page_url(customer).replace("/change/", "/delete/"), {"post": "yes"}, follow=True)
+    assert "Another customer with very many records is being worked on." in answer.content.decode()
+    assert Customer.objects.exists()
+    assert erase(staff, customer) == 302
+    assert not Customer.objects.exists()
 
 
 def test_who_erased_a_customer_comes_back_to_the_list_and_is_told_the_id(staff: Client, acme: Workspace) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from bridge.people.merging import merge_customers
 from customers.lookup import Reference
 from customers.models import Alias, Customer, Event, SegmentMembership
+from engage.database.statement_limit import large_work
 from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.jobs.cancellation import cancel_job
@@ -26,7 +27,7 @@ from journeys.webhooks.schedule import DeliveryVerdict, NextState
 from tests.interface.test_identify import SEEN, identify
 from tests.journeys.webhooks.standing import standing
 from tests.support.bridge_calls import click
-from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history
 from tests.support.counts import counted
@@ -362,3 +363,26 @@ def test_the_database_refuses_to_move_a_job_to_another_workspace(
     theirs = CustomerFactory.create(workspace=rival)
     with pytest.raises(Exception, match="another customer of its workspace"), connection.cursor() as cursor:
         cursor.execute("UPDATE journeys_enrollmentjob SET customer_id = %s, queued_as = 'x'", [theirs.id])
+
+
+def test_who_has_very_much_is_merged_and_erased_by_servers_alone_one_at_a_time(
+    acme: Workspace, server: ServerClient, sdk: SdkClient, ada: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("customers.personal._MOST_AT_ONCE", 2)
+    for _ in range(3):
+        click(sdk, userId="anon-1", **SEEN)
+    refused(identify(sdk, user_id="anon-1", external_id="ada"), status=409, error="Too large to merge")
+    anonymous = Customer.objects.get(user_id="anon-1")
+    body = {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "ada"}}
+    calls: list[Callable[[], Answer]] = [
+        lambda: server.get(customers_path(acme, anonymous.id, "export")),
+        lambda: server.post(customers_path(acme, "merge"), body),
+        lambda: server.delete(customers_path(acme, ada.id)),
+    ]
+    for call in calls:
+        with large_work():
+            answer = call()
+        refused(answer, status=503, error="Service unavailable")
+        assert (answer.json()["code"], answer.headers["Retry-After"]) == ("large_work_in_progress", "30")
+        assert call().status_code == 200
+    assert not Customer.objects.exists()

@@ -48,6 +48,8 @@ CODES = {
     "scope_missing": (403, "Scope missing"),
     "segment_not_found": (404, "Segment not found"),
     "service_unavailable": (503, "Service unavailable"),
+    "large_work_in_progress": (503, "Service unavailable"),
+    "too_large_to_merge": (409, "Too large to merge"),
     "too_many_at_once": (503, "Service unavailable"),
     "revision_not_found": (404, "Revision not found"),
     "trigger_not_found": (404, "Trigger not found"),

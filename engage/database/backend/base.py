@@ -4,8 +4,8 @@
    has nothing to read, so one that does is checked.
 2. A statement may take as long as it needs; but after some seconds of silence the server is asked whether it is there.
    If it does not answer, the statement fails. (It may still be completed once the server comes back.) Behind a pooler,
-   which would answer for it, fifteen seconds of silence are enough. A connection whose packets get lost fails by
-   itself: see the TCP limits in the settings.
+   which would answer for it, fifteen seconds of silence are enough, unless it has a moment at which it must end: then
+   it is cancelled. A connection whose packets get lost fails by itself: see the TCP limits in the settings.
 3. A server that was silent is left alone until it answers again (unresponsive.py). Of several hosts the others are
    asked.
 4. Rows are looked up by their keys. PostgreSQL caches a session's plans, including those of foreign key checks. A plan
@@ -25,7 +25,8 @@ What 4 and 5 and time limits need of a session is in sessions.py. It also writes
 import os
 import select
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from threading import Lock, local
 from typing import Any, ClassVar
 from weakref import ref
@@ -54,8 +55,24 @@ class WatchedConnection(psycopg.Connection[Any]):
     behind_pooler = False
     where: Mapping[str, Any] | None = None  # the one host that it is connected to
     _asking: ClassVar = Lock()
+    _ends_at: float | None = None
+
+    @contextmanager
+    def ending_at(self, moment: float) -> Iterator[None]:
+        """Within it, statements end at this moment of the monotonic clock, and their silence has no other limit.
+
+        The one that is under way, or the next one, raises QueryCanceled then, as after PostgreSQL's own limit.
+        """
+        self._ends_at = moment
+        try:
+            yield
+        finally:
+            self._ends_at = None
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        if self._is_over(time.monotonic()):
+            self._ends_at = None  # what ends the transaction is to be executed
+            raise psycopg.errors.QueryCanceled("The time for all statements together is over.")
         return super().wait(self._watched(gen), interval, timeout)
 
     def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
@@ -68,7 +85,11 @@ class WatchedConnection(psycopg.Connection[Any]):
                 now = time.monotonic()
                 if ready:
                     heard = asked = now
-                elif self.behind_pooler and now - heard > self.patience_with_pooler:
+                elif self._is_over(now):
+                    self._ends_at, heard = None, now
+                    with suppress(psycopg.Error):  # the server may be away as well
+                        self.cancel_safe(timeout=self.ping_timeout)
+                elif self.behind_pooler and self._ends_at is None and now - heard > self.patience_with_pooler:
                     self._give_up()
                 elif now - asked > self.patience:
                     self._require_an_answer()
@@ -77,6 +98,9 @@ class WatchedConnection(psycopg.Connection[Any]):
         except StopIteration as end:
             result: RV = end.value
             return result
+
+    def _is_over(self, now: float) -> bool:
+        return self._ends_at is not None and now > self._ends_at
 
     def _require_an_answer(self) -> None:
         """Raises OperationalError if the server is silent. One thread pings; those that wait for it use its result."""

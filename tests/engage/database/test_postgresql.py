@@ -245,6 +245,16 @@ def test_behind_a_pooler_that_answers_for_it_a_frozen_server_is_given_up(monkeyp
         assert pooled.closed
 
 
+def test_behind_a_pooler_whoever_has_a_moment_to_end_at_may_be_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WatchedConnection, "patience_with_pooler", 0.2)
+    with hasty() as pooled:
+        pooled.behind_pooler = True
+        with pooled.ending_at(time.monotonic() + 5):
+            pooled.execute("SELECT pg_sleep(0.6)")
+        with pytest.raises(psycopg.OperationalError, match="does not answer"):
+            pooled.execute("SELECT pg_sleep(3)")
+
+
 def test_the_locks_of_whoever_is_idle_within_a_transaction_are_released(acme: Workspace) -> None:
     frozen, other = wrapper_at(own_host(), options=""), wrapper_at(own_host(), options="")
     frozen.set_autocommit(False)
