@@ -116,7 +116,7 @@ class CustomerExport(TypedDict):
     records: Annotated[
         Mapping[str, list[Mapping[str, Any]]],
         "By kind: `customer` (one), `segments`, `aliases`, `events`, `interactions`, `jobs`, `enrollments`, `steps`, "
-        "`webhooks`, `webhookAttempts` and `namedInVain` (calls that named the external id before it was there). A "
+        "`webhooks`, `webhookAttempts` and `unmatchedCalls` (calls that named the external id before it was there). A "
         "record has the fields that are stored, and may gain some.",
     ]
 

@@ -17,10 +17,10 @@ def record_after_cut(record: Callable[[], None]) -> None:
     _unrecorded.append(record)
     connection.close_if_unusable_or_obsolete()
     with suppress(DatabaseError, InterfaceError):
-        record_what_is_left()
+        flush_pending()
 
 
-def record_what_is_left() -> None:
+def flush_pending() -> None:
     """To be called before work is claimed. While the database is away, it raises the error and keeps what is left."""
     while _unrecorded:
         _unrecorded[0]()

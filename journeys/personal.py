@@ -37,7 +37,7 @@ PERSONAL = {
         rows=f"FROM journeys_webhookattempt kept JOIN journeys_webhookdelivery sent ON sent.id = kept.delivery_id "
         f"{_ENROLLMENT.format(of='sent')} WHERE {_ITS_CUSTOMER}",
     ),
-    "namedInVain": Kept(
+    "unmatchedCalls": Kept(
         rows="FROM journeys_unknownexternalid kept JOIN customers_customer customer "
         "ON customer.external_id = kept.external_id AND customer.workspace_id = kept.workspace_id "
         "WHERE customer.workspace_id = {workspace_id} AND customer.id = {customer_id}",

@@ -11,8 +11,8 @@ from django.conf import settings
 from journeys import wakeups
 from journeys.counts.folding import fold as fold_counts
 from journeys.due import Due
+from journeys.entering.claims import due_chunks
 from journeys.entering.lanes import Served, serve_lane
-from journeys.entering.turns import due_chunks
 from journeys.models import Chunk
 from journeys.steering.going_on import go_on
 from journeys.walking import walk_due

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
@@ -32,6 +32,12 @@ class Rows:
         names = ", ".join([*columns, place] if place else columns)
         self.sql = f"unnest({arrays}){' WITH ORDINALITY' if place else ''} AS {name}({names})"
         self._width = len(columns)
+
+    @classmethod
+    def like(cls, name: str, row: type[tuple[Any, ...]]) -> "Rows":
+        """Rows of a NamedTuple whose fields are annotated with their types in SQL: `id: Annotated[str, "text"]`."""
+        hints = get_type_hints(row, include_extras=True)
+        return cls(name, {column: hint.__metadata__[0] for column, hint in hints.items()})
 
     def columns(self, rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """What the relation's arrays are given: each row has a value for each column, in their order."""

@@ -29,7 +29,7 @@ ORDER BY journey.id DESC LIMIT {MOST_LISTENERS}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listener:
+class ListeningJourney:
     """A journey, and what it does with the events, in words."""
 
     journey_id: str
@@ -38,11 +38,11 @@ class Listener:
     how: Sequence[str]
 
 
-def listeners_to(*, workspace_id: str, event_names: Collection[str], message_id: str) -> list[Listener]:
+def listeners_to(*, workspace_id: str, event_names: Collection[str], message_id: str) -> list[ListeningJourney]:
     """The newest MOST_LISTENERS journeys that these events of this message start, move or end, or that name it."""
     found = _CANDIDATES.records(workspace_id=workspace_id, event_names=sorted(event_names))
     listeners = [
-        Listener(
+        ListeningJourney(
             journey_id=row["id"], name=row["name"], active=row["active"], how=list(_how(row, event_names, message_id))
         )
         for row in found

@@ -11,14 +11,14 @@ from journeys.job_ids import job_id
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Cursor:
     """Where a page ended: after the job of this millisecond and journey."""
 
     queued_ms: int
     journey_id: str
 
 
-_START = Place(queued_ms=2**53, journey_id="")
+_START = Cursor(queued_ms=2**53, journey_id="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class CustomerTrigger:
     """
 
     job_id: str
-    place: Place
+    place: Cursor
     journey_id: str
     journey_name: str
     trigger_id: str
@@ -64,7 +64,7 @@ class CustomerTriggersPage:
     """The newest first; `last` is where the page ended, None if no more follow."""
 
     triggers: Sequence[CustomerTrigger]
-    last: Place | None
+    last: Cursor | None
 
 
 # The unique index of job ids is by customer, journey and millisecond. Each journey of the workspace yields its newest
@@ -106,7 +106,7 @@ ORDER BY job.queued_ms DESC, job.journey_id DESC
 
 
 def customer_triggers_page(
-    *, workspace_id: str, customer_id: str, journeys: Sequence[str] | None = None, after: Place | None, limit: int
+    *, workspace_id: str, customer_id: str, journeys: Sequence[str] | None = None, after: Cursor | None, limit: int
 ) -> CustomerTriggersPage:
     """At most `limit` jobs of the customer, in one statement; empty if the workspace has no such customer.
 
@@ -131,7 +131,7 @@ def _customer_trigger(row: dict[str, Any]) -> CustomerTrigger:
     entered = {name: row.pop(f"enrollment.{name}") for name in TriggeredEnrollment.__annotations__}
     return CustomerTrigger(
         job_id=queued_as or job_id(journey_id=row["journey_id"], customer_id=whose, queued_ms=ms),
-        place=Place(queued_ms=ms, journey_id=row["journey_id"]),
+        place=Cursor(queued_ms=ms, journey_id=row["journey_id"]),
         enrollment=TriggeredEnrollment(**entered) if entered["id"] else None,
         **row,
     )

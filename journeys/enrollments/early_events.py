@@ -37,12 +37,12 @@ class Listener:
         return any(pattern.matches(occurrence, from_bridge=from_bridge) for pattern in asked)
 
     @property
-    def heeds_bridge(self) -> bool:
+    def counts_bridge_events(self) -> bool:
         """Whether events that the bridge recorded count at all."""
         return any(pattern.from_bridge for pattern in self.patterns)
 
 
-def first_heard(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
+def earliest_events(listeners: Mapping[_Key, Listener]) -> dict[_Key, EarlyEvent]:
     """The first event that each listener would have heard; those who missed none are left out.
 
     One statement, whatever the number of listeners; another one for those who missed _PAGE events of the right names,
@@ -73,13 +73,15 @@ CROSS JOIN LATERAL (
     SELECT * FROM customers_event recorded
     WHERE recorded.customer_id = asked.customer_id AND recorded.serial > asked.after AND recorded.chain <= {longest}
       AND recorded.name = ANY(ARRAY(SELECT jsonb_array_elements_text(asked.names)))
-      AND (asked.heeds_bridge OR recorded.source <> ALL({bridge}::text[]))
+      AND (asked.counts_bridge_events OR recorded.source <> ALL({bridge}::text[]))
     ORDER BY recorded.serial LIMIT {page}
 ) AS event
 ORDER BY asked.place, event.serial
 """,
     listeners=Rows(
-        "asked", {"customer_id": "text", "after": "bigint", "names": "jsonb", "heeds_bridge": "boolean"}, place="place"
+        "asked",
+        {"customer_id": "text", "after": "bigint", "names": "jsonb", "counts_bridge_events": "boolean"},
+        place="place",
     ),
 )
 
@@ -88,7 +90,7 @@ def _missed(listeners: Sequence[Listener]) -> list[list[EarlyEvent]]:
     """For each listener the next events of the right names, in order: at most _PAGE."""
     missed: list[list[EarlyEvent]] = [[] for _ in listeners]
     rows = [
-        (one.customer_id, one.after, json.dumps([pattern.name for pattern in one.patterns]), one.heeds_bridge)
+        (one.customer_id, one.after, json.dumps([pattern.name for pattern in one.patterns]), one.counts_bridge_events)
         for one in listeners
     ]
     for row in _MISSED.records(listeners=rows, bridge=BRIDGE_SOURCES, longest=MAX_LINKS, page=_PAGE):

@@ -9,21 +9,31 @@ out of it (docs/sql.md).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, NamedTuple
 
 from engage.database.index_order import IN_INDEX_ORDER
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import COUNT_ENDED_AT_ONCE, COUNT_EXITS
 from journeys.failures import SNOOZE_SECONDS, pause_after
 
-_ENTERED = Rows(
-    "entry",
-    {
-        "id": "text", "workspace_id": "text", "journey_id": "text", "customer_id": "text", "revision_id": "bigint",
-        "job_id": "bigint", "state": "text", "exit_reason": "text", "step_id": "text", "event_id": "text",
-        "chain": "smallint", "crowd": "boolean",
-    },
-)  # fmt: skip
+
+class NewEnrollment(NamedTuple):
+    """An enrollment to be made: active and due, or ended as it begins."""
+
+    id: Annotated[str, "text"]
+    workspace_id: Annotated[str, "text"]
+    journey_id: Annotated[str, "text"]
+    customer_id: Annotated[str, "text"]
+    revision_id: Annotated[int, "bigint"]
+    job_id: Annotated[int, "bigint"]
+    state: Annotated[str, "text"]
+    exit_reason: Annotated[str, "text"]
+    step_id: Annotated[str, "text"]
+    event_id: Annotated[str | None, "text"]
+    chain: Annotated[int, "smallint"]
+    crowd: Annotated[bool, "boolean"]
+
+
 _ENTER = Statement(
     """
 WITH entered AS (
@@ -38,12 +48,12 @@ WITH entered AS (
 {count_ended_at_once}
 """,
     count_ended_at_once=COUNT_ENDED_AT_ONCE,
-    entries=_ENTERED,
+    entries=Rows.like("entry", NewEnrollment),
 )
 
 
-def enter(entries: Sequence[Sequence[Any]]) -> None:
-    """Makes enrollments, each with the values of _ENTERED; those that are active are due to be walked.
+def enter(entries: Sequence[NewEnrollment]) -> None:
+    """Makes enrollments; those that are active are due to be walked.
 
     Counts those that end as they begin, but no entries.
     """
@@ -69,7 +79,7 @@ class ClaimedEnrollment:
         return self.id, self.due_at, self.until
 
 
-# The claim of those in a relation `chosen`, a part of the statements that choose them (walking/turns.py). It changes
+# The claim of those in a relation `chosen`, a part of the statements that choose them (walking/claims.py). It changes
 # nothing that is indexed. If a claim has run out, its walker has died: that attempt is counted now, and those that were
 # claimed together are not claimed again, but found by claims of one that was tried before.
 CLAIM_CHOSEN = """
@@ -87,6 +97,22 @@ UNCLAIMED = "coalesce(claimed_until, '-infinity') <= now()"
 CLAIMED = {"id": "text", "due_at": "timestamptz", "until": "timestamptz"}
 STILL_CLAIMED = "enrollment.claimed_until = claimed.until AND enrollment.due_at IS NOT DISTINCT FROM claimed.due_at"
 
+
+class EnrollmentStop(NamedTuple):
+    """Where a walk has brought an enrollment: its new state, the step, when it is due there, and the event it waits
+    for. `steps_begun` counts all steps, and `began` is whether it has begun this one.
+    """
+
+    id: Annotated[str, "text"]
+    step_id: Annotated[str, "text"]
+    steps_begun: Annotated[int, "int"]
+    state: Annotated[str, "text"] = "active"
+    exit_reason: Annotated[str, "text"] = ""
+    due_at: Annotated[str | None, "timestamptz"] = None
+    awaits_event: Annotated[str, "text"] = ""
+    began: Annotated[bool, "bool"] = True
+
+
 _GO_ON = Statement(
     """
 UPDATE journeys_enrollment enrollment SET
@@ -96,19 +122,12 @@ UPDATE journeys_enrollment enrollment SET
     ended_at = CASE WHEN stop.state <> 'active' THEN now() END
 FROM {stops} WHERE enrollment.id = ANY(ARRAY[stop.id])
 """,
-    stops=Rows(
-        "stop",
-        {
-            "id": "text", "state": "text", "exit_reason": "text", "step_id": "text", "due_at": "timestamptz",
-            "awaits_event": "text", "steps_begun": "int", "began": "bool",
-        },
-    ),
-)  # fmt: skip
+    stops=Rows.like("stop", EnrollmentStop),
+)
 
 
-def go_on(stops: Sequence[Sequence[Any]]) -> None:
-    """Brings walked enrollments to their stops: each with its id, its new state, exit reason, step, due time and event
-    to wait for, how many steps it has begun, and whether it has begun this one."""
+def go_on(stops: Sequence[EnrollmentStop]) -> None:
+    """Brings walked enrollments to their stops."""
     _GO_ON.execute(stops=stops)
 
 

@@ -47,7 +47,7 @@ WITH clock AS (
            )
     FROM clock, (SELECT count(*) AS customers FROM jobs) AS queued
     RETURNING customers
-), strangers AS (
+), unknown AS (
     INSERT INTO journeys_unknownexternalid (workspace_id, trigger_id, excluded, place, external_id)
     SELECT {workspace_id}, {trigger_id}, excluded, place, left(external_id, {longest}) FROM (
         SELECT false AS excluded, place, external_id FROM named WHERE customer_id IS NULL

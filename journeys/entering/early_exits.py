@@ -6,7 +6,7 @@ it. A job that an event queued counts the events that were recorded after that o
 
 from collections.abc import Mapping, Sequence
 
-from journeys.enrollments.early_events import Listener, first_heard
+from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob
 from journeys.steps.exit_rules import ended_by
 
@@ -21,4 +21,4 @@ def early_exits(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourne
         for job in jobs
         if job.serial is not None and (patterns := journeys[job.journey_id].exit_patterns)
     }
-    return {job_id: ended_by(event.name) for job_id, event in first_heard(listeners).items()}
+    return {job_id: ended_by(event.name) for job_id, event in earliest_events(listeners).items()}

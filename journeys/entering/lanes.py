@@ -10,7 +10,7 @@ import structlog
 from django.db import DatabaseError
 
 from engage.database.outages import is_held_up
-from journeys.cut_off import record_after_cut, record_what_is_left
+from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
 from journeys.entering.chunks import (
     ClaimedChunk,
@@ -20,9 +20,9 @@ from journeys.entering.chunks import (
     snooze,
     split_chunk,
 )
+from journeys.entering.claims import claim_next_chunks
 from journeys.entering.held_up import part_from_locked
 from journeys.entering.settling import settle
-from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS, SNOOZE_SECONDS, Verdict, for_the_record, verdict
 from journeys.models import Chunk
 
@@ -49,7 +49,7 @@ def serve_lane(*, lane: Chunk.Lane, named: tuple[str, int] | None, seconds: floa
 
     Raises the error if the connection is lost; the attempt that it ended does not count.
     """
-    record_what_is_left()
+    flush_pending()
     anything, due, isolating, until = False, Due(), False, time.monotonic() + seconds
     claimed = claim_chunk(trigger_id=named[0], start=named[1]) if named else []
     claimed = claimed or claim_next_chunks(lane=lane)

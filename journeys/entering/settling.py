@@ -21,7 +21,7 @@ from engage.database.sql import Rows, Statement
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import NO_REVISION, Key, write_counts
 from journeys.due import Due
-from journeys.enrollments.transitions import enter, exit_enrollments
+from journeys.enrollments.transitions import NewEnrollment, enter, exit_enrollments
 from journeys.entering.chunks import ClaimedChunk, lock_chunks, remove_chunks
 from journeys.entering.entry_decisions import DecidedJobs, Entry, decide_jobs
 from journeys.entering.waiting_jobs import WaitingJob, jobs_of_chunks, lock_customers
@@ -99,22 +99,21 @@ def _log_decisions(outcome: DecidedJobs) -> None:
         log.info("jobs_decided", triggers=told[first : first + _TRIGGERS_IN_A_LINE])
 
 
-def _enrollment(entry: Entry) -> tuple[Any, ...]:
-    """The entry as transitions.enter takes it."""
+def _enrollment(entry: Entry) -> NewEnrollment:
     job, journey = entry.job, entry.journey
-    return (
-        entry.id,
-        job.workspace_id,
-        journey.id,
-        job.customer_id,
-        journey.revision_id,
-        job.id,
-        entry.state.value,
-        entry.exit_reason,
-        journey.first_step,
-        job.event_id,
-        job.chain,
-        job.crowd,
+    return NewEnrollment(
+        id=entry.id,
+        workspace_id=job.workspace_id,
+        journey_id=journey.id,
+        customer_id=job.customer_id,
+        revision_id=journey.revision_id,
+        job_id=job.id,
+        state=entry.state.value,
+        exit_reason=entry.exit_reason,
+        step_id=journey.first_step,
+        event_id=job.event_id,
+        chain=job.chain,
+        crowd=job.crowd,
     )
 
 

@@ -101,7 +101,7 @@ class Enrollment(models.Model):
             # to be empty.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="enrollment_by_due"),
             # Serves the walker's claim in turn, and the one of those that were tried before. The expression is for them
-            # alone: see walking/turns.py.
+            # alone: see walking/claims.py.
             models.Index(
                 "crowd", "workspace", _MOMENT, condition=Q(due_at__isnull=False, attempts=0), name="enrollment_in_turn"
             ),

@@ -53,7 +53,7 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
     exited: int | None = inside
     if not dry_run:
         with longer_statements():
-            exited = let_out(journey.id, seconds=_EXIT_SECONDS, patience=LONGEST_WALK_SECONDS)
+            exited = exit_remaining(journey.id, seconds=_EXIT_SECONDS, patience=LONGEST_WALK_SECONDS)
         queued, inside = queued_and_inside(journey)
     return Steered(
         journey_id=journey.id,
@@ -71,7 +71,7 @@ _deciding: dict[tuple[str, datetime | None], set[str]] = {}
 _MOST_REMEMBERED = 100
 
 
-def let_out(journey_id: str, *, seconds: float, patience: float = 0.0) -> int | None:
+def exit_remaining(journey_id: str, *, seconds: float, patience: float = 0.0) -> int | None:
     """Exits those who are inside an aborted journey, for at most so long; returns how many. Safe to run twice.
 
     It waits at most `patience` for those who are deciding, and may yet let somebody in; None if they have not ended.

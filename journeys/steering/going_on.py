@@ -5,7 +5,7 @@ import time
 from django.db.models import Q
 
 from journeys.models import Journey
-from journeys.steering.aborting import let_out
+from journeys.steering.aborting import exit_remaining
 from journeys.steering.releasing import release
 
 
@@ -18,6 +18,6 @@ def go_on(*, seconds: float) -> bool:
     for journey_id in unfinished.values_list("id", flat=True):
         if (left := until - time.monotonic()) <= 0:
             break
-        let_out(journey_id, seconds=left)
+        exit_remaining(journey_id, seconds=left)
         released += release(journey_id, seconds=left)
     return released > 0

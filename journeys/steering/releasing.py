@@ -6,7 +6,7 @@ next a little later:
 1. Only those are released whose turn comes within some seconds; a sweeper comes back for the others. So the pace can be
    changed, and a hold finds all who have not gone on where they were put aside.
 2. Walkers and senders put aside what became due before the resumption and was not put aside before
-   (walking/standings.py, webhooks/claims.py), so it is released in its turn as well. The pace lasts until nothing of
+   (walking/positions.py, webhooks/claims.py), so it is released in its turn as well. The pace lasts until nothing of
    that is due: a host may be left alone for hours, and walkers may be behind.
 3. Webhooks that are released while their host is left alone would go to it all at once afterwards. So no more are
    released for a step at a host while one waits there longer than it should. A released one is known by `held_for`.

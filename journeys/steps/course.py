@@ -11,7 +11,7 @@ from time import monotonic, thread_time
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import ResumableStep, Step, parse_steps
 from journeys.steps.exit_rules import ExitRules, parse_exit_rules
-from journeys.steps.results import Ahead, Arrival, Ended, GoTo, Pause, StepRecord, StepResult, Stop, Walk
+from journeys.steps.results import Arrival, Ended, First, GoTo, Pause, StepRecord, StepResult, Stop, Walk
 
 MAX_STEPS_IN_ONE_GO = 100
 SECONDS_IN_ONE_GO = 1.0  # of CPU time
@@ -58,7 +58,7 @@ def walk_on(course: Course, context: StepContext, *, step_id: str, arrival: Arri
             return Walk(step_records=tuple(step_records), stop=then)
         if then.step_id is None:
             return Walk(step_records=tuple(step_records), stop=Ended(step_id=step_id, exited=False, reason=_COMPLETED))
-        step_id, arrival = then.step_id, Ahead()
+        step_id, arrival = then.step_id, First()
         enough = len(step_records) >= MAX_STEPS_IN_ONE_GO or (monotonic() > not_before and thread_time() > until)
         if _pauses(before=course.steps[step_id], after=result.step_record, enough=enough):
             return Walk(step_records=tuple(step_records), stop=Pause(step_id=step_id))
@@ -76,7 +76,7 @@ def _pauses(*, before: Step, after: StepRecord, enough: bool) -> bool:
 
 def _take(course: Course, context: StepContext, step: Step, arrival: Arrival) -> StepResult | Ended:
     """The step's result, or Ended if an exit condition holds before it begins."""
-    if isinstance(arrival, Ahead):
+    if isinstance(arrival, First):
         reason = course.exit_rules.conditions and course.exit_rules.holding(context.facts())
         return Ended(step_id=step.id, exited=True, reason=reason) if reason else step.begin(context)
     if isinstance(step, ResumableStep):

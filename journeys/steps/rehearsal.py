@@ -7,7 +7,7 @@ from time import thread_time
 
 from journeys.steps.context import StepContext
 from journeys.steps.course import Course, walk_on
-from journeys.steps.results import Ahead, Arrival, AwaitEvent, Ended, StepRecord, Stop, Wait
+from journeys.steps.results import Arrival, AwaitEvent, Ended, First, StepRecord, Stop, Wait
 
 MAX_STEP_RECORDS = 200
 MAX_SECONDS = 2.0  # of CPU time
@@ -54,7 +54,7 @@ def rehearse(
 
 def _walk(course: Course, context: StepContext, step_id: str) -> Iterator[TimedRecord | Ended]:
     """Yields the step records with their times, endlessly if the journey never ends, then how it ended."""
-    arrival: Arrival = Ahead()
+    arrival: Arrival = First()
     stop: Stop | None = None
     while True:
         try:

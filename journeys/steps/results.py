@@ -22,7 +22,7 @@ class TrackedEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeardEarly:
+class AlreadyHappened:
     """The event that ended a wait as it began, with the events that led to it."""
 
     event_id: str
@@ -60,7 +60,7 @@ class StepRecord(NamedTuple):
     writes: Mapping[str, Any] | None = None
     tracked: TrackedEvent | None = None
     request: WebhookRequest | None = None
-    heard: HeardEarly | None = None
+    heard: AlreadyHappened | None = None
 
 
 class NamedStep(Protocol):
@@ -84,7 +84,7 @@ def step_record(
     writes: Mapping[str, Any] | None = None,
     tracked: TrackedEvent | None = None,
     request: WebhookRequest | None = None,
-    heard: HeardEarly | None = None,
+    heard: AlreadyHappened | None = None,
 ) -> StepRecord:
     """The step's record."""
     return StepRecord(step.id, step.type, resumed, state, detail, missing, because, writes, tracked, request, heard)
@@ -99,12 +99,12 @@ class StepFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Ahead:
+class First:
     """The step has not begun."""
 
 
 @dataclass(frozen=True)
-class TimeUp:
+class TimedOut:
     """The step has begun, and its time is over."""
 
 
@@ -121,8 +121,8 @@ class Answered:
     reason: str
 
 
-Arrival = Ahead | TimeUp | Heard | Answered
-Resumption = TimeUp | Heard | Answered
+Arrival = First | TimedOut | Heard | Answered
+Resumption = TimedOut | Heard | Answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class GoTo:
 class Wait:
     """The step has begun and ends at `due_at`."""
 
-    assumed: ClassVar[Arrival] = TimeUp()
+    assumed: ClassVar[Arrival] = TimedOut()
 
     step_id: str
     due_at: datetime
@@ -146,7 +146,7 @@ class Wait:
 class AwaitEvent:
     """The step has begun and ends when an event matches its pattern, at `due_at` at the latest."""
 
-    assumed: ClassVar[Arrival] = TimeUp()
+    assumed: ClassVar[Arrival] = TimedOut()
 
     step_id: str
     event_name: str
@@ -166,7 +166,7 @@ class Send:
 class Pause:
     """The limit of one walk is reached: another walk continues at once, from this step."""
 
-    assumed: ClassVar[Arrival] = Ahead()
+    assumed: ClassVar[Arrival] = First()
 
     step_id: str
 

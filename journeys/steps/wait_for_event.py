@@ -19,13 +19,13 @@ from journeys.steps.durations import duration_in_words
 from journeys.steps.events import EventPattern, read_pattern
 from journeys.steps.kinds import Kind, Way, way
 from journeys.steps.results import (
+    AlreadyHappened,
     AwaitEvent,
     GoTo,
     Heard,
-    HeardEarly,
     Resumption,
     StepResult,
-    TimeUp,
+    TimedOut,
     going_on,
     in_words,
     step_record,
@@ -76,7 +76,7 @@ class WaitForEvent(Kind):
         early, context.early = context.early, None
         if early is not None:
             context.event, context.chain = early.occurrence(), early.chain
-            heard = HeardEarly(event_id=early.id, chain=early.chain)
+            heard = AlreadyHappened(event_id=early.id, chain=early.chain)
             return self._go_on(self.on_event, "The event had come already", heard=heard)
         due_at = context.now + self.timeout
         return StepResult(
@@ -90,11 +90,11 @@ class WaitForEvent(Kind):
         match arrival:
             case Heard():
                 return self._go_on(self.on_event, "The event came")
-            case TimeUp():
+            case TimedOut():
                 return self._go_on(self.on_timeout, "The event did not come in time")
         raise ValueError("A wait for an event is over with the event or with its time.")
 
-    def _go_on(self, step_id: str | None, why: str, *, heard: HeardEarly | None = None) -> StepResult:
+    def _go_on(self, step_id: str | None, why: str, *, heard: AlreadyHappened | None = None) -> StepResult:
         """With `heard` it never waited: this is its beginning and its end."""
         record = step_record(self, "done", f"{why}: {going_on(step_id)}.", resumed=heard is None, heard=heard)
         return StepResult(step_record=record, then=GoTo(step_id=step_id))

@@ -7,17 +7,17 @@ from engage.database.sql import Rows, Statement
 from journeys.counts.counting import Key
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
 from journeys.steps.results import Ended
-from journeys.walking.standings import Standing, Walked
+from journeys.walking.positions import Position, Walked
 
 
 def counts_of(walks: Sequence[Walked]) -> Counter[Key]:
     """The counts of these walks."""
     numbers: Counter[Key] = Counter()
-    earlier = _earlier_steps([walked.standing for walked in walks])
+    earlier = _earlier_steps([walked.position for walked in walks])
     for walked in walks:
-        standing = walked.standing
-        whose = standing.workspace_id, standing.journey_id, standing.revision_id
-        last = standing.step_id if standing.began else earlier.get(standing.claimed.id, ENTRY)
+        position = walked.position
+        whose = position.workspace_id, position.journey_id, position.revision_id
+        last = position.step_id if position.began else earlier.get(position.claimed.id, ENTRY)
         for step in walked.walk.step_records:
             if not step.resumed:
                 numbers[*whose, "edge", last, step.step_id] += 1
@@ -42,7 +42,7 @@ CROSS JOIN LATERAL (
 )
 
 
-def _earlier_steps(standings: Sequence[Standing]) -> dict[str, str]:
+def _earlier_steps(positions: Sequence[Position]) -> dict[str, str]:
     """The last steps of those that paused between two, by enrollment. There are few: usually no statement."""
-    paused = [standing for standing in standings if standing.steps_begun and not standing.began]
+    paused = [position for position in positions if position.steps_begun and not position.began]
     return dict(_EARLIER.rows(asked=[(one.claimed.id, one.steps_begun - 1) for one in paused])) if paused else {}

@@ -13,9 +13,9 @@ from engage.json.compact import ascii_json
 from engage.redis.metric_counters import GIVEN_UP, metric_counters
 from engage.sealed import UnknownEncryptionKey
 from engage.sizes import KIB
-from journeys.cut_off import record_after_cut, record_what_is_left
+from journeys.cut_off import flush_pending, record_after_cut
 from journeys.due import Due
-from journeys.enrollments.early_events import Listener, first_heard
+from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.locks import lock_customers_of
 from journeys.enrollments.revisions import Courses, courses_of
 from journeys.enrollments.transitions import (
@@ -31,9 +31,9 @@ from journeys.steps.context import EarlyEvent
 from journeys.steps.course import walk_on
 from journeys.steps.results import Ended, StepRecord, Walk
 from journeys.steps.written import UnknownStepType
-from journeys.walking.history import write_walks
-from journeys.walking.standings import Standing, Walked, read_standings
-from journeys.walking.turns import claim_in_turn, claim_longest_due, claim_tried, is_anybody_due
+from journeys.walking.claims import claim_in_turn, claim_longest_due, claim_tried, has_due
+from journeys.walking.positions import Position, Walked, load_positions
+from journeys.walking.writing import write_walks
 
 log = structlog.get_logger(__name__)
 # How often, and how far apart, a turn looks again for enrollments whose customer was locked.
@@ -71,11 +71,11 @@ def walk_due(*, seconds: float) -> WalkerTurn:
 
     Raises the error if the connection is lost; the attempts that it ended do not count.
     """
-    record_what_is_left()
+    flush_pending()
     turn, until, looks = WalkerTurn(), time.monotonic() + seconds, _MOST_LOOKS
     while True:
         if not _walk_some(turn):
-            if not looks or not is_anybody_due():
+            if not looks or not has_due():
                 break
             looks -= 1
             time.sleep(_PAUSE_SECONDS)
@@ -111,25 +111,25 @@ def _attempt(claimed: Sequence[ClaimedEnrollment], turn: WalkerTurn) -> None:
     try:
         with transaction.atomic():
             held = lock_customers_of([one.id for one in claimed])
-            standings = read_standings(claimed)
-            chosen = _one_of_each(standings, held)
+            positions = load_positions(claimed)
+            chosen = _one_of_each(positions, held)
             locked = list(chosen.values())
             paused = [one for one in locked if one.paused]
             batch = _walk_all([one for one in locked if not one.paused] if paused else locked)
-            release([one.claimed for one in standings if chosen.get(one.customer_id) is not one])
+            release([one.claimed for one in positions if chosen.get(one.customer_id) is not one])
             due = write_walks(batch.walks) if batch.walks else Due()
             retry(batch.failures)
             snooze(batch.sealed, seconds=_KEY_SECONDS)
             release(batch.unknown, seconds=_SECONDS_UNTIL_REPLACED)
             release(batch.left)
-            suspend([standing.claimed for standing in paused], journey_ids={standing.journey_id for standing in paused})
+            suspend([position.claimed for position in paused], journey_ids={position.journey_id for position in paused})
     except Exception as error:
         if not _recover(claimed, error):
             raise
     else:
         turn.moved += len(batch.walks)
         turn.due |= due
-        if given_up := sum(walked.standing.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
+        if given_up := sum(walked.position.claimed.attempts > MAX_ATTEMPTS for walked in batch.walks):
             metric_counters.count(GIVEN_UP, by=given_up)
 
 
@@ -155,15 +155,15 @@ def _recover(claimed: Sequence[ClaimedEnrollment], error: Exception) -> bool:
     return True
 
 
-def _one_of_each(standings: Sequence[Standing], held: Collection[str]) -> dict[str, Standing]:
+def _one_of_each(positions: Sequence[Position], held: Collection[str]) -> dict[str, Position]:
     """The first enrollment of each customer who is held, by their ids: what it does may affect the others.
 
     Where customers have been merged since their enrollments were claimed, one may have several, or not be held.
     """
-    first: dict[str, Standing] = {}
-    for standing in standings:
-        if standing.customer_id in held:
-            first.setdefault(standing.customer_id, standing)
+    first: dict[str, Position] = {}
+    for position in positions:
+        if position.customer_id in held:
+            first.setdefault(position.customer_id, position)
     return first
 
 
@@ -182,41 +182,41 @@ class _Batch:
     left: list[ClaimedEnrollment] = field(default_factory=list)
 
 
-def _walk_all(standings: Sequence[Standing]) -> _Batch:
+def _walk_all(positions: Sequence[Position]) -> _Batch:
     """Walks as many as there is time for, in their order: at least one."""
     batch = _Batch()
-    courses = courses_of({standing.revision_id for standing in standings})
-    early = first_heard(_listeners(standings, courses))
+    courses = courses_of({position.revision_id for position in positions})
+    early = earliest_events(_listeners(positions, courses))
     until, at_latest, length = time.thread_time() + _BATCH_SECONDS, time.monotonic() + _LONGEST_BATCH_SECONDS, 0
-    for place, standing in enumerate(standings):
+    for place, position in enumerate(positions):
         if place and (time.thread_time() > until or time.monotonic() > at_latest or length > _BATCH_LENGTH):
-            batch.left = [other.claimed for other in standings[place:]]
+            batch.left = [other.claimed for other in positions[place:]]
             break
         try:
-            walk = _walk(standing, courses, early=early.get(standing.claimed.id))
-            batch.walks.append(Walked(standing=standing, walk=walk))
+            walk = _walk(position, courses, early=early.get(position.claimed.id))
+            batch.walks.append(Walked(position=position, walk=walk))
             length += sum(map(_length, walk.step_records))
         except UnknownStepType as error:
             if not batch.unknown:
-                log.warning("steps_unknown", enrollment_id=standing.claimed.id, error=error.message)
-            batch.unknown.append(standing.claimed)
+                log.warning("steps_unknown", enrollment_id=position.claimed.id, error=error.message)
+            batch.unknown.append(position.claimed)
         except UnknownEncryptionKey as error:
             if not batch.sealed:
-                log.warning("enrollment_sealed", enrollment_id=standing.claimed.id, error=str(error))
-            batch.sealed.append(FailedAttempt(claimed=standing.claimed, error=str(error)))
+                log.warning("enrollment_sealed", enrollment_id=position.claimed.id, error=str(error))
+            batch.sealed.append(FailedAttempt(claimed=position.claimed, error=str(error)))
         except Exception as error:
-            log.exception("enrollment_failed", enrollment_id=standing.claimed.id)
-            batch.failures.append(FailedAttempt(claimed=standing.claimed, error=for_the_record(error)))
+            log.exception("enrollment_failed", enrollment_id=position.claimed.id)
+            batch.failures.append(FailedAttempt(claimed=position.claimed, error=for_the_record(error)))
     return batch
 
 
-def _listeners(standings: Sequence[Standing], courses: Courses) -> dict[str, Listener]:
+def _listeners(positions: Sequence[Position], courses: Courses) -> dict[str, Listener]:
     """Those of the enrollments whose walk begins with a wait that may be over already, by id."""
     listeners: dict[str, Listener] = {}
-    for standing in standings:
+    for position in positions:
         with suppress(Exception):  # if its steps cannot be read, its walk says so
-            if listener := standing.listener(courses.of(standing.revision_id)):
-                listeners[standing.claimed.id] = listener
+            if listener := position.listener(courses.of(position.revision_id)):
+                listeners[position.claimed.id] = listener
     return listeners
 
 
@@ -230,15 +230,15 @@ def _length(record: StepRecord) -> int:
     )
 
 
-def _walk(standing: Standing, courses: Courses, *, early: EarlyEvent | None) -> Walk:
-    if standing.claimed.attempts > MAX_ATTEMPTS:
-        return _given_up(standing)
-    course = courses.of(standing.revision_id)
-    return walk_on(course, standing.context(early=early), step_id=standing.step_id, arrival=standing.arrival(course))
+def _walk(position: Position, courses: Courses, *, early: EarlyEvent | None) -> Walk:
+    if position.claimed.attempts > MAX_ATTEMPTS:
+        return _given_up(position)
+    course = courses.of(position.revision_id)
+    return walk_on(course, position.context(early=early), step_id=position.step_id, arrival=position.arrival(course))
 
 
-def _given_up(standing: Standing) -> Walk:
+def _given_up(position: Position) -> Walk:
     """The end of an enrollment that cannot be walked; its history and its exit reason hold the last error."""
-    reason = why_given_up(standing.error, at="walking")
-    step_record = StepRecord(step_id=standing.step_id, type="", resumed=standing.began, state="failed", detail=reason)
-    return Walk(step_records=(step_record,), stop=Ended(step_id=standing.step_id, exited=True, reason=reason))
+    reason = why_given_up(position.error, at="walking")
+    step_record = StepRecord(step_id=position.step_id, type="", resumed=position.began, state="failed", detail=reason)
+    return Walk(step_records=(step_record,), stop=Ended(step_id=position.step_id, exited=True, reason=reason))

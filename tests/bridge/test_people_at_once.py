@@ -18,7 +18,7 @@ from journeys.enrollments.exiting import exit_enrollment
 from journeys.jobs.cancellation import cancel_job
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, UnknownExternalId
 from journeys.walking import loop
-from journeys.walking.turns import claim_longest_due
+from journeys.walking.claims import claim_longest_due
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome

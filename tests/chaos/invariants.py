@@ -6,7 +6,7 @@ Each check gives the sentences that are not true; none of them looks at one call
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from journeys.counts.history import HISTORY
+from journeys.counts.recounting import HISTORY
 from tests.chaos.early import nobody_walks_on_after_leaving, nothing_is_missed_while_work_waits
 from tests.chaos.load import LOST, REFUSED, Sending
 from tests.chaos.model import Pair, contradiction

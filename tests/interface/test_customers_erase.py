@@ -97,7 +97,7 @@ def test_nothing_that_is_stored_mentions_the_person_any_more(
                     "steps": 0,
                     "webhooks": 0,
                     "webhookAttempts": 0,
-                    "namedInVain": 0,
+                    "unmatchedCalls": 0,
                     "interactions": 1,
                 },
             },

@@ -59,7 +59,7 @@ def test_all_that_is_stored_is_told_and_nothing_of_others(
         "steps",
         "webhooks",
         "webhookAttempts",
-        "namedInVain",
+        "unmatchedCalls",
     }
     assert records["customer"][0]["externalId"] == ada.external_id
     assert records["segments"][0]["segmentName"] == "VIP"

@@ -16,7 +16,7 @@ from engage.models import Workspace
 from journeys.enrollments.locks import lock_customers_of
 from journeys.entering import settling
 from journeys.models import Enrollment, Journey, SteeringAct, WebhookAttempt, WebhookDelivery
-from journeys.steering.aborting import let_out
+from journeys.steering.aborting import exit_remaining
 from journeys.steering.going_on import go_on
 from journeys.steering.hosts import hold_host, release_host
 from journeys.steering.releasing import release
@@ -431,7 +431,7 @@ def test_who_waits_in_an_aborted_journey_is_found_beside_its_past(server: Server
     let_workers_walk()
     Journey.objects.update(active=False, aborted_at=timezone.now(), held_at=timezone.now(), held_because="Enough.")
     with rows_gone_through() as seen:
-        assert let_out(journey.id, seconds=0) == 3
+        assert exit_remaining(journey.id, seconds=0) == 3
     assert max(rows for sql, rows in seen.items() if "journeys_enrollment" in sql) < len(names)
 
 

@@ -11,9 +11,9 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.entering import entry_decisions
 from journeys.entering.chunks import claim_chunk
+from journeys.entering.claims import claim_next_chunks
 from journeys.entering.lanes import serve_lane
 from journeys.entering.settling import settle
-from journeys.entering.turns import claim_next_chunks
 from journeys.entering.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from tests.support.calls import data, trigger

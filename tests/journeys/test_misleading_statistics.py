@@ -19,7 +19,7 @@ from engage.models import Workspace
 from journeys.enrollments.transitions import FailedAttempt, release, retry
 from journeys.entering.chunks import claim_chunk
 from journeys.models import Chunk, Enrollment, Journey, WebhookCircuit, WebhookDelivery, WebhookHost
-from journeys.walking.turns import claim_longest_due
+from journeys.walking.claims import claim_longest_due
 from journeys.webhooks.circuits import Attempted, note_attempts
 from journeys.webhooks.claims import claim_due
 from journeys.webhooks.host_slots import HostSlots

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from engage.database.object_ids import is_object_id
 from engage.http.fields import BodySerializer, TextField
 from engage.http.paging import InvalidCursor, read_cursor, read_limit
-from journeys.enrollments.by_customer import Place
+from journeys.enrollments.by_customer import Cursor
 from journeys.steps.exit import LONGEST_REASON
 
 STEPS, MOST_STEPS = 50, 100
@@ -35,7 +35,7 @@ def read_history_query(query: QueryDict) -> tuple[int, int]:
     return cursor[0] if cursor else -1, read_limit(query, default=STEPS, at_most=MOST_STEPS)
 
 
-def read_triggers_query(query: QueryDict) -> tuple[Place | None, int]:
+def read_triggers_query(query: QueryDict) -> tuple[Cursor | None, int]:
     """The place to read after (None: from the start), and the maximum number of triggers. Raises InvalidRequest."""
     limit = read_limit(query, default=TRIGGERS, at_most=MOST_TRIGGERS)
     cursor = read_cursor(query, int, str)
@@ -44,4 +44,4 @@ def read_triggers_query(query: QueryDict) -> tuple[Place | None, int]:
     queued_ms, journey_id = cursor
     if not is_object_id(journey_id):
         raise InvalidCursor
-    return Place(queued_ms=queued_ms, journey_id=journey_id), limit
+    return Cursor(queued_ms=queued_ms, journey_id=journey_id), limit

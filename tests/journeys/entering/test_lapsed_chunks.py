@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from journeys.entering.chunks import ClaimedChunk, claim_chunk
+from journeys.entering.claims import claim_next_chunks
 from journeys.entering.lanes import serve_lane
 from journeys.entering.settling import settle
-from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, EnrollmentJob, Journey
 from tests.journeys.standstill import standing_still_while

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from customers.models import Customer
 from engage.models import Workspace
 from journeys import tasks
+from journeys.entering.claims import claim_next_chunks
 from journeys.entering.lanes import serve_lane
-from journeys.entering.turns import claim_next_chunks
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
 from journeys.tasks import enroll

@@ -7,10 +7,10 @@ import redis
 from django.db import connection
 
 from engage.models import Workspace
-from journeys.entering import turns
+from journeys.entering import claims as turns
 from journeys.entering.chunks import ClaimedChunk
+from journeys.entering.claims import claim_next_chunks, due_chunks
 from journeys.entering.lanes import serve_lane
-from journeys.entering.turns import claim_next_chunks, due_chunks
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob, Journey
 from journeys.walking import walk_due
 from tests.journeys.entering.test_lanes import task_ids

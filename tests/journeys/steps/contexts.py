@@ -11,7 +11,7 @@ from customers.conditions import CustomerFacts
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.course import Course, parse_course, walk_on
 from journeys.steps.definition import parse_steps
-from journeys.steps.results import Ahead, Arrival, Walk
+from journeys.steps.results import Arrival, First, Walk
 from journeys.steps.written import InvalidSteps
 from tests.customers.facts import NOBODY
 
@@ -55,7 +55,7 @@ def walk(
     """From the first step, unless it is said where and how."""
     start = step_id or walked.first
     assert start is not None
-    return walk_on(walked, in_context or context(), step_id=start, arrival=arrival or Ahead())
+    return walk_on(walked, in_context or context(), step_id=start, arrival=arrival or First())
 
 
 def refusal_of(*steps: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from journeys.steps.context import EarlyEvent
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO, Course, parse_course, walk_on
 from journeys.steps.definition import STEP_TYPES
 from journeys.steps.rehearsal import rehearse
-from journeys.steps.results import Ahead, Answered, Arrival, AwaitEvent, Ended, Heard, Pause, Send, Stop, TimeUp, Wait
+from journeys.steps.results import Answered, Arrival, AwaitEvent, Ended, First, Heard, Pause, Send, Stop, TimedOut, Wait
 from journeys.steps.written import InvalidSteps
 from tests.journeys.steps.contexts import NOW, context
 from tests.support.factories import PRO
@@ -67,10 +67,10 @@ def courses(draw: st.DrawFn) -> Course:
 
 
 ARRIVALS: dict[type[Stop], list[Arrival]] = {
-    Wait: [TimeUp()],
-    AwaitEvent: [Heard(), TimeUp()],
+    Wait: [TimedOut()],
+    AwaitEvent: [Heard(), TimedOut()],
     Send: [Answered(ok=True, reason="It said 200."), Answered(ok=False, reason="It said 500.")],
-    Pause: [Ahead()],
+    Pause: [First()],
 }
 
 
@@ -81,14 +81,14 @@ def test_courses_are_drawn_of_all_types() -> None:
 @given(course=courses(), data=st.data())
 def test_every_walk_stops_and_can_be_taken_up_again(course: Course, data: st.DataObject) -> None:
     at, walked = context(), "a"
-    arrival: Arrival = Ahead()
+    arrival: Arrival = First()
     for _ in range(20):
         at.early = data.draw(st.sampled_from([None, EARLY]))
         walk = walk_on(course, at, step_id=walked, arrival=arrival)
         assert len(walk.step_records) <= MAX_STEPS_IN_ONE_GO + 1
         assert sum(step.heard is not None for step in walk.step_records) <= 1
         assert [step.resumed for step in walk.step_records] == [
-            not isinstance(arrival, Ahead) and index == 0 for index in range(len(walk.step_records))
+            not isinstance(arrival, First) and index == 0 for index in range(len(walk.step_records))
         ]
         if isinstance(walk.stop, Ended):
             return

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.results import Ended, Pause, StepRecord, TimeUp, Wait
+from journeys.steps.results import Ended, Pause, StepRecord, TimedOut, Wait
 from tests.journeys.steps.contexts import NOW, context, course, walk
 from tests.support.factories import DAY, OUT, PRO
 
@@ -24,7 +24,7 @@ def test_a_delay_that_is_ahead_waits() -> None:
 
 
 def test_a_delay_that_is_over_goes_on_with_the_next_step() -> None:
-    walked = walk(course(DAY, branch("a"), OUT), arrival=TimeUp())
+    walked = walk(course(DAY, branch("a"), OUT), arrival=TimedOut())
     assert walked.stop == Ended(step_id="out", exited=True, reason="Enough.")
     assert [(step.step_id, step.resumed, step.detail) for step in walked.step_records] == [
         ("day", True, "The wait is over."),
@@ -34,7 +34,7 @@ def test_a_delay_that_is_over_goes_on_with_the_next_step() -> None:
 
 
 def test_the_end_of_the_last_step_completes() -> None:
-    assert walk(course(DAY), arrival=TimeUp()).stop == Ended(
+    assert walk(course(DAY), arrival=TimedOut()).stop == Ended(
         step_id="day", exited=False, reason="The last step is done."
     )
 
@@ -55,7 +55,7 @@ def test_an_exit_condition_ends_before_the_step_begins() -> None:
 
 
 def test_an_exit_condition_is_not_asked_before_the_end_of_a_begun_step() -> None:
-    walked = walk(course(DAY, OUT, exit_on=[{"if": PRO}]), arrival=TimeUp())
+    walked = walk(course(DAY, OUT, exit_on=[{"if": PRO}]), arrival=TimedOut())
     assert [step.step_id for step in walked.step_records] == ["day"]
     assert walked.stop == Ended(step_id="out", exited=True, reason="Exit condition 1 of 1 holds.")
 
@@ -72,7 +72,7 @@ def test_a_walk_pauses_after_a_hundred_steps_and_goes_on_from_there() -> None:
 
 def test_what_cannot_be_resumed_says_so() -> None:
     with pytest.raises(ValueError, match="A step of type exit is over when it has begun"):
-        walk(course(OUT), context(), arrival=TimeUp())
+        walk(course(OUT), context(), arrival=TimedOut())
 
 
 def test_after_a_while_a_walk_pauses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from journeys.steps.results import Ended, TimeUp, Wait
+from journeys.steps.results import Ended, TimedOut, Wait
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 from tests.support.factories import OUT
 
@@ -85,7 +85,7 @@ def test_a_template_that_fails_fails_the_step() -> None:
 
 
 def test_a_delay_that_was_begun_is_over_whatever_it_waited_for() -> None:
-    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), arrival=TimeUp())
+    walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), arrival=TimedOut())
     first = walked.step_records[0]
     assert (first.state, first.resumed, first.detail) == ("done", True, "The wait is over.")
     assert walked.stop == GONE_ON

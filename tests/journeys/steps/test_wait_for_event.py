@@ -8,7 +8,7 @@ import pytest
 
 from journeys.steps.context import EarlyEvent, Occurrence
 from journeys.steps.course import MAX_STEPS_IN_ONE_GO
-from journeys.steps.results import Ahead, Answered, AwaitEvent, Ended, Heard, HeardEarly, Pause, TimeUp
+from journeys.steps.results import AlreadyHappened, Answered, AwaitEvent, Ended, First, Heard, Pause, TimedOut
 from journeys.steps.wait_for_event import WaitForEvent
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
 
@@ -32,10 +32,10 @@ def test_it_waits_for_the_event_until_its_time_is_up() -> None:
     ("arrival", "reason", "detail"),
     [
         (Heard(), "Thanks.", "The event came: goes on to 'thanks'."),
-        (TimeUp(), "Reminded.", "The event did not come in time: goes on to 'remind'."),
+        (TimedOut(), "Reminded.", "The event did not come in time: goes on to 'remind'."),
     ],
 )
-def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimeUp, reason: str, detail: str) -> None:
+def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimedOut, reason: str, detail: str) -> None:
     walked = walk(course(wait(onEvent="thanks", onTimeout="remind"), THANKS, REMIND), arrival=arrival)
     assert isinstance(walked.stop, Ended)
     assert walked.stop.reason == reason
@@ -43,14 +43,14 @@ def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimeUp, 
     assert (first.state, first.resumed, first.detail) == ("done", True, detail)
 
 
-@pytest.mark.parametrize("arrival", [Heard(), TimeUp()])
-def test_without_ways_of_their_own_both_go_on_with_the_next_step(arrival: Heard | TimeUp) -> None:
+@pytest.mark.parametrize("arrival", [Heard(), TimedOut()])
+def test_without_ways_of_their_own_both_go_on_with_the_next_step(arrival: Heard | TimedOut) -> None:
     assert walk(course(wait(), THANKS), arrival=arrival).stop.step_id == "thanks"
     assert walk(course(wait(next="remind"), THANKS, REMIND), arrival=arrival).stop.step_id == "remind"
 
 
 def test_null_ends_the_journey() -> None:
-    walked = walk(course(wait(onTimeout=None), THANKS), arrival=TimeUp())
+    walked = walk(course(wait(onTimeout=None), THANKS), arrival=TimedOut())
     assert walked.stop == Ended(step_id="wait", exited=False, reason="The last step is done.")
     assert walked.step_records[0].detail == "The event did not come in time: the journey ends."
 
@@ -106,20 +106,20 @@ def test_an_event_that_came_before_it_began_ends_it_at_once_and_is_the_one_that_
         False,
         "The event had come already: goes on to 'note'.",
     )
-    assert first.heard == HeardEarly(event_id=EARLY.id, chain=3)
+    assert first.heard == AlreadyHappened(event_id=EARLY.id, chain=3)
     assert second.writes == {"paid": "12"}
     assert third.tracked is not None
     assert third.tracked.chain == 4
 
 
-@pytest.mark.parametrize("arrival", [Ahead(), Heard()])
-def test_an_early_event_ends_one_wait_and_the_next_one_begins_in_another_walk(arrival: Ahead | Heard) -> None:
+@pytest.mark.parametrize("arrival", [First(), Heard()])
+def test_an_early_event_ends_one_wait_and_the_next_one_begins_in_another_walk(arrival: First | Heard) -> None:
     """Because only then is it known what came after that event."""
     waits = [wait(id="a"), wait(id="b"), wait(id="c")]
     walked = walk(course(*waits), replace(context(), early=EARLY), arrival=arrival)
-    over = ["a"] if arrival == Ahead() else ["a", "b"]
+    over = ["a"] if arrival == First() else ["a", "b"]
     assert [(step.step_id, step.state) for step in walked.step_records] == [(step_id, "done") for step_id in over]
-    assert walked.stop == Pause(step_id="b" if arrival == Ahead() else "c")
+    assert walked.stop == Pause(step_id="b" if arrival == First() else "c")
 
 
 def test_a_walk_does_not_pause_before_a_wait_because_it_was_long() -> None:

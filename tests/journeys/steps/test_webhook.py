@@ -13,7 +13,7 @@ from customers.conditions.fields import IDENTIFIER_COLUMNS
 from journeys.models import WebhookDelivery
 from journeys.steps.context import Occurrence, StepContext
 from journeys.steps.definition import parse_steps
-from journeys.steps.results import Answered, Ended, Send, StepRecord, TimeUp, WebhookRequest
+from journeys.steps.results import Answered, Ended, Send, StepRecord, TimedOut, WebhookRequest
 from journeys.steps.webhook_targets import parse_target
 from journeys.steps.written import InvalidSteps
 from tests.customers.facts import NOBODY
@@ -244,7 +244,7 @@ def test_the_final_result_decides_where_the_walk_goes_on(on_failure: str, ok: bo
 
 def test_a_webhook_is_not_over_with_its_time() -> None:
     with pytest.raises(ValueError, match="over with its final result"):
-        walk(course(webhook()), arrival=TimeUp())
+        walk(course(webhook()), arrival=TimedOut())
 
 
 @pytest.mark.parametrize(

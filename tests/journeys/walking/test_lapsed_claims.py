@@ -13,8 +13,8 @@ from engage.models import Workspace
 from journeys.enrollments.locks import lock_customers_of
 from journeys.models import Enrollment
 from journeys.walking import walk_due
-from journeys.walking.standings import read_standings
-from journeys.walking.turns import claim_longest_due, claim_tried
+from journeys.walking.claims import claim_longest_due, claim_tried
+from journeys.walking.positions import load_positions
 from tests.journeys.standstill import standing_still_while
 from tests.journeys.walking.stories import enter, history
 from tests.support.clients import ServerClient
@@ -102,8 +102,8 @@ def test_who_was_claimed_together_when_a_walker_died_is_tried_alone(
 def test_whom_a_walker_of_the_version_before_has_claimed_since_is_left_to_it(enrollment: Enrollment) -> None:
     """It counts an attempt, and moves the due time; while it walks, the enrollment has no attempts again."""
     claimed = claim_longest_due().enrollments
-    assert [standing.claimed.id for standing in read_standings(claimed)] == [enrollment.id]
+    assert [position.claimed.id for position in load_positions(claimed)] == [enrollment.id]
     Enrollment.objects.update(attempts=1, due_at=Now() + timedelta(seconds=5))
-    assert read_standings(claimed) == []
+    assert load_positions(claimed) == []
     Enrollment.objects.update(attempts=0, due_at=Now() + timedelta(days=1))
-    assert read_standings(claimed) == []
+    assert load_positions(claimed) == []

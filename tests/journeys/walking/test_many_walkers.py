@@ -12,7 +12,7 @@ from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
 from journeys.walking import walk_due
-from journeys.walking.turns import claim_longest_due
+from journeys.walking.claims import claim_longest_due
 from tests.support.calls import data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, crowd
@@ -71,7 +71,7 @@ def walked() -> list[int]:
 
 
 def test_the_longest_due_come_first(server: ServerClient, acme: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journeys.walking.turns.BATCH", 2)
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 2)
     entered_by(crowd(acme, 6), server, acme)
     order = list(Enrollment.objects.order_by("-id").values_list("id", flat=True))
     for seconds, enrollment_id in enumerate(reversed(order), start=100):

@@ -6,8 +6,9 @@ from django.db import connection
 from customers.models import Customer
 from engage.models import Workspace
 from journeys.models import CHUNK_SIZE, Enrollment, Journey, JourneyRevision
-from journeys.walking import turns, walk_due
-from journeys.walking.turns import Batch, claim_in_turn, claim_longest_due, claim_tried
+from journeys.walking import claims as turns
+from journeys.walking import walk_due
+from journeys.walking.claims import Batch, claim_in_turn, claim_longest_due, claim_tried
 from tests.support.calls import customers_path, data, let_workers_decide, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, JourneyFactory, crowd

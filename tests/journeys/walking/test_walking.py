@@ -16,7 +16,7 @@ from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Enrollment, JourneyRevision, StepRun, WebhookDelivery
 from journeys.steps.definition import STEP_TYPES
 from journeys.walking import walk_due
-from journeys.walking.turns import claim_longest_due
+from journeys.walking.claims import claim_longest_due
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import enter, history, walked
 from tests.support.calls import data, let_workers_decide, let_workers_walk, trigger
@@ -73,7 +73,7 @@ def test_who_has_waited_longest_is_walked_first(
     order = [entered[n] for n in (1, 2, 0)]
     for year, enrollment in reversed(list(enumerate(order, start=2020))):
         Enrollment.objects.filter(id=enrollment.id).update(due_at=f"{year}-01-01T00:00Z")
-    monkeypatch.setattr("journeys.walking.turns.BATCH", 1)
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_indexscan = off")  # whose order is this one, whatever is asked for
     assert [claim_longest_due().enrollments[0].id for _ in order] == [enrollment.id for enrollment in order]
@@ -85,7 +85,7 @@ def test_a_walker_whose_time_is_up_tells_that_others_are_due(
     journey = JourneyFactory.create(workspace=acme, steps=[DAY])
     for _ in range(2):
         enter(server, journey, CustomerFactory.create(workspace=acme))
-    monkeypatch.setattr("journeys.walking.turns.BATCH", 1)
+    monkeypatch.setattr("journeys.walking.claims.BATCH", 1)
     rounds = [walk_due(seconds=seconds) for seconds in (0, 60)]
     assert [(one.moved, one.unfinished) for one in rounds] == [(1, True), (1, False)]
 

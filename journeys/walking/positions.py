@@ -19,12 +19,12 @@ from journeys.models import WebhookDelivery
 from journeys.steps.context import EarlyEvent, Occurrence, StepContext
 from journeys.steps.course import Course
 from journeys.steps.events import EventPattern
-from journeys.steps.results import Ahead, Answered, Arrival, Heard, TimeUp, Walk
+from journeys.steps.results import Answered, Arrival, First, Heard, TimedOut, Walk
 from journeys.steps.wait_for_event import WaitForEvent
 
 
 @dataclass(kw_only=True)  # frozen, it would take three times as long to make
-class Standing:
+class Position:
     """The current state of a claimed enrollment. `event_id` is the event that last started or moved it.
 
     Events with a higher serial than `came_with` came after what brought it to its step: after that event, or at the
@@ -101,16 +101,16 @@ class Standing:
     def arrival(self, course: Course) -> Arrival:
         """Whether its step is still ahead of it, or how the wait in that step ended."""
         if not self.began:
-            return Ahead()
+            return First()
         if self.answer:
             return self.answer
-        return Heard() if self.heard and course.steps[self.step_id].awaited else TimeUp()
+        return Heard() if self.heard and course.steps[self.step_id].awaited else TimedOut()
 
 
 class Walked(NamedTuple):
     """How far one enrollment got."""
 
-    standing: Standing
+    position: Position
     walk: Walk
 
 
@@ -145,7 +145,7 @@ ORDER BY claimed.place
 _PAYLOADS = Statement("SELECT id, payload, serial FROM journeys_trigger WHERE id = ANY({trigger_ids}::text[])")
 
 
-def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
+def load_positions(claimed: Sequence[ClaimedEnrollment]) -> list[Position]:
     """Those of the claimed enrollments that the claim still holds, as they are now, in the same order.
 
     Their customers must be locked.
@@ -153,7 +153,7 @@ def read_standings(claimed: Sequence[ClaimedEnrollment]) -> list[Standing]:
     rows = _READ.records(claimed=[one.key for one in claimed])
     triggers = _triggers({row["trigger_id"] for row in rows})
     by_id = {one.id: one for one in claimed}
-    return [_standing(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
+    return [_position(by_id[row["id"]], row, *triggers[row["trigger_id"]]) for row in rows]
 
 
 def _triggers(trigger_ids: set[str]) -> dict[str, tuple[str, int | None]]:
@@ -175,8 +175,8 @@ def _parsed(payload: str) -> dict[str, Any]:
     return parsed
 
 
-def _standing(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, queued: int | None) -> Standing:
-    return Standing(
+def _position(claimed: ClaimedEnrollment, row: dict[str, Any], payload: str, queued: int | None) -> Position:
+    return Position(
         claimed=claimed,
         workspace_id=row["workspace_id"],
         customer_id=row["customer_id"],

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from customers.events import NewEvent
@@ -11,7 +10,7 @@ from customers.profile import ProfileChange, merge_attributes
 from engage.database.sql import Rows, Statement
 from journeys.counts.counting import write_counts
 from journeys.due import Due
-from journeys.enrollments.transitions import go_on, note_heard
+from journeys.enrollments.transitions import EnrollmentStop, go_on, note_heard
 from journeys.models import Enrollment
 from journeys.models.credentials import stored_headers
 from journeys.steps.results import (
@@ -20,21 +19,20 @@ from journeys.steps.results import (
     Pause,
     Send,
     StepRecord,
-    Stop,
     Wait,
     WebhookRequest,
 )
 from journeys.steps.wait_for_event import WaitForEvent
 from journeys.walking.counts import counts_of
+from journeys.walking.positions import Position, Walked
 from journeys.walking.reactions import record_and_react
-from journeys.walking.standings import Standing, Walked
 from journeys.webhooks.sources import source_of_step
 
 
 class _NewRun(NamedTuple):
     """One step record with its place in the enrollment's history, and the event that it recorded."""
 
-    standing: Standing
+    position: Position
     ordinal: int
     step_record: StepRecord
     event: NewEvent | None
@@ -51,40 +49,40 @@ def write_walks(walks: Sequence[Walked]) -> Due:
     entries = [entry for walked in walks for entry in _entries(walked)]
     merge_attributes(_profile_changes(entries))
     events = [entry.event for entry in entries if entry.event]
-    due = record_and_react(events, except_for={walked.standing.claimed.id for walked in walks}) if events else Due()
+    due = record_and_react(events, except_for={walked.position.claimed.id for walked in walks}) if events else Due()
     _end_waiting(entry for entry in entries if entry.step_record.resumed)
     _insert_runs([entry for entry in entries if not entry.step_record.resumed])
     requests = [(entry, entry.step_record.request) for entry in entries if entry.step_record.request]
     _insert_deliveries(requests)
     go_on([_stop(walked) for walked in walks])
-    heard = [(entry.standing.claimed.id, entry.step_record.heard) for entry in entries]
+    heard = [(entry.position.claimed.id, entry.step_record.heard) for entry in entries]
     note_heard({enrollment_id: (event.event_id, event.chain) for enrollment_id, event in heard if event})
     write_counts(counts_of(walks))
     return due | Due(webhooks=bool(requests))
 
 
 def _entries(walked: Walked) -> Iterable[_NewRun]:
-    ordinal = walked.standing.steps_begun
+    ordinal = walked.position.steps_begun
     for step_record in walked.walk.step_records:
         if step_record.resumed:
-            yield _NewRun(standing=walked.standing, ordinal=ordinal - 1, step_record=step_record, event=None)
+            yield _NewRun(position=walked.position, ordinal=ordinal - 1, step_record=step_record, event=None)
             continue
         yield _NewRun(
-            standing=walked.standing,
+            position=walked.position,
             ordinal=ordinal,
             step_record=step_record,
-            event=_event(walked.standing, step_record),
+            event=_event(walked.position, step_record),
         )
         ordinal += 1
 
 
-def _event(standing: Standing, step_record: StepRecord) -> NewEvent | None:
+def _event(position: Position, step_record: StepRecord) -> NewEvent | None:
     tracked = step_record.tracked
     if tracked is None:
         return None
     return NewEvent(
-        workspace_id=standing.workspace_id,
-        customer_id=standing.customer_id,
+        workspace_id=position.workspace_id,
+        customer_id=position.customer_id,
         name=tracked.name,
         properties=tracked.properties,
         source=Event.Source.JOURNEY,
@@ -98,8 +96,8 @@ def _profile_changes(entries: Iterable[_NewRun]) -> list[ProfileChange]:
     workspaces: dict[str, str] = {}
     for entry in entries:
         if entry.step_record.writes:
-            changes.setdefault(entry.standing.customer_id, {}).update(entry.step_record.writes)
-            workspaces[entry.standing.customer_id] = entry.standing.workspace_id
+            changes.setdefault(entry.position.customer_id, {}).update(entry.step_record.writes)
+            workspaces[entry.position.customer_id] = entry.position.workspace_id
     return [
         ProfileChange(workspace_id=workspaces[customer_id], customer_id=customer_id, attributes=attributes)
         for customer_id, attributes in changes.items()
@@ -122,7 +120,7 @@ FROM {ended} WHERE run.enrollment_id = ANY(ARRAY[ended.enrollment_id]) AND run.o
 def _end_waiting(entries: Iterable[_NewRun]) -> None:
     rows = [
         (
-            entry.standing.claimed.id,
+            entry.position.claimed.id,
             entry.ordinal,
             entry.step_record.state,
             entry.step_record.detail,
@@ -136,8 +134,8 @@ def _end_waiting(entries: Iterable[_NewRun]) -> None:
 
 def _event_that_came(entry: _NewRun) -> str | None:
     """The event that ended the wait; None if the step waited for none, or if its time was up."""
-    standing = entry.standing
-    return standing.event_id if entry.step_record.type == WaitForEvent.type and standing.heard else None
+    position = entry.position
+    return position.event_id if entry.step_record.type == WaitForEvent.type and position.heard else None
 
 
 _INSERT_RUNS = Statement(
@@ -162,8 +160,8 @@ FROM {runs}
 def _insert_runs(entries: Iterable[_NewRun]) -> None:
     rows = [
         (
-            entry.standing.workspace_id,
-            entry.standing.claimed.id,
+            entry.position.workspace_id,
+            entry.position.claimed.id,
             entry.ordinal,
             record.step_id,
             record.type,
@@ -202,10 +200,10 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
         _INSERT_DELIVERIES.execute(
             requests=[
                 (
-                    entry.standing.workspace_id,
-                    entry.standing.claimed.id,
+                    entry.position.workspace_id,
+                    entry.position.claimed.id,
                     entry.ordinal,
-                    source_of_step(journey_id=entry.standing.journey_id, step_id=entry.step_record.step_id),
+                    source_of_step(journey_id=entry.position.journey_id, step_id=entry.step_record.step_id),
                     request.host,
                     request.method,
                     request.url,
@@ -217,43 +215,20 @@ def _insert_deliveries(requests: Sequence[tuple[_NewRun, WebhookRequest]]) -> No
         )
 
 
-class _NewPlace(NamedTuple):
-    """The new values of an enrollment's row after a walk."""
-
-    step_id: str
-    state: Enrollment.State = Enrollment.State.ACTIVE
-    exit_reason: str = ""
-    due_at: datetime | None = None
-    awaits_event: str = ""
-    began: bool = True
-
-
-def _place(stop: Stop, now: datetime) -> _NewPlace:
+def _stop(walked: Walked) -> EnrollmentStop:
+    position, stop = walked.position, walked.walk.stop
+    begun = position.steps_begun + sum(not step_record.resumed for step_record in walked.walk.step_records)
+    at = EnrollmentStop(id=position.claimed.id, step_id=stop.step_id, steps_begun=begun)
     match stop:
         case Wait():
-            return _NewPlace(step_id=stop.step_id, due_at=stop.due_at)
+            return at._replace(due_at=stop.due_at.isoformat())
         case AwaitEvent():
-            return _NewPlace(step_id=stop.step_id, due_at=stop.due_at, awaits_event=stop.event_name)
+            return at._replace(due_at=stop.due_at.isoformat(), awaits_event=stop.event_name)
         case Send():
-            return _NewPlace(step_id=stop.step_id)  # due once the sending is over
+            return at  # due once the sending is over
         case Pause():
-            return _NewPlace(step_id=stop.step_id, due_at=now, began=False)
+            return at._replace(due_at=position.now.isoformat(), began=False)
         case Ended(exited=True):
-            return _NewPlace(step_id=stop.step_id, state=Enrollment.State.EXITED, exit_reason=stop.reason, began=False)
+            return at._replace(state=Enrollment.State.EXITED.value, exit_reason=stop.reason, began=False)
         case Ended():
-            return _NewPlace(step_id=stop.step_id, state=Enrollment.State.COMPLETED, began=False)
-
-
-def _stop(walked: Walked) -> tuple[Any, ...]:
-    """The enrollment's stop as transitions.go_on takes it."""
-    standing, place = walked.standing, _place(walked.walk.stop, walked.standing.now)
-    return (
-        standing.claimed.id,
-        place.state.value,
-        place.exit_reason,
-        place.step_id,
-        place.due_at.isoformat() if place.due_at else None,
-        place.awaits_event,
-        standing.steps_begun + sum(not step_record.resumed for step_record in walked.walk.step_records),
-        place.began,
-    )
+            return at._replace(state=Enrollment.State.COMPLETED.value, began=False)

@@ -168,6 +168,6 @@ _IS_ANYBODY_DUE = Statement(
 )
 
 
-def is_anybody_due() -> bool:
+def has_due() -> bool:
     """Whether an enrollment is due and not claimed: after a claim that found none, one whose customer is locked."""
     return bool(_IS_ANYBODY_DUE.column()[0])
