@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('customers', '0014_source_is_api'),
+        ('customers', '0001_version_1_0_0'),
     ]
 
     operations = [

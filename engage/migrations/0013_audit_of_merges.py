@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('engage', '0012_phones'),
+        ('engage', '0001_version_1_0_0'),
     ]
 
     operations = [

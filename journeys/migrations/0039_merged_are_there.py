@@ -44,8 +44,8 @@ AS_BEFORE = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('customers', '0011_aliases'),
-        ('journeys', '0038_failures_in_the_admin'),
+        ('customers', '0001_version_1_0_0'),
+        ('journeys', '0001_version_1_0_0'),
     ]
 
     operations = [migrations.RunSQL(KEEP, AS_BEFORE)]

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("engage", "0012_phones"), ("journeys", "0042_due_by_source")]
+    dependencies = [("journeys", "0042_due_by_source")]
 
     operations = [
         migrations.CreateModel(
