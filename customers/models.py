@@ -34,7 +34,7 @@ class Customer(models.Model):
     email = models.CharField(max_length=LONGEST["email"], null=True, blank=True)  # noqa: DJ001
     phone = models.CharField(max_length=LONGEST["phone"], null=True, blank=True)  # noqa: DJ001
     user_id = models.CharField(max_length=LONGEST["user_id"], null=True, blank=True)  # noqa: DJ001
-    # Written by a trigger of the database (migrations/0012_names.py); 0013_search_by_name.py has its indexes.
+    # Written by a trigger of the database (migrations/0001_version_1_0_0.sql, which also has its indexes).
     name = models.CharField(  # noqa: DJ001
         max_length=200, null=True, editable=False, help_text="As servers wrote it into the attributes."
     )

@@ -163,7 +163,7 @@ class ActorKind(models.TextChoices):
 class AuditEntry(models.Model):
     """Who did what to what. Names no customer, and holds no secret.
 
-    The database refuses to change or delete an entry before `kept_until` (migrations/0010_audit.py).
+    The database refuses to change or delete an entry before `kept_until` (migrations/0001_version_1_0_0.sql).
     """
 
     class Action(models.TextChoices):

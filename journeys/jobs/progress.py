@@ -1,8 +1,8 @@
 """How far a trigger has come: its jobs, counted by status and result.
 
 The jobs of a large trigger are counted as they change: the database notes each change in the transaction that makes it
-(migrations/0009_large_triggers_keep_progress.py), block by block (0016_progress_of_blocks.py). Counting a million rows
-at each look would take a second, and a caller who waits for a large trigger looks often.
+(migrations/0001_version_1_0_0.sql), block by block. Counting a million rows at each look would take a second, and a
+caller who waits for a large trigger looks often.
 """
 
 from dataclasses import dataclass

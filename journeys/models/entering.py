@@ -70,7 +70,7 @@ class Trigger(models.Model):
 class TriggerProgress(models.Model):
     """By how many one statement changed the number of jobs with this status and result in a block of a large trigger.
 
-    A database trigger writes these rows (migrations/0009_large_triggers_keep_progress.py). They are only added: with a
+    A database trigger writes these rows (migrations/0001_version_1_0_0.sql). They are only added: with a
     shared count, workers that decide the same trigger's jobs concurrently would wait for each other. A call's chunks
     are blocks or parts of them, so a block costs no more rows than a statement.
     """
@@ -100,7 +100,7 @@ class TriggerProgress(models.Model):
 class UnknownExternalId(models.Model):
     """An external id that a call for many named, or excluded, and that no customer had; cut to a customer's longest.
 
-    Erasing a customer deletes those that are theirs (migrations/0017_whom_calls_left_out.py): a call may have named
+    Erasing a customer deletes those that are theirs (migrations/0001_version_1_0_0.sql): a call may have named
     them before they were there.
     """
 
@@ -131,8 +131,8 @@ class EnrollmentJob(models.Model):
     one, whose job it then is (`queued_as`). There is no foreign key to the customer: a job
     outlives an erased customer as a bare record of ids, and is then decided `customer_deleted`. Nor is there one to the
     trigger, which thousands of jobs share. A database trigger refuses, once per statement, what these two keys would
-    refuse, and deletes the jobs of a deleted trigger (migrations/0004_workspaces_do_not_mix.py). The table's pages have
-    room for decisions (0007_room_for_decisions.py): the columns that a decision writes must stay out of all indexes.
+    refuse, and deletes the jobs of a deleted trigger (migrations/0001_version_1_0_0.sql). The table's pages have
+    room for decisions: the columns that a decision writes must stay out of all indexes.
     """
 
     class Status(models.TextChoices):

@@ -73,7 +73,7 @@ WHERE enrollment.customer_id = ANY({customers}::text[]) AND enrollment.state = '
   AND (enrollment.awaits_event = ANY({names}::text[]) OR revision.exit_events && {names}::varchar[])
 """)
 # The predicate of _ACTIVE_ENROLLMENTS for one customer and one name; in a function
-# (migrations/0011_notice_after_the_lock.py), because it must see what was committed before the row was locked.
+# (migrations/0001_version_1_0_0.sql), because it must see what was committed before the row was locked.
 _UNNOTICED = Template("{starts_nothing} AND NOT journeys_takes_notice(customer.id, {event_name})")
 
 

@@ -10,15 +10,28 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.postgres.operations import ValidateConstraint
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
+from django.db.models import CheckConstraint, Index, Q
 from pytest_django import Settings
 
 from config.management.commands import migrate
+from config.monitoring.health import missing_migrations
 from engage.database.backend.sessions import missing_settings
+from engage.database.repeatable import (
+    AddConstraintNotValid,
+    AddIndexConcurrently,
+    AddUniqueConcurrently,
+    RemoveConstraint,
+    RemoveIndexConcurrently,
+)
+from engage.database.tenancy import WorkspaceForeignKey, unique_in_workspace
 
 pytestmark = pytest.mark.without_pooler
 
@@ -44,6 +57,29 @@ ORDER BY 1, 2, 3, 4
 INVALID_INDEXES = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
 LOCK = int.from_bytes(b"migr")
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+
+
+class Repeatable(Migration):
+    """Of all the operations for a migration that is no transaction, also those that no migration needs just now."""
+
+    atomic = False
+    operations = (
+        AddIndexConcurrently("event", Index(fields=["name"], name="event_by_name")),
+        RemoveIndexConcurrently("event", "event_by_serial"),
+        AddUniqueConcurrently("alias", unique_in_workspace("alias_in_workspace")),
+        RemoveConstraint("alias", "alias_customer"),
+        AddConstraintNotValid(
+            "alias",
+            WorkspaceForeignKey(name="alias_of", field="customer", table="customers_customer", on_delete="RESTRICT"),
+        ),
+        ValidateConstraint("alias", "alias_of"),
+        AddConstraintNotValid("event", CheckConstraint(condition=~Q(name=""), name="event_has_name")),
+        ValidateConstraint("event", "event_has_name"),
+        RemoveConstraint("segment", "segment_key"),
+    )
+
+
+REPEATABLE = Repeatable("9999_repeatable", "customers")
 
 
 class KilledError(Exception):
@@ -152,7 +188,7 @@ def assert_it_can_be_repeated(run: Prepared) -> None:
 def test_a_migration_that_is_no_transaction_can_be_repeated_from_wherever_it_was_killed(own_database: None) -> None:
     executor = MigrationExecutor(connection)
     targets = executor.loader.graph.leaf_nodes()
-    plan = [migration for migration, _backwards in executor.migration_plan(targets, clean_start=True)]
+    plan = [*(migration for migration, _backwards in executor.migration_plan(targets, clean_start=True)), REPEATABLE]
     state = ProjectState(real_apps=executor.loader.unmigrated_apps)
     _ = state.apps
     while any(not migration.atomic for migration in plan):
@@ -190,40 +226,40 @@ TRIED_AGAIN = "A table is in use. Trying again.\n"
 
 
 def test_who_waits_behind_it_for_a_table_is_let_pass_until_it_gets_the_table(own_database: None) -> None:
-    call_command("migrate", "engage", "0002", verbosity=0)
+    call_command("migrate", "customers", "0001", verbosity=0)
     long, said = another_session(), []
-    long.execute("SELECT FROM engage_workspace")
+    long.execute("SELECT FROM customers_alias")
 
     class Terminal(StringIO):
         def write(self, text: str) -> int:
             said.append(text)
             with another_session() as call:
                 call.execute("SET lock_timeout = '50ms'")
-                call.execute("SELECT FROM engage_workspace")
+                call.execute("SELECT FROM customers_alias")
             if len(said) == 2:
                 long.close()
             return len(text)
 
-    call_command("migrate", "engage", verbosity=0, stdout=Terminal())
+    call_command("migrate", "customers", verbosity=0, stdout=Terminal())
     assert said == [TRIED_AGAIN] * 2
-    call_command("migrate", "engage", check_unapplied=True)
+    call_command("migrate", "customers", check_unapplied=True)
 
 
 def test_it_gives_up_some_day(own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "_TRYING_SECONDS", 0)
-    call_command("migrate", "engage", "0002", verbosity=0)
+    call_command("migrate", "customers", "0001", verbosity=0)
     with another_session() as long:
-        long.execute("SELECT FROM engage_workspace")
+        long.execute("SELECT FROM customers_alias")
         with pytest.raises(CommandError, match="Others would not let go of a table, so migrate gave up: canceling"):
-            call_command("migrate", "engage", verbosity=0)
+            call_command("migrate", "customers", verbosity=0)
 
 
 def test_it_waits_as_long_as_it_has_to_where_nobody_waits_behind_it(own_database: None) -> None:
-    call_command("migrate", "customers", "0007", verbosity=0)
+    call_command("migrate", "journeys", "0041", verbosity=0)
     with another_session() as writer, ThreadPoolExecutor(1) as pool:
-        writer.execute("LOCK TABLE customers_event IN ROW EXCLUSIVE MODE")
+        writer.execute("LOCK TABLE journeys_webhookdelivery IN ROW EXCLUSIVE MODE")
         pool.submit(writer.execute, "SELECT pg_sleep(1)").add_done_callback(lambda _: writer.close())
-        call_command("migrate", "customers", "0008", verbosity=0, stdout=(said := StringIO()))
+        call_command("migrate", "journeys", "0042", verbosity=0, stdout=(said := StringIO()))
     assert said.getvalue() == ""
 
 
@@ -289,12 +325,45 @@ def test_who_only_asks_does_not_wait(own_database: None) -> None:
     assert "Create model Workspace" in said.getvalue()
 
 
+def initial_migrations() -> list[Migration]:
+    return [one for one in MigrationLoader(None).disk_migrations.values() if one.replaces]
+
+
+def test_a_database_of_1_0_0_is_taken_over(own_database: None) -> None:
+    MigrationExecutor(connection).migrate([(one.app_label, one.name) for one in initial_migrations()])
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE name = '0001_version_1_0_0'")  # what it knows nothing of
+    call_command("migrate", verbosity=0)
+    call_command("migrate", check_unapplied=True)
+    with connection.cursor() as cursor:
+        assert missing_migrations(cursor) == []
+
+
+def test_one_of_a_version_before_it_is_refused_and_left_as_it_is(own_database: None) -> None:
+    recorder = MigrationRecorder(connection)
+    recorder.ensure_schema()
+    for key in (key for one in initial_migrations() for key in one.replaces):
+        recorder.record_applied(*key)
+    for name in ("0038_failures_in_the_admin", "0035_what_was_held"):
+        recorder.record_unapplied("journeys", name)
+    before = recorder.applied_migrations().keys()
+    message = "a version before 1.0.0: it lacks journeys.0035_what_was_held, …. Nothing was changed. Migrate it with"
+    several: list[dict[str, Any]] = [{}, {"plan": True}, {"check_unapplied": True}, {"app_label": "engage"}]
+    for options in several:
+        with pytest.raises(CommandError, match=message):
+            call_command("migrate", verbosity=0, **options)
+    assert (recorder.applied_migrations().keys(), rows(TABLES)) == (before, [("django_migrations",)])
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_a_migration_does_to_large_tables_takes_no_lock_for_long_and_can_be_read_also_where_it_is_done() -> None:
-    call_command("sqlmigrate", "journeys", "0004", no_color=True, stdout=(said := StringIO()))
-    lines = said.getvalue().splitlines()
-    indexes = [line for line in lines if line.startswith("CREATE UNIQUE INDEX")]
-    assert [line.split()[3] for line in indexes] == ["CONCURRENTLY"] * 2
+    with connection.schema_editor(collect_sql=True, atomic=False) as editor:
+        REPEATABLE.apply(MigrationLoader(None).project_state(), editor, collect_sql=True)
+    lines = [str(line) for line in editor.collected_sql]
+    indexes = [line.split() for line in lines if " INDEX " in line and "USING INDEX" not in line]
+    assert [(words[0], "CONCURRENTLY" in words) for words in indexes] == [
+        ("CREATE", True), ("DROP", True), ("CREATE", True),
+    ]  # fmt: skip
     constraints = [line for line in lines if "ADD CONSTRAINT" in line]
-    assert [line.endswith("NOT VALID;") or "USING INDEX" in line for line in constraints] == [True] * 4
-    assert len([line for line in lines if "DROP CONSTRAINT" in line]) == 3
+    assert [line.endswith("NOT VALID;") or "USING INDEX" in line for line in constraints] == [True] * 3
+    assert len([line for line in lines if "DROP CONSTRAINT" in line]) == 2

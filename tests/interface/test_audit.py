@@ -5,15 +5,11 @@ import getpass
 import io
 import json
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
@@ -23,7 +19,7 @@ from django.utils import timezone
 from engage.audit import refusals
 from engage.audit.recording import deed, record
 from engage.models import AuditEntry, IdentityKey, Workspace
-from journeys.models import Journey, SteeringAct
+from journeys.models import SteeringAct
 from tests.support.audit import told, written
 from tests.support.calls import customers_path, data
 from tests.support.clients import ServerClient
@@ -235,22 +231,6 @@ def test_an_entry_may_be_deleted_once_its_time_is_over(acme: Workspace, settings
     record(deed(AuditEntry.Action.CHANGED, acme))
     AuditEntry.objects.all().delete()
     assert told() == []
-
-
-def test_what_djangos_log_had_is_moved(acme: Workspace, journey: Journey) -> None:
-    root = User.objects.create_superuser("root")
-    kind = ContentType.objects.get_for_model(Journey)
-    changed = json.dumps([{"changed": {"fields": ["Name"]}}])
-    year = timedelta(days=365)
-    for said in (changed, "Revoked."):
-        LogEntry.objects.create(
-            user=root, content_type=kind, object_id=journey.id, action_flag=CHANGE, change_message=said
-        )
-    import_module("engage.migrations.0010_audit").move_the_admin_log(apps, None)
-    assert sorted(told()) == [("root", journey.id, "Changed Name."), ("root", journey.id, "Revoked.")]
-    assert not LogEntry.objects.exists()
-    entry = AuditEntry.objects.earliest("at")
-    assert entry.kept_until == entry.at + year
 
 
 # What was refused -----------------------------------------------------------------------------------------------------

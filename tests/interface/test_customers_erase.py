@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -134,22 +133,6 @@ def test_a_payload_that_was_sent_for_several_people_stays_until_the_last_of_them
     assert set(EnrollmentJob.objects.values_list("customer_id", flat=True)) == {ada.id, bob.id}
     server.delete(customers_path(acme, bob.id))
     assert Trigger.objects.get().payload == {}
-
-
-def test_a_migration_blanks_payloads_of_people_who_were_erased_before(acme: Workspace, server: ServerClient) -> None:
-    journey = JourneyFactory.create(workspace=acme)
-    ada, bob, cy = (CustomerFactory.create(workspace=acme, external_id=name) for name in (ADA, BOB, "cy"))
-    for names in ([ADA, BOB], [ADA, "cy"]):
-        trigger(server, journey, {"external_ids": names, "payload": {"sale": "spring"}})
-    let_workers_decide()
-    for one in (ada, bob):
-        erase_customer(workspace_id=acme.id, customer_id=one.id)
-    Trigger.objects.update(payload={"sale": "spring"})  # as it was left before
-    migration = import_module("journeys.migrations.0013_forget_payloads_of_the_erased")
-    with connection.schema_editor(atomic=False) as editor:
-        migration.forget(None, editor)
-    assert [one.payload for one in Trigger.objects.order_by("queued_at")] == [{}, {"sale": "spring"}]
-    assert Customer.objects.get() == cy
 
 
 @pytest.mark.django_db(transaction=True)

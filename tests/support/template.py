@@ -10,7 +10,7 @@ from django.db import connection
 
 from config import ROOT
 
-_MADE_OF = ["*/migrations/*.py", "engage/database/**/*.py", "requirements.txt"]
+_MADE_OF = ["*/migrations/*.py", "*/migrations/*.sql", "engage/database/**/*.py", "requirements.txt"]
 _LOCK = 0x7E57
 
 

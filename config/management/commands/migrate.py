@@ -6,6 +6,9 @@ a pooler. At its end the database has the settings that each session needs (enga
 While it waits for a table, all who come after it wait as well. So it waits for _LOCK_TIMEOUT at most, lets them pass,
 and tries again: what is applied is noted, and what was begun is undone or can be repeated. What is made CONCURRENTLY
 holds nobody up, and may wait as long as it has to.
+
+The first migration of each app stands for all those of 1.0.0. Where only some of these are applied, Django would leave
+it out and apply what comes after it to half a schema: so nothing is applied there.
 """
 
 import time
@@ -19,6 +22,8 @@ from django.core.management.base import CommandError, OutputWrapper
 from django.core.management.commands import migrate
 from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from psycopg.errors import DeadlockDetected, InsufficientPrivilege, LockNotAvailable
 from psycopg.sql import SQL, Identifier
 
@@ -45,11 +50,13 @@ WHERE mode = 'ShareUpdateExclusiveLock' AND granted AND pid <> pg_backend_pid()
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
+        connection = connections[options["database"]]
         if options["plan"] or options["check_unapplied"]:
+            _refuse_an_unreleased_schema(connection)
             super().handle(*args, **options)
             return
-        connection = connections[options["database"]]
         with _session_of_its_own(connection, err=self.stderr), _alone(connection, out=self.stdout):
+            _refuse_an_unreleased_schema(connection)
             with connection.execute_wrapper(_patient_where_nobody_waits):
                 self._try_until_it_is_done(connection, *args, **options)
             self._give_the_database_its_settings(connection)
@@ -80,6 +87,20 @@ class Command(migrate.Command):
                     fresh.execute(statement)
             except InsufficientPrivilege:
                 self.stderr.write(settings_missing(fresh.info.dbname, missing))
+
+
+def _refuse_an_unreleased_schema(connection: BaseDatabaseWrapper) -> None:
+    loader = MigrationLoader(connection, load=False)
+    loader.load_disk()
+    applied = MigrationRecorder(connection).applied_migrations()
+    replaced = [migration.replaces for migration in loader.disk_migrations.values()]
+    begun = [keys for keys in replaced if any(key in applied for key in keys)]
+    missing = [f"{app}.{name}" for keys in begun for app, name in keys if (app, name) not in applied]
+    if missing:
+        raise CommandError(
+            f"This database is of a version before 1.0.0: it lacks {missing[0]}{', …' * (len(missing) > 1)}. "
+            "Nothing was changed. Migrate it with version 1.0.0 first, then with this one."
+        )
 
 
 @contextmanager
