@@ -34,7 +34,7 @@ def exactly(text: str, request: HttpRequest) -> list[Customer]:
 
 
 def by_part(text: str, request: HttpRequest) -> list[Customer]:
-    """Customers whose name or e-mail address has this part, in any case, or begins so (migrations/0001_version_1_0_0.sql)."""
+    """Customers whose name or e-mail address has this part, in any case, or begins so."""
     return _once(request, f"by part {text}", lambda: _by_part(text, request))
 
 

@@ -1,6 +1,6 @@
 """A migrated database, of which the databases of all test processes are copies.
 
-It stays on the server until a migration changes: migrating takes each process some ten seconds, copying a tenth of one.
+It stays on the server until a migration changes: migrating takes each process five seconds, copying a tenth of one.
 """
 
 from hashlib import sha256
