@@ -44,7 +44,7 @@ def require(*names: str) -> None:
         listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         raise ImproperlyConfigured(
             f"{listed} {'is' if len(missing) == 1 else 'are'} not set. In production every setting comes from the "
-            "environment (see docs/operations.md); for a development set-up say ENVIRONMENT=development."
+            "environment (see docs/settings.md); for a development set-up say ENVIRONMENT=development."
         )
 
 

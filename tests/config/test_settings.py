@@ -262,8 +262,8 @@ def test_in_production_the_log_says_that_the_static_files_are_missing(tmp_path: 
 
 
 def _defaults() -> Iterator[tuple[str, str]]:
-    """Each variable with its default, where the tables of docs/operations.md give a plain value for it."""
-    _, *tables = (ROOT / "docs" / "operations.md").read_text().split("| Variable | Default |")
+    """Each variable with its default, where the tables of docs/settings.md give a plain value for it."""
+    _, *tables = (ROOT / "docs" / "settings.md").read_text().split("| Variable | Default |")
     for row in (row for table in tables for row in table.partition("\n\n")[0].splitlines()[2:]):
         names, told, _ = (cell.strip() for cell in row.split("|")[1:-1])
         for name, default in zip(names.split(", "), told.split(", "), strict=False):
