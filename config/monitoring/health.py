@@ -49,7 +49,7 @@ _APPLIED = "SELECT app, name FROM django_migrations WHERE (app, name) IN (SELECT
 
 
 def missing_migrations(cursor: Any) -> list[str]:
-    """Those of the newest of each app that are not applied, such as `journeys.0016_turns`."""
+    """Those of the newest of each app that are not applied, such as `journeys.0042_due_by_source`."""
     newest = _newest_migrations()
     cursor.execute(_APPLIED, [list(newest), list(newest.values())])
     return [f"{app}.{name}" for app, name in sorted(newest.items() - set(cursor.fetchall()))]
