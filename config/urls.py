@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
+from django.utils.module_loading import autodiscover_modules
 
 from bridge import urls as bridge
 from bridge.browser.views import sdk_file
@@ -12,14 +13,18 @@ from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
 from engage.admin.second_factor import pages as second_factor
+from engage.calls.call import Call
+from engage.calls.views import urlpatterns as views_of
 from journeys.api import urls as journeys
 
 admin.autodiscover()
+autodiscover_modules("api")  # each registers its calls
 
 urlpatterns = [
     # The most frequently called are matched first.
     path("api/v1/sdk/", include(bridge.sdk)),
     path("sdk/v1/<str:name>", sdk_file),
+    path("api/v1/", include(views_of(Call.all()))),
     path("api/v1/journeys/", include(journeys.journeys)),
     path("api/v1/customers/", include(journeys.customers)),
     path("api/v1/customers/", include(bridge.customers)),

@@ -14,9 +14,10 @@ from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
 from engage.http.fields import BodySerializer
-from engage.http.spelling import in_camel_case, spelled
-from engage.http.times import Instant, iso_utc
+from engage.http.spelling import spelled
 from engage.json.compact import ascii_json
+from engage.json.fields import camel_case
+from engage.json.instants import Instant, iso_utc
 from engage.json.keywords import Keywords, OneOf
 
 CREATED_MESSAGE = "Customer created."
@@ -156,7 +157,7 @@ def export_pieces(customer_id: str, records: Records, *, now: datetime) -> Itera
     for number, (kind, rows) in enumerate(records):
         yield f'{"," if number else ""}"{kind}":['
         for place, row in enumerate(rows):
-            named = {in_camel_case(name): value for name, value in row.items()}
+            named = {camel_case(name): value for name, value in row.items()}
             yield ("," if place else "") + ascii_json(named)
         yield "]"
     yield "}}}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from bridge.models import Message
 from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
-from engage.http.times import Instant
+from engage.json.instants import Instant
 
 CREATED_MESSAGE = "Message created."
 UPDATED_MESSAGE = "Message updated."

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from bridge.models import Interaction
 from config.local.demo import read_demo
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 
 _MESSAGES = ("demo-banner", "demo-modal", "demo-form", "demo-frame")
 _SHOWN = 12

@@ -26,6 +26,7 @@ class Actor:
     workspace_id: str | None = None
 
 
+_LONGEST_ACTOR = 200
 _SERVICE = Actor(kind=ActorKind.SERVICE)
 _current: ContextVar[Callable[[], Actor] | None] = ContextVar("acting", default=None)
 
@@ -64,3 +65,13 @@ def _user_of_the_machine() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # an id without a name, as in containers
         return ""
+
+
+def by_key(key: ApiKey) -> str:
+    """The actor of a call."""
+    return f"key {key.name} ({key.prefix}…)"[:_LONGEST_ACTOR]
+
+
+def by_staff(username: str) -> str:
+    """The actor of something that was done in the admin, or with a command."""
+    return f"staff {username}"[:_LONGEST_ACTOR]

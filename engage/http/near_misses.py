@@ -5,7 +5,7 @@ from functools import cache
 
 from django.urls import Resolver404, resolve
 
-from engage.http.spelling import in_camel_case
+from engage.json.fields import camel_case
 
 _CALLS = "api/v1/"
 _MOST_SEGMENTS = 12
@@ -37,4 +37,4 @@ def _call_at(segments: list[str]) -> str | None:
 @cache
 def documented_path(route: str) -> str:
     """A route of Django's as the OpenAPI document names it, such as `/api/v1/customers/{workspaceId}`."""
-    return f"/{_PARAMETER.sub(lambda found: f'{{{in_camel_case(found[1])}}}', route)}"
+    return f"/{_PARAMETER.sub(lambda found: f'{{{camel_case(found[1])}}}', route)}"

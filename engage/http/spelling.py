@@ -1,11 +1,11 @@
 """How answers spell what the domain knows: names in camel case, and times in ISO 8601."""
 
-import re
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from engage.http.times import iso_utc
+from engage.json.fields import snake_case
+from engage.json.instants import iso_utc
 
 Shape = TypeVar("Shape")
 
@@ -21,14 +21,8 @@ def spelled(shape: type[Shape], source: object, **given: Any) -> Shape:
 
 @cache
 def _attributes(shape: Any) -> list[tuple[str, str]]:
-    return [(name, re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)) for name in shape.__annotations__]
+    return [(name, snake_case(name)) for name in shape.__annotations__]
 
 
 def _written(value: Any) -> Any:
     return iso_utc(value) if isinstance(value, datetime) else value
-
-
-def in_camel_case(name: str) -> str:
-    """`workspace_id` as `workspaceId`."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))

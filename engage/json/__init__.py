@@ -1,1 +1,6 @@
-"""JSON: what can be stored (storable.py), in parts (documents.py), shortly (compact.py), and described (keywords)."""
+"""JSON.
+
+1. Values: what can be stored (storable.py), in parts (documents.py), shortly (compact.py); points in time: instants.py.
+2. Typed objects: what their fields say (fields.py), how they are read (reading.py) and written (writing.py).
+3. What the OpenAPI document says of them: keywords.py.
+"""

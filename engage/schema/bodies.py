@@ -1,8 +1,9 @@
 """Request bodies in the OpenAPI document, derived from the serializers that read them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, is_dataclass
+from inspect import getdoc
+from typing import Any, get_args, get_origin
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
@@ -19,7 +20,8 @@ from engage.http.fields import (
     TextField,
     WholeNumberField,
 )
-from engage.json.keywords import STRICT
+from engage.json.fields import Items, Member, Parsed, Stored, Text, Whole, is_choice, members, unwrapped
+from engage.json.keywords import STRICT, Keywords
 from engage.json.storable import STORED_DEPTH
 from engage.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
 from engage.sizes import KIB
@@ -185,3 +187,102 @@ def _spellings(*names: str, serializer: type[BodySerializer]) -> list[str]:
 
 def _aliases(name: str, serializer: BodySerializer | type[BodySerializer]) -> list[str]:
     return [alias for alias, meant in serializer.aliases.items() if meant == name]
+
+
+# Bodies that are typed objects --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TypedBody:
+    """A body that is read into this dataclass. With `optional`, no body at all is as good as an empty object."""
+
+    shape: type
+    optional: bool = False
+
+
+class _TypedBodyExtension(OpenApiSerializerExtension):
+    """As for serializers: null for optional fields, and in the strict form each field's second spelling."""
+
+    target_class = TypedBody
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return str(self.target.shape.__name__).replace("Body", "Request").removesuffix("Part")
+
+    def get_identity(self, auto_schema: AutoSchema, direction: Direction) -> Any:
+        return self.target.shape
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        properties: dict[str, Schema] = {}
+        second: dict[str, Schema] = {}
+        known = members(self.target.shape)
+        required = [member.spelling for member in known if is_required(member)]
+        for member in known:
+            described = {**self._schema_of(member, auto_schema, direction), "description": _described(member)}
+            takes_null = not is_required(member) and not is_choice(member.hint)
+            properties[member.spelling] = or_null(described) if takes_null else described
+            if member.also:
+                second[member.also] = {
+                    **properties[member.spelling],
+                    "description": f"The same as `{member.spelling}`.",
+                }
+                properties[member.spelling]["description"] += f" May also be called `{member.also}`."
+        return {
+            "type": "object",
+            "description": getdoc(self.target.shape),
+            "properties": properties,
+            **({"required": required} if required else {}),
+            STRICT: {"properties": properties | second},
+            **({OPTIONAL: True} if self.target.optional else {}),
+        }
+
+    def _schema_of(self, member: Member, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        if is_dataclass(member.hint) and isinstance(member.hint, type):
+            inner: Any = TypedBody(member.hint)
+            return dict(auto_schema.resolve_serializer(inner, direction).ref)
+        return member_schema(member)
+
+
+def is_required(member: Member) -> bool:
+    declared = member.declared
+    return declared.default is MISSING and declared.default_factory is MISSING
+
+
+def member_schema(member: Member) -> Schema:
+    """The schema of a body's field or of a parameter, without its description."""
+    schema = _plain_schema(member, member.hint)
+    for note in member.notes:
+        if isinstance(note, Keywords):
+            schema |= note.schema
+    return schema
+
+
+def _plain_schema(member: Member, hint: Any) -> Schema:
+    if parsed := member.note(Parsed):
+        hint = parsed.of
+    if hint is str:
+        text = member.note(Text) or Text(longest=None)
+        needed = NOT_BLANK if is_required(member) and text.blank_is_absent else {"type": "string"}
+        return dict(needed) if text.longest is None else {**needed, "maxLength": text.longest}
+    if hint is int:
+        bounds = member.note(Whole)
+        return {"type": "integer", "minimum": bounds.least, "maximum": bounds.most}
+    if hint is bool:
+        return {"type": "boolean"}
+    if is_choice(hint):
+        return choice_of(choice.value for choice in hint)
+    if get_origin(hint) in {list, tuple}:
+        inner, _ = unwrapped(get_args(hint)[0])
+        return {
+            "type": "array",
+            "items": {"type": "string"} if inner is str else {},
+            "maxItems": member.note(Items).most,
+        }
+    return dict(JSON_OBJECT_REFERENCE)
+
+
+def _described(member: Member) -> str:
+    stored = member.note(Stored)
+    if stored is None:
+        return member.description
+    size = stored.most_bytes // KIB
+    return f"{member.description} At most {size} KiB of JSON, nested at most {STORED_DEPTH} levels deep."

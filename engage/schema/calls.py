@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from engage.errors import InvalidRequest, Refusal
 from engage.http.idempotency import RequestInProgress
 from engage.http.paging import InvalidCursor
-from engage.schema.bodies import Body
+from engage.schema.bodies import Body, TypedBody
 from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
 from engage.schema.responses import Answer, failures, successes
 
@@ -69,7 +69,7 @@ class _Call:
     summary: str
     description: str
     parameters: Sequence[OpenApiParameter] = ()
-    body: Body | None = None
+    body: Body | TypedBody | None = None
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Answer | Sequence[Answer]
     refusals: Sequence[Refusal] = ()

@@ -1,6 +1,6 @@
 """The answer types as named components of the OpenAPI document."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, is_typeddict
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
@@ -22,11 +22,11 @@ class Envelope:
 
 
 class _ShapeExtension(OpenApiSerializerExtension):
-    """Lets drf-spectacular take a TypedDict in place of a serializer."""
+    """Lets drf-spectacular take a TypedDict or a dataclass in place of a serializer."""
 
     @classmethod
     def _matches(cls, target: Any) -> bool:
-        return is_typeddict(target)
+        return is_typeddict(target) or (isinstance(target, type) and is_dataclass(target))
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
         return shape_name(self.target)

@@ -1,11 +1,14 @@
 """JSON Schema from the types that answers are declared with."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from datetime import datetime
 from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
+from engage.json.fields import is_choice, members
+from engage.json.instants import Instant
 from engage.json.keywords import KNOWN_VALUES, STRICT, Choice, Keywords, OneOf, known
 
 Schema = dict[str, Any]
@@ -31,7 +34,9 @@ JSON_OBJECT_REFERENCE: Schema = {"$ref": "#/components/schemas/JsonObject"}
 
 
 def shape_name(shape: Any) -> str:
-    """The name of a TypedDict's component: `Job` for JobData."""
+    """The name of an answer's component: `Job` for JobData, or the `schema_name` that its class gives."""
+    if "schema_name" in vars(shape):
+        return str(shape.schema_name)
     return str(shape.__name__).removesuffix("Data").removesuffix("Record")
 
 
@@ -41,6 +46,8 @@ def object_schema(shape: Any, *, refer: Refer) -> Schema:
     A generic TypedDict is passed with its argument: `Success[JobData]`.
     """
     declared = get_origin(shape) or shape
+    if is_dataclass(declared):
+        return _schema_of_dataclass(declared, refer=refer)
     bound = dict(zip(getattr(declared, "__parameters__", ()), get_args(shape), strict=True))
     members = get_type_hints(declared, include_extras=True)
     return {
@@ -52,6 +59,17 @@ def object_schema(shape: Any, *, refer: Refer) -> Schema:
     }
 
 
+def _schema_of_dataclass(shape: Any, *, refer: Refer) -> Schema:
+    known = members(shape)
+    return {
+        "type": "object",
+        "description": getdoc(shape),
+        "properties": {member.spelling: type_schema(member.annotated, refer=refer) for member in known},
+        "required": [member.spelling for member in known if not member.is_left_out],
+        STRICT: {"additionalProperties": False},
+    }
+
+
 def type_schema(hint: Any, *, refer: Refer) -> Schema:
     """The schema of a type. In `Annotated`, a string is the description."""
     arguments = get_args(hint)
@@ -59,14 +77,14 @@ def type_schema(hint: Any, *, refer: Refer) -> Schema:
         case origin if origin is Annotated and isinstance(arguments[1], OneOf):
             return refer(Objects(arguments[1].name, tuple(_shapes(arguments[0]))))
         case None:
-            return dict(_PLAIN[hint]) if hint in _PLAIN else refer(hint)
+            return _named(hint, refer=refer)
         case origin if origin is Annotated:
             return _annotated(type_schema(arguments[0], refer=refer), arguments[1:], refer=refer)
         case origin if origin is NotRequired:
             return type_schema(arguments[0], refer=refer)
         case origin if origin is Literal:
             return _literal(arguments)
-        case origin if origin is list:
+        case origin if origin in {list, tuple, Sequence}:
             return {"type": "array", "items": type_schema(arguments[0], refer=refer)}
         case origin if origin in {dict, Mapping} and arguments[1] is Any:
             return dict(JSON_OBJECT_REFERENCE)
@@ -76,6 +94,14 @@ def type_schema(hint: Any, *, refer: Refer) -> Schema:
             return _union(arguments, refer=refer)
         case _:
             return refer(hint)
+
+
+def _named(hint: Any, *, refer: Refer) -> Schema:
+    if hint is datetime:
+        return type_schema(Instant, refer=refer)
+    if is_choice(hint):
+        return {"type": "string", **known([choice.value for choice in hint]).schema}
+    return dict(_PLAIN[hint]) if hint in _PLAIN else refer(hint)
 
 
 def _annotated(schema: Schema, notes: tuple[Any, ...], *, refer: Refer) -> Schema:

@@ -17,6 +17,7 @@ from engage.admin.columns import badge
 from engage.admin.edits import TakenMeanwhile
 from engage.admin.filters import BooleanRadioFilter, ChoicesDropdownFilter, SelectFilter
 from engage.admin.records import ReadOnlyAdmin
+from engage.audit.acting import by_staff
 from journeys.admin.content_rights import (
     READ_CUSTOMERS,
     WHY_NOT,
@@ -39,7 +40,7 @@ from journeys.admin.steering import buttons_of, may_steer
 from journeys.admin.trying import may_try
 from journeys.design.authoring import save_journey
 from journeys.models import Journey, JourneyRevision, SteeringAct
-from journeys.steering.acts import by_staff, record_act
+from journeys.steering.acts import record_act
 
 
 @admin.register(Journey)

@@ -11,11 +11,11 @@ from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter
 
 from engage.admin.records import RecordAdmin
+from engage.audit.acting import by_staff
 from journeys.admin.content_rights import may_write_content, sees_credentials
 from journeys.admin.how_to_trigger import ways_to_trigger
 from journeys.design.keeping import archive_journey, duplicate_journey, restore_journey, roll_back
 from journeys.models import Journey
-from journeys.steering.acts import by_staff
 
 _Act = Callable[[HttpRequest, Journey], tuple[Journey, str]]
 

@@ -15,10 +15,10 @@ from engage.admin.columns import badge
 from engage.admin.filters import ChoicesDropdownFilter, SelectFilter
 from engage.admin.panels import Panel, show_on
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.audit.acting import by_staff
 from engage.models import Workspace
 from journeys import wakeups
 from journeys.models import Journey, SteeredHost, SteeringAct, Trigger
-from journeys.steering.acts import by_staff
 from journeys.steering.hosts import hold_host, rate_host, release_host
 from journeys.steps.exit import LONGEST_REASON
 

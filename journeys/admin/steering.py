@@ -13,6 +13,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWid
 
 from engage.admin.columns import page_url
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.audit.acting import by_staff
 from engage.errors import Refusal
 from journeys import wakeups
 from journeys.admin.keeping import KeepsJourneys
@@ -20,7 +21,6 @@ from journeys.design.opening import activate, close
 from journeys.due import Due
 from journeys.models import Journey, Trigger
 from journeys.steering.aborting import abort
-from journeys.steering.acts import by_staff
 from journeys.steering.cancelling import cancel_trigger
 from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
 from journeys.steps.exit import LONGEST_REASON

@@ -1,5 +1,9 @@
-"""The calls: a folder for those about triggers and jobs, one for enrollments, one for reported events.
+"""The calls about journeys, by subject.
 
-In each: views.py (translate in, one domain call, translate out), serializers.py (in), answers.py (out), and for the
-OpenAPI document schema.py and examples.py.
+1. `path_ids`: the ids in their paths, and what these find.
+2. `steering`: journeys and triggers are held, resumed, closed, activated, aborted and cancelled while they run.
 """
+
+from journeys.api import steering
+
+__all__ = ["steering"]

@@ -37,4 +37,6 @@ def _set(kind: SteeringAct.Kind, journey: Journey, *, reason: str, actor: str, n
                 transaction.set_rollback(True)
         if changed and not dry_run:
             record_act(kind, journey, actor=actor, reason=reason, queued=queued, inside=inside)
-    return Steered(journey_id=journey.id, state=journey.state, changed=changed, queued=queued, inside=inside)
+    return Steered(
+        journey_id=journey.id, state=journey.state, dry_run=dry_run, changed=changed, queued=queued, inside=inside
+    )

@@ -58,6 +58,7 @@ def abort(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) -
     return Steered(
         journey_id=journey.id,
         state=Journey.State.ABORTED,
+        dry_run=dry_run,
         changed=changed,
         queued=queued,
         inside=0 if dry_run else inside,

@@ -2,26 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 from django.db.models.functions import Now
 
 from engage.audit.recording import Deed, record
-from engage.models import ApiKey, AuditEntry
+from engage.database.object_ids import ObjectId
+from engage.models import AuditEntry
 from journeys.counts.stats import Span, journey_stats
 from journeys.models import Journey, SteeredHost, SteeringAct, Trigger
 
 GUARD = "guard"
-_LONGEST_ACTOR = 200
-
-
-def by_key(key: ApiKey) -> str:
-    """The actor of a call."""
-    return f"key {key.name} ({key.prefix}…)"[:_LONGEST_ACTOR]
-
-
-def by_staff(username: str) -> str:
-    """The actor of something that was done in the admin, or with a command."""
-    return f"staff {username}"[:_LONGEST_ACTOR]
 
 
 def record_act(
@@ -57,24 +48,28 @@ def closed_by(journey: Journey) -> SteeringAct | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Steered:
-    """A journey after an act, or as it would be. `changed` is False if there was nothing to do.
+    """A journey after the call, and what the call did, in numbers."""
 
-    `queued` jobs wait for their decision, and `inside` are the enrollments that have not ended. `released` are those
-    that became due while it was held, and the last of them goes on at about `released_until`; `exited` have left.
+    schema_name: ClassVar = "Steering"
 
-    It is not `settled` if a walker or decider who had begun before did not end: a step may yet be written, or somebody
-    let in.
-    """
-
-    journey_id: str
-    state: Journey.State
-    changed: bool
-    queued: int
-    inside: int
-    settled: bool = True
-    released: int = 0
-    released_until: datetime | None = None
-    exited: int = 0
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    state: Annotated[
+        Journey.State,
+        "`active`: customers enter and step. `closed`: nobody enters, and those inside go on. `held`: nobody steps. "
+        "`aborted`: nobody enters, and nobody is inside.",
+    ]
+    dry_run: Annotated[bool, "Whether this is only what the call would do."] = False
+    changed: Annotated[bool, "False if there was nothing to do: the journey was like that before."]
+    queued: Annotated[int, "The number of jobs that wait for their decision."]
+    inside: Annotated[int, "The number of enrollments that have not ended."]
+    settled: Annotated[
+        bool,
+        "False if a step or a decision that had begun before the call has not ended: it may yet be written. Call again "
+        "to be told.",
+    ] = True
+    released: Annotated[int, "How many became due while the journey was held, and go on now."] = 0
+    released_until: Annotated[datetime | None, "When about the last of them goes on, if they do so at a pace."] = None
+    exited: Annotated[int, "How many enrollments the call has ended."] = 0
 
 
 def queued_and_inside(journey: Journey) -> tuple[int, int]:

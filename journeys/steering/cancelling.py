@@ -7,9 +7,11 @@ the jobs that are still queued, comes between decisions: each job is decided or 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.db import transaction
 
+from engage.database.object_ids import ObjectId
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements
 from engage.redis.metric_counters import DECISIONS, metric_counters
@@ -26,18 +28,18 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class CancelledTrigger:
-    """What became of a trigger's jobs: `cancelled` and `already_decided` are all of them.
+    """What became of a trigger's jobs. `cancelled` and `alreadyDecided` are all of them."""
 
-    `exited` are the enrollments that have left, and `inside` those that have not ended.
-    """
-
-    trigger_id: str
-    journey_id: str
-    customers: int
-    cancelled: int
-    already_decided: int
-    exited: int
-    inside: int
+    trigger_id: Annotated[ObjectId, "The trigger's id."]
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    dry_run: Annotated[bool, "Whether this is only what the call would do."] = False
+    customers: Annotated[int, "The number of jobs that the trigger has."]
+    cancelled: Annotated[int, "How many of them this call has cancelled."]
+    already_decided: Annotated[int, "How many were decided before, or cancelled."]
+    exited: Annotated[int, "How many enrollments the call has ended."]
+    inside: Annotated[
+        int, "How many enrollments of the trigger have not ended. If they were to leave, call again until it is 0."
+    ]
 
 
 def cancel_trigger(
@@ -61,6 +63,7 @@ def cancel_trigger(
     return CancelledTrigger(
         trigger_id=trigger.id,
         journey_id=trigger.journey_id,
+        dry_run=dry_run,
         customers=trigger.customers,
         cancelled=done.cancelled,
         already_decided=trigger.customers - done.cancelled,

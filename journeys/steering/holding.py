@@ -59,6 +59,7 @@ def hold(journey: Journey, *, reason: str, actor: str, dry_run: bool = False) ->
     return Steered(
         journey_id=journey.id,
         state=Journey.State.HELD,
+        dry_run=dry_run,
         changed=changed,
         queued=queued,
         inside=inside,
@@ -107,6 +108,7 @@ def resume(
     return Steered(
         journey_id=journey.id,
         state=_state_without_hold(journey),
+        dry_run=dry_run,
         changed=changed,
         queued=queued,
         inside=inside,

@@ -9,7 +9,7 @@ from typing import Any
 
 from customers.conditions import CustomerFacts, Facts
 from customers.conditions.fields import IDENTIFIER_COLUMNS
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from journeys.rendering import Rendering
 
 

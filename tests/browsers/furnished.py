@@ -10,6 +10,7 @@ from django.utils import timezone
 from bridge.models import Message
 from config.local.tour import tour_steps
 from customers.models import Customer, Segment
+from engage.audit.acting import by_staff
 from engage.models import ApiKey, App, AuditEntry, Membership, Workspace
 from journeys.design.authoring import save_journey
 from journeys.models import (
@@ -22,7 +23,6 @@ from journeys.models import (
     Trigger,
     WebhookDelivery,
 )
-from journeys.steering.acts import by_staff
 from journeys.steering.holding import hold
 from tests.admin.failures import failed_webhooks
 from tests.admin.test_messages import interact

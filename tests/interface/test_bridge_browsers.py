@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, call, refused_without_a_trace
 from tests.support.calls import data, refused

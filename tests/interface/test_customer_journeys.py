@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from customers.models import Customer, Event
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, WebhookDelivery
 from tests.support.calls import customers_path, data, job_of, let_workers_decide, let_workers_walk, refused, trigger

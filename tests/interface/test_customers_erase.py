@@ -18,7 +18,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from bridge.models import Interaction
 from customers.erasure import erase_customer
 from customers.models import Customer, Event, SegmentMembership, Tombstone
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import AuditEntry, IdentityKey, Workspace
 from journeys.failures import MAX_ATTEMPTS
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger

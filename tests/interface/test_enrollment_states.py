@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from customers.models import Event
 from engage.http.paging import written_cursor
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery
 from journeys.webhooks.client import Limits

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 from engage.database.object_ids import ObjectId
-from engage.http.times import Instant, iso_utc
+from engage.json.instants import Instant, iso_utc
 from engage.json.keywords import known
 from engage.models import ActorKind, AuditEntry
 

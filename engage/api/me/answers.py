@@ -4,7 +4,7 @@ from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
-from engage.http.times import Instant
+from engage.json.instants import Instant
 from engage.json.keywords import known
 from engage.models import ApiKey
 from engage.scopes import Scope

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from engage.database.object_ids import ObjectId
 from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
-from engage.http.times import Instant, iso_utc_or_none
+from engage.json.instants import Instant, iso_utc_or_none
 from engage.json.keywords import Choice, Keywords, known
 from journeys.api.triggers.answers import DETAILS, JobResult, JobStatus
 from journeys.enrollments.by_customer import CustomerTrigger, CustomerTriggersPage, TriggeredEnrollment

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
-from engage.http.times import Instant
+from engage.json.instants import Instant
 from engage.json.keywords import Keywords, known
 from journeys.api.statistics.serializers import INTERVALS, MOST_BUCKETS, StatsQuery
 from journeys.counts.stats import JourneyStats

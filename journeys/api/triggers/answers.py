@@ -7,8 +7,8 @@ from engage.database.object_ids import ObjectId
 from engage.http.envelope import Success
 from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
-from engage.http.times import Instant
 from engage.json.compact import ascii_json
+from engage.json.instants import Instant
 from engage.json.keywords import Choice, Keywords, OneOf, known
 from journeys.api.triggers.dry_run_answers import DryRunData
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from engage.database.object_ids import ObjectId
 from engage.http.spelling import spelled
-from engage.http.times import Instant, iso_utc
 from engage.json.compact import ascii_json
+from engage.json.instants import Instant, iso_utc
 from engage.json.keywords import Keywords, known
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.entering.dry_runs import DryRun, Tried

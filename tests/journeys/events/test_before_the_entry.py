@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from customers.models import Customer, Event
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey, StepRun
 from tests.journeys.events.reporting import BIG, YEAR, event_journey, report, report_many, results

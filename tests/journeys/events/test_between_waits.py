@@ -12,7 +12,7 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from customers.models import Customer, Event
-from engage.http.times import iso_utc
+from engage.json.instants import iso_utc
 from engage.models import Workspace
 from journeys.models import Enrollment, StepRun
 from journeys.walking import walk_due

@@ -1,0 +1,67 @@
+"""Calls in the OpenAPI document: what drf-spectacular is told of each, made from its definition."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter
+
+from engage.calls.call import WORKSPACE_ID, Call
+from engage.calls.queries import BAD_DRY_RUN, DryRun
+from engage.errors import Refusal
+from engage.http.views import WorkspaceNotFound
+from engage.json.fields import members
+from engage.json.writing import written
+from engage.schema.bodies import TypedBody, member_schema
+from engage.schema.calls import ServerCall, path_id
+from engage.schema.responses import Answer
+
+View = Callable[..., Any]
+
+
+def described(call: Call, view: View) -> View:
+    """The view's method, with its description."""
+    signature = call.signature
+    describe = ServerCall(
+        operation_id=call.operation_id,
+        tag=call.tag,
+        summary=call.summary,
+        description=call.description,
+        parameters=[*_path_ids(call), *_parameters(signature.query)],
+        body=TypedBody(signature.body, optional=call.optional_body) if signature.body else None,
+        requests=call.requests,
+        answers=[*_answers(call)],
+        refusals=[*_refusals(call)],
+    )
+    return describe(view)
+
+
+def _path_ids(call: Call) -> Iterator[OpenApiParameter]:
+    for known in [WORKSPACE_ID, *call.ids] if call.is_of_workspace else call.ids:
+        yield path_id(known.keyword, known.description)
+
+
+def _parameters(query: type | None) -> Iterator[OpenApiParameter]:
+    for member in members(query) if query else ():
+        default = {} if member.declared.default in {None, False} else {"default": member.declared.default}
+        yield OpenApiParameter(member.spelling, {**member_schema(member), **default}, description=member.description)
+
+
+def _answers(call: Call) -> Iterator[Answer]:
+    for status, description in call.answers.items():
+        examples = {
+            title: (one.says or call.says, written(one.data))
+            for title, one in call.answered_examples()
+            if (one.status or call.status) == status
+        }
+        yield Answer(data=call.signature.answer, description=description, examples=examples, status=status)
+
+
+def _refusals(call: Call) -> Iterator[Refusal]:
+    query = call.signature.query
+    if query and issubclass(query, DryRun):
+        yield BAD_DRY_RUN
+    if call.missing:
+        yield call.missing(call.ids[-1].example)
+    elif call.is_of_workspace:
+        yield WorkspaceNotFound()
+    yield from call.refuses

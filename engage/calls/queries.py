@@ -1,0 +1,75 @@
+"""Query strings as typed objects: a frozen dataclass says which parameters a call takes. None may be repeated."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, cast
+
+from django.http import QueryDict
+from rest_framework.request import Request
+
+from engage.errors import InvalidRequest
+from engage.http.query_strings import is_true, one_of, single_value
+from engage.json.fields import Member, Parsed, Whole, is_choice, members
+
+Shape = TypeVar("Shape")
+DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was changed."
+_NO_LETTERS = re.compile(r"[^A-Za-z]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """For calls that can be rehearsed."""
+
+    dry_run: Annotated[
+        bool, "`true` to be told what the call would do. Nothing is changed. Without it, the call is carried out."
+    ] = False
+
+
+BAD_DRY_RUN = InvalidRequest("dryRun must be true or false, not 'yes'.")
+
+
+def read_query(shape: type[Shape], query: QueryDict) -> Shape:
+    """The typed object in a query string. Raises InvalidRequest, or what a parser does."""
+    if issubclass(shape, DryRun):
+        _refuse_other_spellings(query)
+    given = {member.name: _value(member, query) for member in members(cast("Any", shape))}
+    return shape(**{name: value for name, value in given.items() if value is not None})
+
+
+def is_dry_run(request: Request) -> bool:
+    """Whether the call changes nothing: it may be repeated at will, and uses up no Idempotency-Key."""
+    return read_query(DryRun, request.query_params).dry_run
+
+
+def _value(member: Member, query: QueryDict) -> Any:
+    """The parameter's value; None if it is absent."""
+    name, text = member.spelling, single_value(query, member.spelling)
+    if text is None:
+        return None
+    if parsed := member.note(Parsed):
+        return parsed.parse(text)
+    if is_choice(member.hint):
+        return member.hint(one_of(query, name, [choice.value for choice in member.hint]))
+    if member.hint is bool:
+        return is_true(query, name)
+    if member.hint is int:
+        return whole_number(name, text, member.note(Whole))
+    return text
+
+
+def whole_number(name: str, text: str, bounds: Whole) -> int:
+    """The number in a parameter. Raises InvalidRequest."""
+    if (
+        not (text.isascii() and text.isdigit())
+        or len(text) > len(str(bounds.most))
+        or not bounds.least <= int(text) <= bounds.most
+    ):
+        raise InvalidRequest(f"{name} must be a whole number from {bounds.least} to {bounds.most}.")
+    return int(text)
+
+
+def _refuse_other_spellings(query: QueryDict) -> None:
+    """A caller who wants a dry run must not trigger for want of a capital letter."""
+    for name in query:
+        if name != "dryRun" and _NO_LETTERS.sub("", name).lower() == "dryrun":
+            raise InvalidRequest(f"Write dryRun, not {name[:100]}.")

@@ -1,0 +1,95 @@
+"""Makes views of calls: one for each path, with a method for each call there."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from itertools import groupby
+from typing import Any, ClassVar
+
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engage.calls.asked import Asked
+from engage.calls.call import Call, as_answered
+from engage.calls.document import described
+from engage.calls.queries import DRY_RUN_MESSAGE, DryRun, is_dry_run, read_query
+from engage.http.envelope import success
+from engage.http.replays import once_per_key
+from engage.http.views import FOREIGN_WORKSPACE, ServerView, WorkspaceNotFound
+from engage.json.fields import snake_case
+from engage.json.reading import read
+from engage.json.writing import written
+
+
+def urlpatterns(calls: Iterable[Call]) -> list[URLPattern]:
+    """Calls that share a path become one view. Calls of one path must follow each other."""
+    return [path(_route(found), _view(list(those))) for found, those in groupby(calls, key=lambda call: call.path)]
+
+
+def _route(documented: str) -> str:
+    """`customers/{workspaceId}` as Django writes it: `customers/<str:workspace_id>`."""
+    parts = documented.replace("{", "}").split("}")
+    return "".join(f"<str:{snake_case(part)}>" if place % 2 else part for place, part in enumerate(parts))
+
+
+class _ServerEndpoint(ServerView):
+    calls: ClassVar[Mapping[str, Call]] = {}
+
+    @property
+    def call(self) -> Call:
+        """The call that is made; where the path has none with this method, the first of those that it has."""
+        method = "GET" if self.request.method == "HEAD" else str(self.request.method)
+        return self.calls.get(method) or next(iter(self.calls.values()))
+
+    @property
+    def policy(self) -> str:  # type: ignore[override]
+        return self.call.policy
+
+    @property
+    def max_inflated_bytes(self) -> int:  # type: ignore[override]
+        return self.call.max_inflated_bytes or self.max_body_bytes
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.call.is_of_workspace and not self.call.missing and not self.is_own(kwargs["workspace_id"]):
+            raise WorkspaceNotFound
+
+    def journey_of(self, ids: Mapping[str, str]) -> str | None:
+        return self.call.journey_of(self.api_key.workspace_id, ids)
+
+
+def _view(calls: Sequence[Call]) -> Callable[..., HttpResponseBase]:
+    methods = {call.method.lower(): _method(call) for call in calls}
+    name = "".join(part.title() for part in calls[0].function.__name__.split("_"))
+    view = type(name, (_ServerEndpoint,), {**methods, "calls": {call.method: call for call in calls}})
+    return view.as_view()  # type: ignore[no-any-return, attr-defined]
+
+
+def _method(call: Call) -> Callable[..., HttpResponseBase]:
+    """The view's method: translates in, makes the one domain call, translates out."""
+
+    @wraps(call.function)
+    def answer(view: _ServerEndpoint, request: Request, **ids: str) -> HttpResponseBase:
+        signature = call.signature
+        body = read(signature.body, request.data) if signature.body else None
+        query = read_query(signature.query, request.query_params) if signature.query else None
+        if call.missing and not view.is_own(ids["workspace_id"]):
+            raise call.missing(ids[call.ids[-1].keyword]).because(FOREIGN_WORKSPACE)
+        asked = Asked(body=body, query=query, key=view.api_key, request=request)
+        return answered(call, call.function(asked, **call.found(asked.workspace_id, ids)), query)
+
+    return described(call, once_per_key(unless=is_dry_run)(answer) if call.once else answer)
+
+
+def answered(call: Call, found: Any, query: Any) -> HttpResponseBase:
+    """The response to a call whose function returned this."""
+    if isinstance(found, HttpResponseBase):
+        return found
+    one = as_answered(found)
+    is_rehearsed = isinstance(query, DryRun) and query.dry_run
+    says = one.says or (DRY_RUN_MESSAGE if is_rehearsed else call.says)
+    response: Response = success(says, written(one.data), status=one.status or call.status)
+    for name, value in one.headers.items():
+        response[name] = value
+    return response

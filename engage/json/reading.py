@@ -1,0 +1,276 @@
+"""Reads JSON into typed objects: both spellings of a field, strict types, bounded arrays, objects that can be stored.
+
+The object is a frozen dataclass whose fields say what may come (engage/json/fields.py). A field takes one type alone:
+a number is no string. `null` counts as absent, and unknown fields are ignored. A class may declare
+
+- `one_of`: names of which at least one must be present, and the message if none is;
+- `problems(self)`: what is wrong with the fields together, looked at once each of them is right.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, is_dataclass
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
+
+from engage.errors import FailureDetail, InvalidRequest, MissingParameter, Refusal
+from engage.json.compact import json_bytes, same_json
+from engage.json.fields import (
+    Items,
+    Member,
+    Parsed,
+    RequiredWithout,
+    Stored,
+    Text,
+    Whole,
+    is_choice,
+    members,
+    unwrapped,
+)
+from engage.json.storable import STORED_DEPTH, depth, describe
+
+Shape = TypeVar("Shape")
+Reader = Callable[[Any], Any]
+
+
+class ArraySizeExceeded(Refusal):
+    """An array in the body has more items than allowed."""
+
+    error = "Array size exceeded"
+
+
+class Problem(NamedTuple):
+    """What is wrong with a field; `path` is where it is. `message` goes on from it, or is a sentence of its own."""
+
+    path: str
+    message: str
+    is_missing: bool = False
+    is_sentence: bool = False
+
+    @property
+    def in_words(self) -> str:
+        return self.message if self.is_sentence else f"{self.path} {self.message}"
+
+
+class OneOf(NamedTuple):
+    """At least one of these fields must be present, or the message tells so."""
+
+    names: tuple[str, ...]
+    message: str
+
+
+def missing(path: str) -> Problem:
+    return Problem(path, "is required.", is_missing=True)
+
+
+def read(shape: type[Shape], body: Any) -> Shape:
+    """The typed object in a body. Raises MissingParameter, ArraySizeExceeded, InvalidRequest, or what a parser does."""
+    try:
+        made: Shape = _reader(cast("Any", shape))(body)
+    except _Problems as found:
+        raise found.as_refusal() from None
+    return made
+
+
+class _Problems(Exception):
+    def __init__(self, found: Iterable[Problem]) -> None:
+        self.found = list(found)
+
+    def below(self, path: str) -> list[Problem]:
+        """The same, for whoever holds this value at that path."""
+        return [problem._replace(path=f"{path}.{problem.path}" if problem.path else path) for problem in self.found]
+
+    def as_refusal(self) -> Refusal:
+        kind = MissingParameter if all(problem.is_missing for problem in self.found) else InvalidRequest
+        details = [FailureDetail(field=problem.path, message=problem.in_words) for problem in self.found]
+        return kind(
+            " ".join(problem.in_words for problem in self.found), details=details if len(self.found) > 1 else ()
+        )
+
+
+def _wrong(message: str) -> _Problems:
+    return _Problems([Problem("", message)])
+
+
+def _wrong_type(expected: str, value: Any) -> _Problems:
+    return _wrong(f"must be {expected}, but {describe(value)} came.")
+
+
+@cache
+def _reader(shape: type) -> "_ObjectReader":
+    return _ObjectReader(shape)
+
+
+@dataclass(frozen=True)
+class _Field:
+    name: str
+    spelling: str
+    read: Reader
+    blank: Text | None
+    is_required: bool
+    required_without: str | None
+
+    @classmethod
+    def of(cls, member: Member) -> "_Field":
+        declared, alternative = member.declared, member.note(RequiredWithout)
+        return cls(
+            name=member.name,
+            spelling=member.spelling,
+            read=_value_reader(member.hint, member.notes, member.spelling),
+            blank=_text_if_blank_is_absent(member),
+            is_required=declared.default is MISSING and declared.default_factory is MISSING,
+            required_without=alternative.other if alternative else None,
+        )
+
+    def is_absent(self, value: Any) -> bool:
+        """Whether the value counts as left out. A blank text that is too long is refused as any other."""
+        if value is None:
+            return True
+        if self.blank is None or not isinstance(value, str) or value.strip():
+            return False
+        return self.blank.longest is None or len(value) <= self.blank.longest
+
+
+def _text_if_blank_is_absent(member: Member) -> Text | None:
+    text = Text(longest=None, blank_is_absent=True) if is_choice(member.hint) else member.note(Text)
+    return text if text and text.blank_is_absent else None
+
+
+class _ObjectReader:
+    """Reads one shape; made once for each."""
+
+    def __init__(self, shape: type) -> None:
+        self.shape = shape
+        self.fields = [_Field.of(member) for member in members(shape)]
+        self.aliases = {member.also: member.spelling for member in members(shape) if member.also}
+        self.by_spelling = {field.spelling: field for field in self.fields}
+        self.one_of: OneOf | None = getattr(shape, "one_of", None)
+        self.problems: Callable[[Any], Iterable[Problem]] | None = getattr(shape, "problems", None)
+
+    def __call__(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise _wrong_type("an object", data)
+        given = self._fold(data) if self.aliases else data
+        values: dict[str, Any] = {}
+        wrong: list[Problem] = []
+        for field in self.fields:
+            value = given.get(field.spelling)
+            if field.is_absent(value):
+                if field.is_required or (field.required_without and not given.get(field.required_without)):
+                    wrong.append(missing(field.spelling))
+                continue
+            try:
+                values[field.name] = field.read(value)
+            except _Problems as found:
+                wrong += found.below(field.spelling)
+        if self.one_of and not any(self._has(name, values, wrong) for name in self.one_of.names):
+            wrong.append(Problem(self.one_of.names[0], self.one_of.message, is_missing=True, is_sentence=True))
+        if wrong:
+            raise _Problems(wrong)
+        made = self.shape(**values)
+        if self.problems and (together := list(self.problems(made))):
+            raise _Problems(together)
+        return made
+
+    def _has(self, spelling: str, values: Mapping[str, Any], wrong: list[Problem]) -> bool:
+        return self.by_spelling[spelling].name in values or any(problem.path == spelling for problem in wrong)
+
+    def _fold(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body with each field in its first spelling."""
+        folded = {name: value for name, value in body.items() if name not in self.aliases}
+        for alias, spelling in self.aliases.items():
+            value, field = body.get(alias), self.by_spelling[spelling]
+            known = folded.get(spelling)
+            if value is None or (known is not None and field.is_absent(value)):
+                continue
+            if not field.is_absent(known) and not same_json(known, value):
+                raise InvalidRequest(f"{spelling} and {alias} are two spellings of one field, but their values differ.")
+            folded[spelling] = value
+        return folded
+
+
+def _value_reader(hint: Any, notes: tuple[Any, ...], name: str) -> Reader:
+    """How a value of this type is read; it raises _Problems. `name` is the field's."""
+    by_kind = {type(note): note for note in notes}
+    if parsed := by_kind.pop(Parsed, None):
+        return partial(_parsed, _value_reader(parsed.of, tuple(by_kind.values()), name), parsed)
+    if hint is str:
+        return partial(_text, by_kind.get(Text, Text()).longest)
+    if hint is int:
+        return partial(_whole, by_kind[Whole])
+    if hint is bool:
+        return _boolean
+    if hint is Any:
+        return _anything
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _reader(hint)
+    if is_choice(hint):
+        return partial(_choice, hint)
+    if get_origin(hint) in {dict, Mapping}:
+        return partial(_object, by_kind.get(Stored, Stored()))
+    if get_origin(hint) in {list, tuple}:
+        inner, inner_notes = unwrapped(get_args(hint)[0])
+        return partial(_array, name, by_kind[Items], _value_reader(inner, inner_notes, name), inner is str)
+    raise TypeError(f"{hint} cannot be read from JSON.")
+
+
+def _parsed(before: Reader, parsed: Parsed, value: Any) -> Any:
+    return parsed.parse(before(value))
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _text(longest: int | None, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _wrong_type("a string", value)
+    if longest is not None and len(value) > longest:
+        raise _wrong(f"must be at most {longest} characters long, not {len(value)}.")
+    return value
+
+
+def _whole(bounds: Whole, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong_type("a whole number", value)
+    if not bounds.least <= value <= bounds.most:
+        raise _wrong(f"must be from {bounds.least} to {bounds.most}.")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong_type("true or false", value)
+    return value
+
+
+def _choice(kind: Any, value: Any) -> Any:
+    text = _text(None, value)
+    values = [member.value for member in kind]
+    if text not in values:
+        raise _wrong(f"must be one of {', '.join(values)}.")
+    return kind(text)
+
+
+def _array(name: str, items: Items, inner: Reader, are_texts: bool, value: Any) -> list[Any]:  # noqa: FBT001
+    expected = "an array of strings" if are_texts else "an array"
+    if not isinstance(value, list):
+        raise _wrong_type(expected, value)
+    if len(value) > items.most:
+        raise ArraySizeExceeded(f"{name} holds {len(value)} items; its maximum is {items.most}.")
+    if are_texts:
+        for position, item in enumerate(value):
+            if not isinstance(item, str):
+                raise _wrong(f"must be {expected}, but item {position} is {describe(item)}.")
+        return value
+    return [inner(item) for item in value]
+
+
+def _object(stored: Stored, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong_type("an object", value)
+    if depth(value) > STORED_DEPTH:
+        raise _wrong(f"is nested more than {STORED_DEPTH} deep.")
+    size = json_bytes(value)
+    if size > stored.most_bytes:
+        raise _wrong(f"is {size} bytes of JSON; its maximum is {stored.most_bytes}.")
+    return value

@@ -1,0 +1,35 @@
+"""The ids in the paths of the calls about journeys."""
+
+from dataclasses import replace
+
+from engage.calls.call import PathId
+from journeys.entering.trigger import JourneyNotFound, own_journey
+from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, own_trigger
+
+
+def _itself(*, workspace_id: str, journey_id: str) -> str:
+    return journey_id
+
+
+JOURNEY_ID = PathId(
+    name="journeyId",
+    description="The journey's id.",
+    example="68a1f0c2e4b0a1d2c3e4f502",
+    missing=JourneyNotFound,
+    journey_of=_itself,
+)
+ANY_JOURNEY = replace(
+    JOURNEY_ID,
+    description="The journey's id. The journey may be inactive.",
+    find=own_journey,
+    finds="journey",
+)
+TRIGGER_ID = PathId(
+    name="triggerId",
+    description="The `triggerId` of the call.",
+    example="6a0b1c2de4b0a1d2c3e4f503",
+    missing=TriggerNotFound,
+    journey_of=journey_of_trigger,
+    find=own_trigger,
+    finds="trigger",
+)

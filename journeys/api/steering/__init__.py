@@ -1,1 +1,0 @@
-"""Journeys and calls are steered while they run: held, resumed, closed, activated, aborted, cancelled."""
