@@ -15,11 +15,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
-
-import psycopg
-import redis
+from functools import partial
 
 from config import ROOT
 from config.local import servers
@@ -31,7 +28,6 @@ START_SECONDS = 60.0  # creating the cluster takes one second, replaying its log
 STOPPING_SECONDS = 30.0  # to stop in an orderly way
 POLL_SECONDS = 0.02
 TICK_SECONDS = 0.25
-ANSWER_SECONDS = 2  # how long a server is waited for when it is asked whether it is up
 LOG_LINES_SHOWN = 15
 SERVERS = {"postgresql": servers.postgresql, "redis": servers.redis}
 _in_use: dict[str, tuple[Server, FileLock]] = {}
@@ -39,12 +35,12 @@ _in_use: dict[str, tuple[Server, FileLock]] = {}
 
 def database_url() -> str:
     """The URL of the checkout's PostgreSQL, which runs as long as this process lives."""
-    return _use(server=servers.postgresql(), answers=_postgresql_answers)
+    return _use(servers.postgresql())
 
 
 def redis_url() -> str:
     """The URL of the checkout's Redis, which runs as long as this process lives."""
-    return _use(server=servers.redis(), answers=_redis_answers)
+    return _use(servers.redis())
 
 
 def stop_unless_used(*, within: float) -> None:
@@ -58,7 +54,7 @@ def stop_unless_used(*, within: float) -> None:
     _in_use.clear()
 
 
-def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
+def _use(server: Server) -> str:
     if server.name not in _in_use:
         grace, lock = servers.grace(), FileLock.at(server.users)
         _in_use[server.name] = (server, lock)
@@ -70,12 +66,11 @@ def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
         with closing(FileLock.at(server.running)) as running:
             if running.try_exclusive():
                 if started:
-                    raise EmbeddedServerError(
-                        f"{server.name} did not start. The end of {server.log}:\n{_end_of_log(server)}"
-                    )
+                    said = "\n".join(server.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+                    raise EmbeddedServerError(f"{server.name} did not start. The end of {server.log}:\n{said}")
                 _start(server, running)
                 started = True
-        if answers(server.url):
+        if server.answers(server.url):
             return server.url
         time.sleep(POLL_SECONDS)
     raise EmbeddedServerError(f"{server.name} does not answer at {server.url}; see {server.log}.")
@@ -84,15 +79,13 @@ def _use(*, server: Server, answers: Callable[[str], bool]) -> str:
 def _is_ending(server: Server) -> bool:
     """Whether it runs though nobody uses it, or the process beside it has yet to exit."""
     with closing(FileLock.at(server.users)) as users, closing(FileLock.at(server.running)) as running:
-        if users.try_exclusive():
-            return not running.try_exclusive()
-        return not users.try_share()
+        return not running.try_exclusive() if users.try_exclusive() else not users.try_share()
 
 
 def _start(server: Server, running: FileLock) -> None:
     """Failures are in the log; they show in the lock being free again."""
     command = [sys.executable, "-m", "config.local.embedded", server.name, str(running.fd)]
-    with open(server.log, "ab", opener=_for_us_alone) as log:
+    with open(server.log, "ab", opener=partial(os.open, mode=0o600)) as log:
         subprocess.run(
             command, check=False, cwd=ROOT, pass_fds=[running.fd], start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -119,40 +112,12 @@ def main(name: str, running_fd: str) -> None:
         else:
             break
         time.sleep(TICK_SECONDS)
-    _stop(process, server)
-
-
-def _stop(process: "subprocess.Popen[bytes]", server: Server) -> None:
     process.send_signal(server.stop_signal)
     try:
         process.wait(STOPPING_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _for_us_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
-
-
-def _postgresql_answers(url: str) -> bool:
-    try:
-        psycopg.connect(url, connect_timeout=ANSWER_SECONDS).close()
-    except psycopg.OperationalError:
-        return False
-    return True
-
-
-def _redis_answers(url: str) -> bool:
-    try:
-        with redis.Redis.from_url(url, socket_timeout=ANSWER_SECONDS) as client:
-            return bool(client.ping())
-    except redis.RedisError:
-        return False
-
-
-def _end_of_log(server: Server) -> str:
-    return "\n".join(server.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from config.local.demo import RECEIVER_HOST, read_demo
 from config.local.first_screen import Address, first_screen
 from config.local.locks import FileLock
 from config.local.processes import ProcessEnded, Processes, listening_workers, workers
-from config.local.servers import EmbeddedServerError, data_folder, grace, launcher_lock
+from config.local.servers import ANSWER_SECONDS, EmbeddedServerError, data_folder, grace, launcher_lock
 
 START_SECONDS = 120.0  # until the web server and the workers must be up, even on a busy machine
 STOP_SECONDS = 10.0  # for the processes, and again for the servers
@@ -194,7 +194,7 @@ def _wait_until(condition: Callable[[], bool], processes: Processes, *, what: st
 
 
 def _is_ready(address: Address) -> bool:
-    connection = HTTPConnection(address.host, address.port, timeout=embedded.ANSWER_SECONDS)
+    connection = HTTPConnection(address.host, address.port, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == HTTPStatus.OK
@@ -207,7 +207,7 @@ def _is_ready(address: Address) -> bool:
 def _workers_wait(redis_url: str) -> bool:
     """Whether all workers listen to their queues: only then is the time of a trigger meaningful."""
     try:
-        with redis.Redis.from_url(redis_url, socket_timeout=embedded.ANSWER_SECONDS) as client:
+        with redis.Redis.from_url(redis_url, socket_timeout=ANSWER_SECONDS) as client:
             return listening_workers(client) >= workers(PROCFILE)
     except redis.RedisError:
         return True  # this Redis does not report its clients

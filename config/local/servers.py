@@ -19,9 +19,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import psycopg
+from redis import Redis, RedisError
+
 from config import ROOT
 
 DATABASE = "engage"  # the database and its owner
+ANSWER_SECONDS = 2  # how long a server is waited for when it is asked whether it is up
 
 POSTGRESQL_SETTINGS = {
     "listen_addresses": "",
@@ -62,6 +66,7 @@ class Server:
     user: list[str]  # the prefix of its command that makes it run as somebody else
     program: list[str]
     prepare: Callable[["Server"], None]
+    answers: Callable[[str], bool]
     stop_signal: signal.Signals
 
     @property
@@ -102,6 +107,7 @@ def postgresql() -> Server:
         user=ordinary_user(),
         program=[_postgresql_program("postgres"), "-D", str(data), *options],
         prepare=_prepare_postgresql,
+        answers=_postgresql_answers,
         stop_signal=signal.SIGINT,  # "fast": open connections are closed, everything is written
     )
 
@@ -120,6 +126,7 @@ def redis() -> Server:
         user=[],
         program=[_redis_program(), *options],
         prepare=lambda server: server.data.mkdir(mode=0o700, exist_ok=True),
+        answers=_redis_answers,
         stop_signal=signal.SIGTERM,
     )
 
@@ -207,6 +214,22 @@ def _package(name: str) -> Path | None:
     """Where it is installed, without importing it: only its programs are needed."""
     spec = importlib.util.find_spec(name)
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+def _postgresql_answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=ANSWER_SECONDS).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    try:
+        with Redis.from_url(url, socket_timeout=ANSWER_SECONDS) as client:
+            return bool(client.ping())
+    except RedisError:
+        return False
 
 
 def _prepare_postgresql(server: Server) -> None:

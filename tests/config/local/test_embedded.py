@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 import pytest
@@ -20,6 +20,7 @@ from config import ROOT
 from config.local import servers
 from config.local.locks import FileLock
 from config.local.servers import EmbeddedServerError, Server
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.mostly_waits
 
@@ -58,17 +59,26 @@ class User:
         self.process.communicate()
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data folder with a path longer than a socket's may be."""
-    path = tmp_path / ("a-rather-long-name-" * 6) / "data"
-    monkeypatch.setenv("EMBEDDED_DATA", str(path))
-    monkeypatch.setenv("EMBEDDED_GRACE", "0.5")
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder with a path longer than a socket's may be; making a cluster in it costs more than all tests do."""
+    path = tmp_path_factory.mktemp("embedded") / ("a-rather-long-name-" * 6) / "data"
     yield path
-    known = [servers.postgresql(), servers.redis()]
-    shutil.rmtree(path, ignore_errors=True)
-    assert eventually(lambda: not any(is_locked(server.tended) for server in known))
-    shutil.rmtree(known[0].sockets)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMBEDDED_DATA", str(path))
+        shutil.rmtree(servers.redis().sockets)
+
+
+@pytest.fixture
+def folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The data folder, in which nothing runs before the test nor after it."""
+    monkeypatch.setenv("EMBEDDED_DATA", str(data))
+    monkeypatch.setenv("EMBEDDED_GRACE", "0.5")
+    yield data
+    for server in (servers.postgresql(), servers.redis()):
+        with closing(FileLock.at(server.users)) as users:
+            users.note("0")
+        wait_until(lambda server=server: not is_locked(server.tended), what=f"the end of {server.name}")  # type: ignore[misc]
 
 
 def is_locked(path: Path) -> bool:
@@ -106,6 +116,7 @@ def process_of(server: Server) -> int:
 def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After a kill and after an orderly end; and PostgreSQL's log of a slow statement says nothing of people."""
     monkeypatch.setenv("EMBEDDED_GRACE", "60")  # who asks that they stop need not wait for it
     with User("database_url", "redis_url") as user:
         urls = user.urls
@@ -118,45 +129,39 @@ def test_both_serve_over_sockets_alone_and_keep_what_they_were_given(
             durable = [queue.config_get(name)[name] for name in ("port", "appendonly", "maxmemory-policy")]
             database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
             queue.set("kept", "a key")
+            database.execute("SET log_min_duration_statement = 0")
+            database.execute("SELECT %s::text AS slow", ["ada@example.com"])
+        os.kill(process_of(servers.postgresql()), signal.SIGKILL)
+        with User("database_url") as next_user:
+            assert next_user.urls["database_url"] == urls["database_url"]
+            assert kept_row(urls) == ("a row",)
+        killed = servers.postgresql().log.read_text()
         user.end(stop=True)
     assert settings == {"listen_addresses": ("",), "fsync": ("on",), "timezone": ("UTC",), "server_encoding": ("UTF8",)}
     assert letters == ("é", False)
     assert durable == ["0", "yes", "noeviction"]
+    assert "AS slow" in killed
+    assert "ada@example.com" not in killed
+    assert servers.postgresql().log.stat().st_mode & 0o077 == 0
     assert not is_locked(servers.postgresql().running)
     assert not is_locked(servers.redis().running)
 
     with User("database_url", "redis_url") as user:
         assert user.urls == urls
-        with psycopg.connect(urls["database_url"]) as database, redis_at(urls) as queue:
-            assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
+        assert kept_row(urls) == ("a row",)
+        with redis_at(urls) as queue:
             assert queue.get("kept") == b"a key"
-    assert "not properly shut down" not in servers.postgresql().log.read_text()
+        after = servers.postgresql().log.read_text().removeprefix(killed)
+    assert "not properly shut down" not in after
 
 
-def test_the_log_of_a_slow_statement_tells_nobody_what_it_was_about(folder: Path) -> None:
-    with User("database_url") as user, psycopg.connect(user.urls["database_url"], autocommit=True) as database:
-        database.execute("SET log_min_duration_statement = 0")
-        database.execute("SELECT %s::text AS slow", ["ada@example.com"])
-    log = servers.postgresql().log
-    assert "AS slow" in log.read_text()
-    assert "ada@example.com" not in log.read_text()
-    assert log.stat().st_mode & 0o077 == 0
+def kept_row(urls: dict[str, str]) -> Any:
+    with psycopg.connect(urls["database_url"]) as database:
+        return database.execute("SELECT text FROM kept").fetchone()
 
 
 def redis_at(urls: dict[str, str]) -> redis.Redis:
     return redis.Redis.from_url(urls["redis_url"])
-
-
-def test_what_is_committed_outlives_a_killed_postgresql(folder: Path) -> None:
-    with User("database_url") as user:
-        url = user.urls["database_url"]
-        with psycopg.connect(url, autocommit=True) as database:
-            database.execute("CREATE TABLE kept AS SELECT 'a row' AS text")
-        os.kill(process_of(servers.postgresql()), signal.SIGKILL)
-        with User("database_url") as next_user:
-            assert next_user.urls["database_url"] == url
-            with psycopg.connect(url) as database:
-                assert database.execute("SELECT text FROM kept").fetchone() == ("a row",)
 
 
 def test_processes_that_start_at_the_same_instant_share_one_server(folder: Path) -> None:
@@ -223,12 +228,12 @@ def test_a_server_does_not_outlive_the_process_that_stops_it(folder: Path, make:
     server = make()
     name = "database_url" if server.name == "postgresql" else "redis_url"
     with User(name) as user:
-        urls = user.urls
+        urls, before = user.urls, server.log.read_text()
         os.kill(beside(server), signal.SIGKILL)
         assert eventually(lambda: not is_locked(server.running))
         with User(name) as other:
             assert other.urls == urls
-    assert "not properly shut down" not in server.log.read_text()
+    assert "not properly shut down" not in server.log.read_text().removeprefix(before)
 
 
 def test_whoever_is_interrupted_the_moment_a_server_starts_can_stop_it(folder: Path) -> None:
@@ -279,21 +284,25 @@ def test_a_server_whose_files_were_deleted_makes_way_for_the_next(folder: Path, 
             assert other.urls == urls
 
 
-def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
-    (folder / "postgresql").mkdir(parents=True)
+def test_a_server_that_cannot_start_says_why(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "postgresql").mkdir()
+    monkeypatch.setenv("EMBEDDED_DATA", str(tmp_path))
+    sockets = servers.postgresql().sockets
     command = [sys.executable, "-c", USE, "database_url"]
     answer = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 1
     assert "EmbeddedServerError: postgresql did not start" in answer.stderr
     assert "postgresql.conf" in answer.stderr
+    shutil.rmtree(sockets)
+    monkeypatch.setenv("EMBEDDED_DATA", str(folder))
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
-def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path, mode: int) -> None:
+def test_a_socket_folder_that_others_can_enter_is_refused(folder: Path) -> None:
     sockets = servers.redis().sockets
-    sockets.chmod(mode)
-    with pytest.raises(EmbeddedServerError, match="not a private folder"):
-        servers.redis()
+    for mode in (0o755, 0o710, 0o701):
+        sockets.chmod(mode)
+        with pytest.raises(EmbeddedServerError, match="not a private folder"):
+            servers.redis()
     sockets.chmod(0o700)
 
 
@@ -309,19 +318,14 @@ def test_root_need_not_open_a_private_folder_for_postgresql(tmp_path: Path) -> N
     assert (private / "program.seen").exists()
 
 
-@pytest.mark.parametrize("grace", ["soon", "-1", "inf", "nan"])
-def test_a_grace_that_is_no_time_is_refused_by_its_name(grace: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMBEDDED_GRACE", grace)
-    with pytest.raises(EmbeddedServerError, match=f"EMBEDDED_GRACE must be a number of seconds .* not '{grace}'"):
-        servers.grace()
-
-
-@pytest.mark.parametrize(("said", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 10.0)])
-def test_a_grace_may_be_none_and_is_ten_seconds_unless_said(
-    said: str, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EMBEDDED_GRACE", said)
-    assert servers.grace() == seconds
+def test_a_grace_may_be_none_and_is_ten_seconds_unless_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, seconds in (("0", 0.0), ("0.5", 0.5), ("", 10.0)):
+        monkeypatch.setenv("EMBEDDED_GRACE", said)
+        assert servers.grace() == seconds
+    for said in ("soon", "-1", "inf", "nan"):
+        monkeypatch.setenv("EMBEDDED_GRACE", said)
+        with pytest.raises(EmbeddedServerError, match=f"EMBEDDED_GRACE must be a number of seconds .* not '{said}'"):
+            servers.grace()
 
 
 def test_two_data_folders_have_two_socket_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`make run` from the outside: a real start in a folder of its own, and what is refused before it."""
+"""`make run`: real starts in a folder of their own, and what is refused before anything starts."""
 
 import os
 import re
@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from config import ROOT
-from config.local import servers
+from config.local import launch, servers
 from config.local.first_screen import Address
 from config.local.launch import LaunchError, _address, _free_port_above, _refuse_a_busy_port
+from config.local.servers import EmbeddedServerError
 from tests.support.receiver import free_port
 
 pytestmark = pytest.mark.mostly_waits
@@ -31,7 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the launcher keeps its data, with nothing in its environment that tells it of other servers."""
     monkeypatch.setenv("EMBEDDED_DATA", str(tmp_path))
     for name in ("DATABASE_URL", "REDIS_URL", "ENVIRONMENT", "HOST", "PORT"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # what a launch in this process sets is gone afterwards
+        monkeypatch.delenv(name)
     sockets = servers.redis().sockets
     yield tmp_path
     shutil.rmtree(sockets)
@@ -47,7 +49,7 @@ def test_a_first_start_works_says_what_to_try_and_leaves_nothing(folder: Path, m
         screen = text_once_there(output, launcher, until="Ctrl-C stops everything")
         answers = pasted(screen.partition("To paste into another terminal:\n")[2].partition("  Ctrl-C stops")[0])
         received = text_once_there(output, launcher, until="/thanks")
-        beside = refused({})
+        beside = subprocess.run(COMMAND, check=False, cwd=ROOT, capture_output=True, text=True)
     finally:
         os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does
         code = launcher.wait(30)
@@ -55,19 +57,18 @@ def test_a_first_start_works_says_what_to_try_and_leaves_nothing(folder: Path, m
     assert re.findall(r'"success":(\w+)', answers) == ["true"] * 6
     for path in (r"/hello\?who=grace", "/thanks"):  # the click came while the tour listened
         assert re.search(rf"^receiver +\| {path} \S+ signature valid", received, re.MULTILINE)
-    assert beside.startswith(
-        f"make run is running already, at http://127.0.0.1:{os.environ['PORT']}, with the data in "
-    )
+    assert (beside.returncode, beside.stderr) == (1, "")
+    where = f"http://127.0.0.1:{os.environ['PORT']}"
+    assert beside.stdout.strip().startswith(f"make run is running already, at {where}, with the data in ")
     assert code == 0
     assert "Traceback" not in output.read_text()
     assert left_over(folder) == []
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.usefixtures("database_that_never_answers")
-def test_whoever_stops_it_while_it_starts_finds_nothing_left(folder: Path, sent: signal.Signals) -> None:
+def test_whoever_stops_it_while_it_starts_finds_nothing_left(folder: Path) -> None:
     launcher = starting(folder, COMMAND)
-    launcher.send_signal(sent)
+    launcher.send_signal(signal.SIGHUP)
     assert launcher.wait(30) == 0, (folder / "output").read_text()
     assert "Traceback" not in (folder / "output").read_text()
     assert left_over(folder) == []
@@ -80,6 +81,7 @@ def test_it_outlives_its_terminal_where_nohup_wants_that(folder: Path) -> None:
     text_once_there(folder / "output", launcher, until="Preparing the database")
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(30) == 0
+    assert left_over(folder) == []
 
 
 @pytest.fixture
@@ -127,25 +129,29 @@ def left_over(folder: Path) -> list[str]:
     return found
 
 
-def refused(environment: dict[str, str]) -> str:
-    answer = subprocess.run(
-        COMMAND, check=False, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
-    )
-    assert answer.returncode == 1
-    assert answer.stderr == ""
-    return answer.stdout.strip()
+def refused(folder: Path, *, host: str = "127.0.0.1", port: str = "8000") -> str:
+    """What is said instead of a start; nothing has been made by then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "_lock_data", lambda _: None)  # until the end of this process
+        patch.setattr(launch, "_ensure_servers", lambda: pytest.fail("It has started."))
+        with pytest.raises((LaunchError, EmbeddedServerError)) as refusal:
+            launch._launch(host=host, port=port)
+    assert list(folder.iterdir()) == []
+    return str(refusal.value)
 
 
-def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        message = refused({"PORT": str(port)})
+def test_a_busy_port_is_refused_and_a_free_one_advised(folder: Path) -> None:
+    """Beside a running one, the next port is its receiver's."""
+    with ExitStack() as stack:
+        port = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+        with suppress(OSError):  # somebody else's, which is as good
+            stack.enter_context(socket.create_server(("127.0.0.1", port + 1)))
+        message = refused(folder, port=str(port))
         assert message.startswith(f"127.0.0.1:{port} is not free (")
         advice = re.search(r"Choose another: PORT=(\d+) make run$", message)
         assert advice
-        assert int(advice[1]) > port
+        assert int(advice[1]) > port + 1
         socket.create_server(("127.0.0.1", int(advice[1]))).close()
-    assert list(folder.iterdir()) == []
 
 
 def test_a_port_that_was_served_a_moment_ago_is_free() -> None:
@@ -158,65 +164,51 @@ def test_a_port_that_was_served_a_moment_ago_is_free() -> None:
     _refuse_a_busy_port("127.0.0.1", port)
 
 
-def test_the_port_that_is_advised_is_free(folder: Path) -> None:
-    """Beside a running one, the next port is its receiver's."""
-    with ExitStack() as stack:
-        web = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        port = web.getsockname()[1]
-        with suppress(OSError):  # somebody else's, which is as good
-            stack.enter_context(socket.create_server(("127.0.0.1", port + 1)))
-        assert f"PORT={port + 1} " not in refused({"PORT": str(port)})
-
-
-def test_no_port_beyond_the_last_is_advised(folder: Path) -> None:
-    assert refused({"PORT": "65535"}) == "No port of 127.0.0.1 above 65535 is free; those up to 65535 were tried."
-
-
-def test_a_hundred_ports_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hundred_ports_are_tried_and_none_beyond_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
     def taken(_host: str, port: int) -> None:
         tried.append(port)
         raise OSError
 
-    monkeypatch.setattr("config.local.launch._bind", taken)
-    with pytest.raises(LaunchError, match=r"above 8000 is free; those up to 8100 were tried\.$"):
-        _free_port_above(8000)
-    assert tried == list(range(8001, 8101))
+    monkeypatch.setattr(launch, "_bind", taken)
+    for above, last in ((8000, 8100), (65530, 65535)):
+        tried.clear()
+        with pytest.raises(LaunchError, match=rf"above {above} is free; those up to {last} were tried\.$"):
+            _free_port_above(above)
+        assert tried == list(range(above + 1, last + 1))
 
 
-def test_a_host_that_is_not_this_machine_is_not_called_busy(folder: Path) -> None:
-    message = refused({"HOST": "192.0.2.1"})
-    assert message.startswith("HOST must be an IP address of this machine, not '192.0.2.1' (")
+def test_what_is_no_address_is_refused_before_anything_starts(folder: Path, subtests: pytest.Subtests) -> None:
+    """As is a host that only a name server would know: the web server asks none."""
+    for host in ("localhost", "nohost.invalid", "127.1"):
+        with subtests.test(host):
+            assert refused(folder, host=host) == f"HOST must be an IP address of this machine, not {host!r}."
+    for port in ("http", "0", "65536", "-1"):
+        with subtests.test(port):
+            assert refused(folder, port=port) == f"PORT must be a number from 1 to 65535, not {port!r}."
+    assert refused(folder, host="192.0.2.1").startswith("HOST must be an IP address of this machine, not '192.0.2.1' (")
 
 
-@pytest.mark.parametrize("host", ["localhost", "nohost.invalid", "127.1"])
-def test_a_host_that_the_web_server_would_not_take_is_refused_before_anything_starts(folder: Path, host: str) -> None:
-    assert refused({"HOST": host}) == f"HOST must be an IP address of this machine, not {host!r}."
-    assert list(folder.iterdir()) == []
+def test_where_every_address_is_served_it_is_called_at_one() -> None:
+    for host, reached in (("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")):
+        assert _address(host, "8000") == Address(host=reached, port=8000)
 
 
-@pytest.mark.parametrize(("host", "reached"), [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")])
-def test_where_every_address_is_served_it_is_called_at_one(host: str, reached: str) -> None:
-    assert _address(host, "8000") == Address(host=reached, port=8000)
-
-
-@pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
-def test_a_port_that_is_none_is_refused(folder: Path, port: str) -> None:
-    assert refused({"PORT": port}) == f"PORT must be a number from 1 to 65535, not {port!r}."
-
-
-def test_a_grace_that_is_no_time_is_refused_before_anything_starts(folder: Path) -> None:
-    assert refused({"EMBEDDED_GRACE": "soon"}) == "EMBEDDED_GRACE must be a number of seconds such as 0.5, not 'soon'."
-    assert list(folder.iterdir()) == []
-
-
-def test_production_is_refused_because_a_demo_would_be_made(folder: Path) -> None:
-    assert refused({"ENVIRONMENT": "production"}).startswith("make run is for development")
-
-
-def test_a_database_that_is_given_is_left_alone_unless_development_is_said(folder: Path) -> None:
-    message = refused({"DATABASE_URL": "postgres://engage@127.0.0.1:1/engage"})
-    assert message.startswith("DATABASE_URL is set, and make run would migrate that database and make a demo")
-    assert message.endswith("ENVIRONMENT=development make run")
-    assert list(folder.iterdir()) == []
+def test_what_its_environment_must_not_say(folder: Path, subtests: pytest.Subtests) -> None:
+    """A demo would be made in production, or in a database that was given without saying that it is for development."""
+    for variables, first, last in (
+        ({"EMBEDDED_GRACE": "soon"}, "EMBEDDED_GRACE must be a number of seconds such as 0.5, not 'soon'.", ""),
+        ({"ENVIRONMENT": "production"}, "make run is for development", ""),
+        (
+            {"DATABASE_URL": "postgres://engage@127.0.0.1:1/engage", "ENVIRONMENT": ""},
+            "DATABASE_URL is set, and make run would migrate that database and make a demo",
+            "ENVIRONMENT=development make run",
+        ),
+    ):
+        with subtests.test(str(variables)), pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            message = refused(folder)
+            assert message.startswith(first)
+            assert message.endswith(last)

@@ -1,7 +1,6 @@
 """The Procfile's processes, with small programs in their place."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,11 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from config import ROOT
-from config.local.processes import ProcessEnded, Processes, commands, workers
-from journeys.models import Chunk
+from config.local.processes import ProcessEnded, Processes
 from tests.support.processes import environment
 from tests.support.waiting import wait_until
 
@@ -56,28 +53,19 @@ def appeared(path: Path) -> str:
     return path.read_text()
 
 
-def test_each_line_shows_whose_it_is(processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_each_line_shows_whose_it_is_and_commands_no_terminal(
+    processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """What is said as an error, too, and what is no text."""
-    web = "web: sh -c 'echo $GREETING; exec sleep 60'"
-    start(processes, tmp_path, web, "worker: sh -c 'printf \"ready \\377\\n\" >&2; exec sleep 60'")
-    seen = ""
-    deadline = time.monotonic() + 10
-    while seen.count("\n") < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-        seen += capfd.readouterr().out
-    assert sorted(seen.splitlines()) == ["web    | hello", "worker | ready \ufffd"]
-    processes.check()
-
-
-def test_a_line_commands_no_terminal(processes: Processes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "line").write_text("a\x1b[2J\x9bb\u202e\n")
-    start(processes, tmp_path, "web: sh -c 'cat line; exec sleep 60'")
-    seen = ""
-    deadline = time.monotonic() + 10
-    while "\n" not in seen and time.monotonic() < deadline:
-        time.sleep(0.01)
-        seen += capfd.readouterr().out
-    assert seen == r"web | a\x1b[2J\x9bb\u202e" + "\n"
+    web, walk = "web: sh -c 'echo $GREETING; exec sleep 60'", "walk: sh -c 'cat line; exec sleep 60'"
+    start(processes, tmp_path, web, "worker: sh -c 'printf \"ready \\377\\n\" >&2; exec sleep 60'", walk)
+    seen: list[str] = []
+    wait_until(lambda: seen.append(capfd.readouterr().out) or "".join(seen).count("\n") == 3, what="three lines")
+    assert sorted("".join(seen).split("\n")[:3]) == [
+        r"walk   | a\x1b[2J\x9bb\u202e", "web    | hello", "worker | ready \ufffd",
+    ]  # fmt: skip
+    processes.check()
 
 
 def test_one_that_ends_is_named(processes: Processes, tmp_path: Path) -> None:
@@ -149,18 +137,3 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_celery_is_started_by_its_own_program() -> None:
-    """At a SIGHUP it starts itself anew; a worker that was started as a module of Python would end instead."""
-    starts = [command.split()[0] for command in commands(ROOT / "Procfile").values() if "celery" in command]
-    assert starts == ["celery"] * 5
-
-
-def test_each_queue_has_a_worker_and_only_the_sweeper_shares_one() -> None:
-    """So the journeys' steps wait behind no large call, and nothing is sent to where nobody listens."""
-    heard = re.findall(r"--queues (\S+)", (ROOT / "Procfile").read_text())
-    sent = {lane.value for lane in Chunk.Lane} | {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
-    assert sorted(queue for queues in heard for queue in queues.split(",")) == sorted(sent)
-    assert [queues for queues in heard if "," in queues] == ["walk,sweep"]
-    assert workers(ROOT / "Procfile") == len(heard)
