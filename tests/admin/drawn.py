@@ -7,6 +7,9 @@ from typing import Any
 
 from django.utils.html import strip_tags
 
+BRANCH = {"id": "plan", "type": "branch", "cases": [{"if": {"field": "customer.plan", "op": "eq", "value": "pro"},
+          "next": "day"}], "else": None}  # fmt: skip
+
 
 def drawing_in(page: str, name: str) -> Any:
     """The JSON under this id."""
@@ -33,3 +36,11 @@ def rows_in(page: str, section: str) -> list[list[str]]:
     rows = re.findall(r"<tr.*?</tr>", inside, re.DOTALL)
     cells = [re.findall(r"<t[dh][^>]*data-label[^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows]
     return [[unescape(strip_tags(cell)).strip() for cell in row] for row in cells if row]
+
+
+def lit(drawing: object) -> set[tuple[str, str]]:
+    return {(edge["source"], edge["target"]) for edge in drawing["edges"] if edge["lit"]}  # type: ignore[index]
+
+
+def marks(drawing: object) -> dict[str, str]:
+    return {node["id"]: node["mark"] for node in drawing["nodes"]}  # type: ignore[index]

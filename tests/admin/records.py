@@ -1,12 +1,15 @@
 """The models that have pages in the admin, the addresses of these pages, and what stands on them."""
 
 import re
+from html import unescape
 
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model
+from django.test import Client
 from django.utils.html import strip_tags
 
+from engage.admin.columns import page_url
 from engage.admin.records import ReadOnlyAdmin, RecordAdmin
 from journeys.models import WebhookDelivery
 
@@ -40,3 +43,10 @@ def cells(page: str, column: str) -> list[str]:
 def list_of(model: type[Model]) -> str:
     """The address of the model's list."""
     return f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+
+
+def section(client: Client, record: Model, name: str) -> str:
+    """The text of a section of the page; "" if it is not there."""
+    page = client.get(page_url(record)).content.decode()
+    found = re.search(rf'<section [^>]*id="{name}">(.*?)</section>', page, re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(strip_tags(found[1]))) if found else ""

@@ -13,33 +13,12 @@ from django.utils import timezone
 from engage.admin.columns import page_url
 from engage.credentials import digest, is_well_formed
 from engage.models import ApiKey, App, AuditEntry, Workspace
+from tests.admin.keys import APPS, KEYS, make_key, secret_on, works
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, cells
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.clock import later
 from tests.support.factories import ApiKeyFactory, AppFactory, JourneyFactory
 from tests.support.simultaneous import made_to_wait
-
-KEYS, APPS = "/admin/engage/apikey/", "/admin/engage/app/"
-
-
-def make_key(staff: Client, of: Workspace, **fields: Any) -> str:
-    """Makes a key; the page that answers."""
-    said = {"workspace": of.id, "name": "shop", "rate_limit": "100/m", "expires_at_0": "", "expires_at_1": ""}
-    said |= ALL_SCOPES
-    answer = staff.post(f"{KEYS}add/", {**said, **fields})
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-def secret_on(page: str) -> str:
-    (secret,) = re.findall(r'id="secret">(engage_\w+)<', page)
-    return str(secret)
-
-
-def works(secret: str, workspace: Workspace) -> bool:
-    """Whether the interface takes the key."""
-    headers = {"Authorization": f"Bearer {secret}"}
-    return Client().get(f"/api/v1/journeys/{workspace.id}/jobs/none", headers=headers).status_code != 401
 
 
 def test_a_new_key_is_shown_once_and_works(staff: Client, acme: Workspace) -> None:

@@ -13,9 +13,9 @@ from bridge.identity.figures import identity_figures
 from engage.admin.columns import page_url
 from engage.models import App, IdentityKey, Workspace
 from engage.redis.metric_counters import metric_counters
+from tests.admin.messages import HOSTILE, interact
+from tests.admin.records import section
 from tests.admin.staff import staff_with
-from tests.admin.test_message_page import section
-from tests.admin.test_messages import HOSTILE, interact
 from tests.bridge.identity.tokens import SECRET, token
 from tests.support.audit import told
 from tests.support.bridge_calls import ACTION, call

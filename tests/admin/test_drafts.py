@@ -10,8 +10,8 @@ from django.test import Client
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
 from tests.admin.drawn import drawing_in, node_in, ways_of
+from tests.admin.journey_form import ADD, STEPS, make, said
 from tests.admin.staff import staff_with
-from tests.admin.test_journeys import ADD, STEPS, make, said
 from tests.support.factories import JourneyFactory
 
 NEW = "/admin/journeys/journey/draft/"

@@ -9,8 +9,8 @@ from engage.admin.columns import page_url
 from engage.audit.recording import deed, record
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from journeys.models import Journey, WebhookSecret
+from tests.admin.forms import edit, form_of
 from tests.admin.records import ALL_SCOPES, NO_CHECKS
-from tests.admin.test_edits_at_once import edit, form_of
 from tests.support.audit import told, written
 from tests.support.factories import ApiKeyFactory, AppFactory
 

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from engage.admin.login import LONGEST_WAIT
-from tests.admin.test_login import BUSY, tried, while_somebody_logs_in
+from tests.admin.logins import BUSY, tried, while_somebody_logs_in
 
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
 OFFICE, HOME = "198.51.100.1", "198.51.100.2"

@@ -1,15 +1,10 @@
 """Logging in, and how often it may be tried."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 
 import pytest
 import time_machine
-from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -21,8 +16,8 @@ from structlog.testing import capture_logs
 
 from engage.admin.idle_sessions import REFRESHED_SECONDS
 from engage.admin.login import LONGEST_WAIT
+from tests.admin.logins import BUSY, LOGIN, tried, while_somebody_logs_in
 
-LOGIN = "/admin/login/"
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)
 
 
@@ -76,15 +71,8 @@ def test_a_file_that_a_stranger_sends_is_not_kept(
     assert "file" not in answer.wsgi_request.FILES
 
 
-def tried(client: Client, username: str, password: str, *, address: str) -> str:
-    """What the page says; "" where it led in."""
-    answer = client.post(LOGIN, {"username": username, "password": password}, REMOTE_ADDR=address)
-    return "" if answer.status_code == 302 else answer.content.decode()
-
-
 TOO_SOON = "Many attempts at this account have failed. Try again in"
 WRONG = "Please enter"
-BUSY = "Somebody else is logging in"
 
 
 @pytest.mark.django_db
@@ -151,42 +139,6 @@ def test_a_failure_is_logged_with_the_account_and_without_what_was_typed(ada: Us
     failed = [line for line in logs if line["event"] == "login_failed"]
     assert [line["account_id"] for line in failed] == [ada.pk, None]
     assert "hush" not in repr(logs)
-
-
-class HeldHasher(MD5PasswordHasher):
-    """Takes as long as a test wants."""
-
-    begun, go_on = Event(), Event()
-
-    def verify(self, password: str, encoded: str) -> bool:
-        self.begun.set()
-        assert self.go_on.wait(60)
-        return super().verify(password, encoded)
-
-
-@contextmanager
-def while_somebody_logs_in(settings: Settings, username: str) -> Iterator[None]:
-    """A superuser whose password is checked as long as the block runs, and then is right."""
-    usual, settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS, ["tests.admin.test_login.HeldHasher"]
-    User.objects.create_superuser(username, password="countess")
-    HeldHasher.begun.clear()
-    HeldHasher.go_on.clear()
-
-    def log_in() -> str:
-        try:
-            return tried(Client(), username, "countess", address="203.0.113.8")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(log_in)
-        try:
-            assert HeldHasher.begun.wait(60)
-            settings.PASSWORD_HASHERS = usual
-            yield
-        finally:
-            HeldHasher.go_on.set()
-        assert held.result() == ""
 
 
 @pytest.mark.django_db(transaction=True)

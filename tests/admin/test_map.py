@@ -7,14 +7,11 @@ from django.test import Client
 from engage.admin.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
-from tests.admin.drawn import drawing_in, node_in, notes_of, rows_in, ways_of
+from tests.admin.drawn import BRANCH, drawing_in, node_in, notes_of, rows_in, ways_of
 from tests.admin.staff import staff_with
 from tests.journeys.walking.stories import enter, walked
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
-
-BRANCH = {"id": "plan", "type": "branch", "cases": [{"if": {"field": "customer.plan", "op": "eq", "value": "pro"},
-          "next": "day"}], "else": None}  # fmt: skip
 
 
 @pytest.fixture

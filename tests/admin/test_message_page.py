@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from django.utils.html import strip_tags
 
 from bridge.messages import usage
 from bridge.messages.definition import parse_definition
@@ -21,8 +19,9 @@ from customers.models import Event
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
 from engage.redis.metric_counters import metric_counters
+from tests.admin.messages import HOSTILE, interact
+from tests.admin.records import section
 from tests.admin.staff import staff_with
-from tests.admin.test_messages import HOSTILE, interact
 from tests.bridge.messages import sale
 from tests.support.bridge_calls import ACTION, CAPTURE, call
 from tests.support.clients import SdkClient
@@ -39,13 +38,6 @@ def message(acme: Workspace) -> Message:
 
 def do(client: SdkClient, path: str, fields: dict[str, Any], **person: str) -> None:
     assert call(client, path, {"messageId": sale.KEY, **fields, **person}).status_code == 200
-
-
-def section(client: Client, record: Model, name: str) -> str:
-    """The text of a section of the page; "" if it is not there."""
-    page = client.get(page_url(record)).content.decode()
-    found = re.search(rf'<section [^>]*id="{name}">(.*?)</section>', page, re.DOTALL)
-    return re.sub(r"\s+", " ", unescape(strip_tags(found[1]))) if found else ""
 
 
 @pytest.mark.parametrize("policy", ["open", "report", "enforce"])

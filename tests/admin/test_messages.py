@@ -1,26 +1,24 @@
 """Staff write what in-app messages may do."""
 
 import json
-from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
-from bridge.models import Interaction, Message
+from bridge.models import Message
 from engage.admin.columns import page_url
-from engage.database.object_ids import first_id_at, new_object_id
 from engage.models import App, Workspace
 from engage.redis.metric_counters import metric_counters
+from tests.admin.messages import HOSTILE, interact
 from tests.admin.records import cells
 from tests.admin.staff import staff_with
 from tests.bridge.messages import sale
 from tests.support.audit import told as audited
 from tests.support.bridge_calls import ACTION, call
 from tests.support.clients import SdkClient
-from tests.support.factories import AppFactory, CustomerFactory, MessageFactory
+from tests.support.factories import AppFactory, MessageFactory
 
 LIST = "/admin/bridge/message/"
 ADD = f"{LIST}add/"
@@ -102,9 +100,6 @@ def test_staff_do_with_messages_what_they_may(acme: Workspace) -> None:
     assert not Message.objects.exists()
 
 
-HOSTILE = "</textarea></script><script>alert(1)</script>\"'&<img src=x onerror=alert(1)>"
-
-
 def test_a_hostile_text_is_shown_and_not_obeyed(staff: Client, onlooker: Client, acme: Workspace) -> None:
     hostile = {"id": "x", "type": "track_event", "eventName": HOSTILE, "properties": {HOSTILE: {"type": "string"}}}
     message = MessageFactory.create(workspace=acme, key=HOSTILE, actions=[hostile])
@@ -115,26 +110,6 @@ def test_a_hostile_text_is_shown_and_not_obeyed(staff: Client, onlooker: Client,
             assert "<script>alert" not in page
             assert "<img src=x" not in page
             assert "&lt;script&gt;alert(1)" in page
-
-
-def interact(message: Message, number: int, *, days_ago: float = 0, **fields: Any) -> list[Interaction]:
-    """So many interactions of the message; made so long ago as their ids say."""
-    app = fields.pop("app", None) or AppFactory.create(workspace=message.workspace)
-    customer = CustomerFactory.create(workspace=message.workspace)
-    begin = first_id_at(timezone.now() - timedelta(days=days_ago))
-    made = [
-        Interaction(
-            id=begin + new_object_id()[len(begin) :],
-            workspace=message.workspace,
-            app=app,
-            customer=customer,
-            message_id=message.key,
-            kind=Interaction.Kind.CLOSE,
-            **fields,
-        )
-        for _ in range(number)
-    ]
-    return Interaction.objects.bulk_create(made)
 
 
 def test_the_list_counts_what_happened_in_seven_days(staff: Client, acme: Workspace, rival: Workspace) -> None:

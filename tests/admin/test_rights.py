@@ -15,9 +15,9 @@ from journeys.design.authoring import JourneyChanges
 from journeys.models import Enrollment, Journey, JourneyRevision, WebhookDelivery, WebhookSecret
 from journeys.operations.redaction import steps_without_credentials
 from journeys.webhooks.signing_secrets import current_secrets
+from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, said
+from tests.admin.keys import KEYS, make_key, secret_on, works
 from tests.admin.staff import codenames, needed_to_add, staff_with
-from tests.admin.test_access import KEYS, make_key, secret_on, works
-from tests.admin.test_journeys import ADD, CONDITION, EXITS, PRICEY, STEPS, said
 from tests.support.audit import told, written
 from tests.support.factories import ApiKeyFactory, JourneyFactory
 

@@ -9,9 +9,8 @@ from django.test import Client
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, Trigger, WebhookDelivery
-from tests.admin.drawn import drawing_in, notes_of, rows_in
+from tests.admin.drawn import drawing_in, lit, marks, notes_of, rows_in
 from tests.admin.staff import member, staff_with
-from tests.admin.test_way import lit, marks
 from tests.support.audit import told, written
 from tests.support.calls import let_workers_decide
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory

@@ -5,24 +5,15 @@ from django.test import Client
 from engage.models import Workspace
 from journeys.enrollments.exiting import exit_enrollment
 from journeys.models import Enrollment
-from tests.admin.drawn import drawing_in, node_in, notes_of
+from tests.admin.drawn import BRANCH, drawing_in, lit, marks, node_in, notes_of
 from tests.admin.enrollment_page import page_of
 from tests.admin.staff import staff_with
-from tests.admin.test_map import BRANCH
 from tests.journeys.walking.stories import walked
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY
 
 NOTE = {"id": "note", "type": "update_profile", "attributes": {"plan": "pro"}}
 LATER = {"id": "later", "type": "delay", "for": "P2D"}
-
-
-def lit(drawing: object) -> set[tuple[str, str]]:
-    return {(edge["source"], edge["target"]) for edge in drawing["edges"] if edge["lit"]}  # type: ignore[index]
-
-
-def marks(drawing: object) -> dict[str, str]:
-    return {node["id"]: node["mark"] for node in drawing["nodes"]}  # type: ignore[index]
 
 
 def test_the_page_begins_with_the_way_and_where_it_stands(staff: Client, server: ServerClient, acme: Workspace) -> None:

@@ -24,9 +24,8 @@ from journeys.webhooks.host_slots import HostSlots
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.results import AttemptResult, write_results
 from journeys.webhooks.schedule import DeliveryVerdict, NextState
-from tests.interface.test_identify import SEEN, identify
 from tests.journeys.webhooks.standing import standing
-from tests.support.bridge_calls import click
+from tests.support.bridge_calls import SEEN, click, identify
 from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.counted_by_history import counted_by_history

@@ -25,7 +25,7 @@ from journeys.models import (
 )
 from journeys.steering.holding import hold
 from tests.admin.failures import failed_webhooks
-from tests.admin.test_messages import interact
+from tests.admin.messages import interact
 from tests.bridge.messages import sale
 from tests.journeys.walking.stories import enter
 from tests.support.calls import let_workers_walk

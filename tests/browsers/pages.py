@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from playwright.sync_api import BrowserContext, Page
+
 from bridge.browser.files import content_of
+from bridge.models import Interaction
+from customers.models import Event
 from engage.models import App
 from tests.browsers.proxy import Pages, Proxy, serving
+from tests.support.waiting import wait_until
 
+NOTHING_WAITS = "!Object.keys(localStorage).some((name) => name.includes(':q:'))"
 _PAGE = """<!doctype html><title>Shop</title><script type="module" src="/page.js"></script>
 <div id="message">
   <button id="click" data-engage-action="track_event" data-engage-event="clicked"
@@ -102,3 +108,25 @@ def opened_shop(*, app: App, service: str) -> Iterator[Shop]:
             f"frame-src {pages.url}; require-trusted-types-for 'script'"
         )
         yield Shop(app=app, pages=pages, proxy=proxy)
+
+
+def until(page: Page, holds: str, *, seconds: float = 60) -> None:
+    """Waits until the expression holds in the page, whose policy forbids Playwright's own way."""
+    wait_until(lambda: bool(page.evaluate(holds)), what=holds, seconds=seconds)
+
+
+def opened(context: BrowserContext, shop: Shop) -> Page:
+    page = context.new_page()
+    page.goto(f"{shop.url}/")
+    until(page, "window.ready")
+    return page
+
+
+def kinds() -> list[str]:
+    """Those of the interactions, in the order in which they were recorded."""
+    return list(Interaction.objects.order_by("created_at").values_list("kind", flat=True))
+
+
+def names() -> list[str]:
+    """Those of the events, in the order in which they were recorded."""
+    return list(Event.objects.order_by("serial").values_list("name", flat=True))

@@ -12,7 +12,7 @@ from bridge.models import Interaction, Message
 from customers.models import Customer, Event
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
-from tests.admin.test_messages import HOSTILE, interact
+from tests.admin.messages import HOSTILE, interact
 from tests.bridge.messages import sale
 from tests.browsers.pages import Shop
 from tests.browsers.staff import Staff, superuser_at

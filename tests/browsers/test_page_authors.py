@@ -12,9 +12,8 @@ from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import App, IdentityKey
 from tests.bridge.identity.tokens import SECRET, token
-from tests.browsers.pages import Shop
+from tests.browsers.pages import NOTHING_WAITS, Shop, kinds, names, opened, until
 from tests.browsers.proxy import Pages, serving
-from tests.browsers.test_sdk import NOTHING_WAITS, kinds, names, opened, until
 from tests.support.node import run
 from tests.support.waiting import wait_until
 

@@ -4,41 +4,16 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext
 
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from engage.models import Workspace
-from tests.browsers.pages import Shop
+from tests.browsers.pages import NOTHING_WAITS, Shop, kinds, names, opened, until
 from tests.support.factories import CustomerFactory
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.mostly_waits]
-
-
-NOTHING_WAITS = "!Object.keys(localStorage).some((name) => name.includes(':q:'))"
-
-
-def until(page: Page, holds: str, *, seconds: float = 60) -> None:
-    """Waits until the expression holds in the page, whose policy forbids Playwright's own way."""
-    wait_until(lambda: bool(page.evaluate(holds)), what=holds, seconds=seconds)
-
-
-def opened(context: BrowserContext, shop: Shop) -> Page:
-    page = context.new_page()
-    page.goto(f"{shop.url}/")
-    until(page, "window.ready")
-    return page
-
-
-def kinds() -> list[str]:
-    """Those of the interactions, in the order in which they were recorded."""
-    return list(Interaction.objects.order_by("created_at").values_list("kind", flat=True))
-
-
-def names() -> list[str]:
-    """Those of the events, in the order in which they were recorded."""
-    return list(Event.objects.order_by("serial").values_list("name", flat=True))
 
 
 @pytest.mark.telling

@@ -2,6 +2,8 @@
 
 import os
 import runpy
+import subprocess
+import sys
 from typing import Any
 from unittest import mock
 
@@ -29,3 +31,10 @@ def refusal(environment: dict[str, str]) -> str:
     with pytest.raises(ImproperlyConfigured) as refused:
         read(environment)
     return str(refused.value)
+
+
+def manage(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *command.split()], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "ENVIRONMENT": "development", **environment},
+    )  # fmt: skip

@@ -1,6 +1,7 @@
-"""Runs of the suite itself: on slow machines, and on those where something is missing."""
+"""The suite itself: its runs on slow machines, and on those where something is missing; and its modules."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -24,3 +25,13 @@ def test_what_every_test_needs_and_is_broken_ends_the_run_with_one_message() -> 
     assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
     assert "No test can run: django_db_modify_db_settings failed: " in run.stdout
     assert run.stdout.rstrip().splitlines()[-1].startswith("1 error in ")
+
+
+def test_no_test_module_imports_from_another() -> None:
+    """What two of them need stands beside them, or in tests/support."""
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    imports = {
+        str(path.relative_to(ROOT)): re.findall(r"^from tests\.\S*\btest_\S+ import .*", path.read_text(), re.MULTILINE)
+        for path in modules
+    }
+    assert {path: found for path, found in imports.items() if found} == {}

@@ -12,22 +12,15 @@ from customers.erasure import erase_customer
 from customers.models import Alias, Customer, Event
 from engage.models import App, AuditEntry, IdentityKey, Workspace
 from tests.bridge.identity.tokens import SECRET, token
-from tests.support.bridge_calls import ACTION, click, submit
+from tests.support.bridge_calls import ACTION, ANON, IDENTIFY, SEEN, click, identify, submit
 from tests.support.calls import customers_path, data, refused
 from tests.support.clients import Answer, SdkClient, ServerClient
 from tests.support.factories import AppFactory, CustomerFactory
 
-IDENTIFY = "/api/v1/sdk/identify"
 SAME_FOR_ALL = (
     "userId belongs to a customer who is not anonymous. "
     "Two customers who have other identifiers than a userId are never merged."
 )
-ANON = "anon-7f3a"
-SEEN: dict[str, Any] = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
-
-
-def identify(sdk: SdkClient, *, user_id: str = ANON, **known: Any) -> Answer:
-    return sdk.post(IDENTIFY, {"userId": user_id, **known})
 
 
 def done(answer: Answer) -> list[str]:

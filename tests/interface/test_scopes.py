@@ -11,7 +11,7 @@ from config import ROOT
 from config.docs.documentation import openapi_document
 from engage.models import ApiKey, Workspace
 from engage.scopes import SCOPE_OF_CALL, Scope
-from tests.interface.test_isolation import CALLS, Tenant, address, everything_of, tenant
+from tests.interface.tenants import CALLS, Tenant, address, everything_of, tenant
 from tests.support.calls import customers_path, data, let_workers_decide, refused, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory, JourneyFactory

@@ -16,7 +16,7 @@ from journeys.entering.lanes import serve_lane
 from journeys.entering.settling import settle
 from journeys.entering.waiting_jobs import EnteredJourney, entered_journeys
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey
-from tests.support.calls import data, trigger
+from tests.support.calls import data, serve_until_empty, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.simultaneous import (
@@ -36,13 +36,6 @@ WAITING = [{"id": "wait", "type": "delay", "for": "P1D"}]
 @pytest.fixture
 def people(acme: Workspace) -> list[Customer]:
     return [CustomerFactory.create(workspace=acme, external_id=name) for name in NAMES]
-
-
-def serve_until_empty() -> None:
-    """One worker: serves both lanes, also while others hold the locks, until nothing waits."""
-    while Chunk.objects.exists():
-        for lane in Chunk.Lane:
-            serve_lane(lane=lane, named=None, seconds=1)
 
 
 def calls_and_workers(server: ServerClient, journey: Journey) -> list[Callable[[], None]]:

@@ -11,8 +11,7 @@ from engage.models import Workspace
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.models import Chunk, Enrollment, EnrollmentJob, StepRun
 from journeys.walking import walk_due
-from tests.journeys.test_concurrency import serve_until_empty
-from tests.support.calls import data, job_of, let_workers_walk, trigger
+from tests.support.calls import data, job_of, let_workers_walk, serve_until_empty, trigger
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import JourneyFactory, crowd
 from tests.support.simultaneous import all_at_once, made_to_wait

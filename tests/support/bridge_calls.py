@@ -11,6 +11,9 @@ from tests.support.clients import Answer, SdkClient
 
 ACTION = "/api/v1/sdk/bridge/action"
 CAPTURE = "/api/v1/sdk/bridge/capture"
+IDENTIFY = "/api/v1/sdk/identify"
+ANON = "anon-7f3a"
+SEEN: dict[str, Any] = {"actionType": "track_event", "actionData": {"eventName": "seen"}}
 both_calls = pytest.mark.parametrize("path", [ACTION, CAPTURE])
 
 # The least that each call needs.
@@ -43,3 +46,7 @@ def refused_without_a_trace(answer: Answer, *, status: int = 400, error: str = "
     assert not Event.objects.exists()
     assert not Interaction.objects.exists()
     return message
+
+
+def identify(sdk: SdkClient, *, user_id: str = ANON, **known: Any) -> Answer:
+    return sdk.post(IDENTIFY, {"userId": user_id, **known})

@@ -1,8 +1,12 @@
 """What tests do again and again, in the words of the interface."""
 
+import json
 from typing import Any
 
+import redis
+
 from engage.models import Workspace
+from journeys import wakeups
 from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.walking import walk_due
@@ -58,3 +62,17 @@ def let_workers_walk() -> None:
 def customers_path(workspace: Workspace, *below: str) -> str:
     """`/api/v1/customers/{workspaceId}`, and what stands below it."""
     return "/".join(["/api/v1/customers", workspace.id, *below])
+
+
+def task_ids(queue: redis.Redis, lane: str) -> list[str]:
+    """The ids of the tasks that wait in the queue, in the order in which they came."""
+    wakeups.wake_now()
+    messages: Any = queue.lrange(lane, 0, -1)
+    return [json.loads(message)["headers"]["id"] for message in reversed(messages)]
+
+
+def serve_until_empty() -> None:
+    """One worker: serves both lanes, also while others hold the locks, until nothing waits."""
+    while Chunk.objects.exists():
+        for lane in Chunk.Lane:
+            serve_lane(lane=lane, named=None, seconds=1)

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from config.monitoring.doctor import _say, findings
 from config.monitoring.metrics import _commit
-from tests.config.process.test_command_line import manage
+from tests.config.environments import manage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.without_pooler]
 

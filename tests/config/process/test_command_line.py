@@ -12,15 +12,9 @@ from django.db import NotSupportedError
 from config import ROOT
 from config.local import embedded
 from config.process.command_line import execute
+from tests.config.environments import manage
 
 NOBODY = "postgres://engage:hush@127.0.0.1:1/engage"
-
-
-def manage(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *command.split()], cwd=ROOT, capture_output=True, text=True, check=False,
-        env={**os.environ, "ENVIRONMENT": "development", **environment},
-    )  # fmt: skip
 
 
 def unmigrated() -> str:

@@ -1,6 +1,5 @@
 """Two lanes, turns within one, wake-ups that a burst shares, and a number of statements that does not grow."""
 
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
@@ -20,7 +19,7 @@ from journeys.entering.claims import claim_next_chunks, due_chunks
 from journeys.entering.lanes import serve_lane
 from journeys.models import Chunk, EnrollmentJob, Journey
 from journeys.tasks import enroll, sweep
-from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, task_ids, trigger
 from tests.support.clients import ServerClient
 from tests.support.factories import JourneyFactory, SegmentFactory, crowd
 from tests.support.simultaneous import all_at_once
@@ -38,13 +37,6 @@ def everybody(acme: Workspace) -> Segment:
 @pytest.fixture
 def ten(acme: Workspace) -> list[str]:
     return crowd(acme, 10)
-
-
-def task_ids(queue: "redis.Redis", lane: str) -> list[str]:
-    """The ids of the tasks that wait in the queue, in the order in which they came."""
-    wakeups.wake_now()
-    messages: Any = queue.lrange(lane, 0, -1)
-    return [json.loads(message)["headers"]["id"] for message in reversed(messages)]
 
 
 def test_the_single_lane_leaves_bulk_work_alone(server: ServerClient, journey: Journey, everybody: Segment) -> None:

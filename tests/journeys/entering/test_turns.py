@@ -13,8 +13,7 @@ from journeys.entering.claims import claim_next_chunks, due_chunks
 from journeys.entering.lanes import serve_lane
 from journeys.models import CHUNK_SIZE, Chunk, EnrollmentJob, Journey
 from journeys.walking import walk_due
-from tests.journeys.entering.test_lanes import task_ids
-from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, trigger
+from tests.support.calls import customers_path, data, let_workers_decide, let_workers_walk, task_ids, trigger
 from tests.support.clients import ServerClient
 from tests.support.clock import time_passes
 from tests.support.factories import CustomerFactory, JourneyFactory, crowd
