@@ -60,9 +60,12 @@ def test_each_line_shows_whose_it_is_and_commands_no_terminal(
     (tmp_path / "line").write_text("a\x1b[2J\x9bb\u202e\n")
     web, walk = "web: sh -c 'echo $GREETING; exec sleep 60'", "walk: sh -c 'cat line; exec sleep 60'"
     start(processes, tmp_path, web, "worker: sh -c 'printf \"ready \\377\\n\" >&2; exec sleep 60'", walk)
-    seen: list[str] = []
-    wait_until(lambda: seen.append(capfd.readouterr().out) or "".join(seen).count("\n") == 3, what="three lines")
-    assert sorted("".join(seen).split("\n")[:3]) == [
+    seen = ""
+    deadline = time.monotonic() + 10
+    while seen.count("\n") < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+        seen += capfd.readouterr().out
+    assert sorted(seen.split("\n")[:3]) == [
         r"walk   | a\x1b[2J\x9bb\u202e", "web    | hello", "worker | ready \ufffd",
     ]  # fmt: skip
     processes.check()
