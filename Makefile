@@ -22,9 +22,9 @@ info: ## what the first screen of run shows, again: addresses, the password and 
 
 # Each run has databases of its own, so that two at once in one checkout do not meet. One process more than there are
 # processors, because some tests wait for processes of the service; with two more, it takes longer.
-test: ## the whole suite against real servers; ARGS="tests/journeys -k enroll" for a part of it
+test: ## the service's promises against real servers; ARGS="tests/journeys -k enroll" for a part of the suite, ARGS=tests for all
 	@.ci/install requirements-dev.txt
-	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(ARGS)
+	@TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(or $(ARGS),-m "not tools")
 
 browsers: ## all tests in Debian's chromium and firefox-esr, which it needs; a few of them are in test as well
 	@.ci/install requirements-dev.txt

@@ -44,8 +44,17 @@ hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health
 hypothesis_settings.load_profile("unhurried")
 
 
+# What proves the tools of developers: left to `make check`, and to whoever names it.
+TOOLS = ("tests/benchmarks/", "tests/chaos/", "tests/config/local/", "tests/generated_clients/")
+
+
 def pytest_sessionstart() -> None:
     load_without_collecting()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid.startswith(TOOLS):
+        item.add_marker("tools")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
