@@ -32,6 +32,7 @@ from tests.support.factories import (
     CustomerFactory,
     JourneyFactory,
     WorkspaceFactory,
+    crowd,
 )
 from tests.support.node import install_sdk_tools
 from tests.support.processes import SCHEDULER, celery
@@ -222,8 +223,13 @@ def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def journey(acme: Workspace, request: pytest.FixtureRequest) -> Journey:
-    """Entered by API, and without steps; the mark `journey` says what is otherwise."""
-    return JourneyFactory.create(workspace=acme, **_marked(request, "journey"))
+    """Entered by API, and without steps; the mark `journey` says what is otherwise, and whom else Acme has."""
+    fields = {"people": (), "crowd": 0, **_marked(request, "journey")}
+    for name in fields.pop("people"):
+        CustomerFactory.create(workspace=acme, external_id=name)
+    if number := fields.pop("crowd"):
+        crowd(acme, number)
+    return JourneyFactory.create(workspace=acme, **fields)
 
 
 @pytest.fixture

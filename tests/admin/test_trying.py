@@ -15,8 +15,6 @@ from tests.support.audit import told, written
 from tests.support.calls import let_workers_decide
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
-pytestmark = pytest.mark.ada(email="ada@example.com")
-
 CALL = {
     "id": "call",
     "type": "webhook",
@@ -31,11 +29,7 @@ STEPS = [
     {"id": "day", "type": "delay", "for": "P1D"},
     CALL,
 ]
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    return JourneyFactory.create(workspace=acme, steps=STEPS)
+pytestmark = [pytest.mark.ada(email="ada@example.com"), pytest.mark.journey(steps=STEPS)]
 
 
 def try_page(staff: Client, journey: Journey, **fields: str) -> str:

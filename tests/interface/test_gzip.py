@@ -12,17 +12,12 @@ from journeys.models import Journey, Trigger
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, refused_without_a_trace
 from tests.support.calls import customers_path, data, refused, trigger
 from tests.support.clients import Answer, SdkClient, ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory
+
+pytestmark = pytest.mark.journey(people=["ada"])
 
 MIB = 1024 * 1024
 PACKED = {"Content-Encoding": "gzip"}
 ADA = json.dumps({"external_id": "ada"}).encode()
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    CustomerFactory.create(workspace=acme, external_id="ada")
-    return JourneyFactory.create(workspace=acme)
 
 
 def padded(body: bytes, size: int) -> bytes:

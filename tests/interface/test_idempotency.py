@@ -29,17 +29,12 @@ from tests.support.factories import (
 )
 from tests.support.simultaneous import all_at_once
 
+pytestmark = pytest.mark.journey(people=["ada", "bob"])
+
 ADA = {"external_id": "ada"}
 KEY = {"Idempotency-Key": "4711"}
 FORMS = {"one": ADA, "many": {"external_ids": ["ada", "bob"], "payload": {"coupon": "X"}}}
 every_form = pytest.mark.parametrize("form", FORMS)
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    for name in ("ada", "bob"):
-        CustomerFactory.create(workspace=acme, external_id=name)
-    return JourneyFactory.create(workspace=acme)
 
 
 def is_replay_of(answer: Answer, first: Answer) -> bool:

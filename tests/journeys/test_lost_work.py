@@ -7,24 +7,21 @@ import redis
 from django.db import transaction
 
 from customers.models import Customer
-from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey
 from tests.support.calls import all_decided, data, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import JourneyFactory, crowd
 from tests.support.processes import WORKER, celery, kill_group
 from tests.support.simultaneous import made_to_wait
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("queue"),
+    pytest.mark.mostly_waits,
+    pytest.mark.journey(crowd=1000),
+]
 
 NAMES = [f"user-{n}" for n in range(1000)]
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    crowd(acme, 1000)
-    return JourneyFactory.create(workspace=acme)
 
 
 @pytest.mark.usefixtures("ticks")

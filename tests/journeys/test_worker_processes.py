@@ -15,11 +15,16 @@ from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, Journey
 from tests.support.calls import all_decided, data, job_of, trigger
 from tests.support.clients import ServerClient
-from tests.support.factories import CustomerFactory, JourneyFactory, crowd
+from tests.support.factories import CustomerFactory, JourneyFactory
 from tests.support.processes import WORKER, celery, pool_children
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue"), pytest.mark.mostly_waits]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("queue"),
+    pytest.mark.mostly_waits,
+    pytest.mark.journey(crowd=1000),
+]
 
 NAMES = [f"user-{n}" for n in range(1000)]
 
@@ -63,12 +68,6 @@ def nobody_else_works() -> bool:
             "AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle')"
         )
         return bool(cursor.fetchone()[0])
-
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    crowd(acme, 1000)
-    return JourneyFactory.create(workspace=acme)
 
 
 def test_a_worker_decides_singles_and_bulks_under_their_job_ids(

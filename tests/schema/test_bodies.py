@@ -14,7 +14,7 @@ from tests.support.bridge_calls import ACTION, CAPTURE, LEAST
 from tests.support.calls import customers_path, trigger
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.conformance import at, violation
-from tests.support.factories import CustomerFactory, JourneyFactory, SegmentFactory
+from tests.support.factories import CustomerFactory, SegmentFactory
 
 SEGMENT = "{segment}"
 # Taken, although the plain form does not allow them: it says what callers should send.
@@ -73,12 +73,8 @@ TRIGGERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    CustomerFactory.create(workspace=acme, external_id="ada", email="ada@example.com")
-    return JourneyFactory.create(workspace=acme)
-
-
+@pytest.mark.ada(email="ada@example.com")
+@pytest.mark.usefixtures("ada")
 @pytest.mark.parametrize("body", TRIGGERS)
 def test_a_trigger_takes_what_the_document_says(
     server: ServerClient, acme: Workspace, journey: Journey, body: dict[str, Any]

@@ -23,13 +23,9 @@ from journeys.models import Journey
 from tests.support.bridge_calls import ACTION, call
 from tests.support.calls import trigger
 from tests.support.clients import SdkClient, ServerClient
-from tests.support.factories import ApiKeyFactory, CustomerFactory, JourneyFactory
+from tests.support.factories import ApiKeyFactory
 
-
-@pytest.fixture
-def journey(acme: Workspace) -> Journey:
-    CustomerFactory.create(workspace=acme, external_id="ada")
-    return JourneyFactory.create(workspace=acme)
+pytestmark = pytest.mark.journey(people=["ada"])
 
 
 def test_counting_goes_on_without_redis() -> None:
