@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from customers.erasure import ErasureReceipt
@@ -154,10 +155,11 @@ def export_pieces(customer_id: str, records: Records, *, now: datetime) -> Itera
     """The answer in pieces, a record each."""
     yield f'{{"success":true,"message":{ascii_json(EXPORTED_MESSAGE)},"data":{{"customerId":"{customer_id}",'
     yield f'"exportedAt":"{iso_utc(now)}","records":{{'
+    name_of = cache(camel_case)  # a few columns, in a million rows
     for number, (kind, rows) in enumerate(records):
         yield f'{"," if number else ""}"{kind}":['
         for place, row in enumerate(rows):
-            named = {camel_case(name): value for name, value in row.items()}
+            named = {name_of(name): value for name, value in row.items()}
             yield ("," if place else "") + ascii_json(named)
         yield "]"
     yield "}}}"
