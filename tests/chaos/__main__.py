@@ -18,6 +18,7 @@ from tests.chaos.apart import APART
 from tests.chaos.crowd import CROWD
 from tests.chaos.fleet import TWO_OF_EACH
 from tests.chaos.machine import Machine, other_machine, what_is_missing
+from tests.chaos.merges import MERGED
 from tests.chaos.mischief import MANNERS, POISON, targets
 from tests.chaos.scenario import Scenario
 from tests.chaos.scenarios import SCENARIOS
@@ -68,7 +69,7 @@ def _shares(name: str) -> bool:
 def _shared_service(stack: ExitStack, scratch: Path, machine: Machine | None) -> Service:
     # Each alone at its address: what makes no connection has its host left alone.
     bad = {manner.name: stack.enter_context(receiver.running()).url("") for manner in MANNERS}
-    beside = [*POISON, *targets(bad), *APART, CROWD]
+    beside = [*POISON, *targets(bad), *APART, CROWD, *MERGED]
     return stack.enter_context(running_service(scratch, beside=beside, machine=machine))
 
 

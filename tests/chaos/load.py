@@ -85,12 +85,13 @@ class Load:
     def _send_once(self, call: Planned) -> Sending:
         """At one web server; where it takes no connection, at the next one, as a proxy would do."""
         path, headers, body = _request(call, self.tenants)
+        method = "PUT" if call.kind == "put" else "POST"
         began = time.monotonic()
         turn = next(self._turn)
         status, answer = REFUSED, None
         for place in range(len(self.webs)):
             web = self.webs[(turn + place) % len(self.webs)]
-            status, said = exchange(web, "POST", path, headers, body)
+            status, said = exchange(web, method, path, headers, body)
             if status != REFUSED:
                 status, answer = _read(status, said)
                 break
@@ -135,14 +136,17 @@ def _spoken(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str
     tenant, words = tenants[call.tenant], call.words
     trigger = f"/api/v1/journeys/{tenant.workspace}/{tenant.journeys[call.journey]}/trigger"
     payload = {"payload": {"coupon": words["coupon"]}}
-    message = {"messageId": call.name, "external_id": call.customers[0]}
+    known_by = words.get("known_by") or {"external_id": call.customers[0]}
+    message = {"messageId": call.name, **known_by}
+    customers = f"/api/v1/customers/{tenant.workspace}"
     match call.kind:
         case "single":
-            return trigger, {"external_id": call.customers[0], **payload}
+            return trigger, {**known_by, **payload}
         case "bulk":
             return trigger, {"external_ids": list(call.customers), **payload}
         case "segment":
-            return trigger, {"segment_ids": [tenant.segment], "exclude_external_ids": ["c-1"], **payload}
+            segment = tenant.segments[words.get("segment", "first")]
+            return trigger, {"segment_ids": [segment], "exclude_external_ids": ["c-1"], **payload}
         case "trespass":
             other = next(other for name, other in tenants.items() if name != call.tenant)
             theirs = f"/api/v1/journeys/{other.workspace}/{other.journeys[call.journey]}/trigger"
@@ -151,11 +155,25 @@ def _spoken(call: Planned, tenants: Mapping[str, Tenant]) -> tuple[str, dict[str
             data = {"eventName": words["events"][0], "eventProperties": {"coupon": words["coupon"]}}
             return "/api/v1/sdk/bridge/action", {**message, "actionType": "track_event", "actionData": data}
         case "profile":
-            data = {"profileAttributes": {"seen": words["coupon"]}}
+            data = {"profileAttributes": words.get("attributes") or {"seen": words["coupon"]}}
             return "/api/v1/sdk/bridge/action", {**message, "actionType": "update_profile", "actionData": data}
         case "newcomer":
-            known_by = {"messageId": call.name, "email": words["newcomer"]}
-            return "/api/v1/sdk/bridge/capture", {**known_by, "formData": {"coupon": str(words["coupon"])}}
+            newcomer = {"messageId": call.name, "email": words["newcomer"]}
+            return "/api/v1/sdk/bridge/capture", {**newcomer, "formData": {"coupon": str(words["coupon"])}}
         case "events":
-            events = [{"external_id": name, "eventName": event} for name in call.customers for event in words["events"]]
-            return f"/api/v1/customers/{tenant.workspace}/events", {"events": events}
+            of_each = [words.get("known_by") or {"external_id": name} for name in call.customers]
+            events = [{**known_by, "eventName": event} for known_by in of_each for event in words["events"]]
+            return f"{customers}/events", {"events": events}
+        case _:
+            return _of_people(call, customers, known_by)
+
+
+def _of_people(call: Planned, customers: str, known_by: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    name = {"external_id": call.customers[0]}
+    match call.kind:
+        case "identify":
+            return "/api/v1/sdk/identify", {**known_by, **name}
+        case "merge":
+            return f"{customers}/merge", {"anonymous": known_by, "into": name}
+        case _:
+            return customers, {**known_by, "attributes": call.words["attributes"]}

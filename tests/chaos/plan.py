@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from tests.chaos.tenants import CUSTOMERS, FOLLOWED, LEAVING, TRIGGERED
 
-Kind = Literal["single", "bulk", "segment", "track", "profile", "newcomer", "events", "trespass"]
+Kind = Literal[
+    "single", "bulk", "segment", "track", "profile", "newcomer", "events", "trespass", "put", "identify", "merge"
+]  # fmt: skip
 _WEIGHTS: dict[Kind, int] = {
     "single": 50, "bulk": 5, "segment": 2, "track": 12, "profile": 8, "newcomer": 6, "events": 10, "trespass": 4,
 }  # fmt: skip
@@ -17,7 +19,10 @@ _NEWCOMERS = 40  # of a scenario; several calls name the same one
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """One call, `at` so many seconds after the load begins; `words` go into its body."""
+    """One call, `at` so many seconds after the load begins; `words` go into its body.
+
+    Where they have `known_by`, that is said of the customer in place of the external id.
+    """
 
     name: str  # its X-Request-Id, and the message id of a bridge call
     at: float

@@ -17,6 +17,7 @@ from tests.chaos.garbage import GARBAGE
 from tests.chaos.held import HELD
 from tests.chaos.load import Sending
 from tests.chaos.locks import LOCKS
+from tests.chaos.merges import MERGES
 from tests.chaos.mischief import (
     poison_calls,
     poison_is_given_up,
@@ -244,6 +245,7 @@ SCENARIOS = {
         GARBAGE,
         STALLED,
         CROWDED,
+        MERGES,
         HELD,
         *STEERED,
         Scenario(name="connections-used-up", load=9, faults=_used_up, rest_seconds=10, findings=(some_are_refused,)),

@@ -43,17 +43,17 @@ class Course:
         }
 
 
-def _delay(step_id: str, duration: str) -> dict[str, Any]:
+def delay(step_id: str, duration: str) -> dict[str, Any]:
     return {"id": step_id, "type": "delay", "for": duration}
 
 
-def _wait(step_id: str, event: str, then: str) -> dict[str, Any]:
+def wait(step_id: str, event: str, then: str) -> dict[str, Any]:
     return {
         "id": step_id, "type": "wait_for_event", "event": event, "timeout": "PT3S", "onEvent": then, "onTimeout": None,
     }  # fmt: skip
 
 
-def _mark(step_id: str) -> dict[str, Any]:
+def mark(step_id: str) -> dict[str, Any]:
     return {"id": step_id, "type": "update_profile", "attributes": {"mark": "{{ enrollment.id }}"}}
 
 
@@ -70,14 +70,14 @@ COURSES = (
         key="once",
         rule="once",
         steps=[
-            _delay("rest", "PT1S"),
-            _mark("mark"),
+            delay("rest", "PT1S"),
+            mark("mark"),
             {"id": "tell", "type": "track_event", "eventName": "rested"},
         ],
     ),
-    Course(key="thrice", rule="number", entries=3, steps=[_delay("rest", "PT2S")]),
+    Course(key="thrice", rule="number", entries=3, steps=[delay("rest", "PT2S")]),
     Course(
-        key="notify", rule="one_at_a_time", reenter=True, steps=[webhook("one"), _delay("rest", "PT1S"), webhook("two")]
+        key="notify", rule="one_at_a_time", reenter=True, steps=[webhook("one"), delay("rest", "PT1S"), webhook("two")]
     ),
     Course(
         key="only_pro", rule="if_pro", conditions={"field": "customer.plan", "op": "eq", "value": "pro"}, reenter=True
@@ -86,19 +86,19 @@ COURSES = (
         key="listens",
         rule="one_at_a_time",
         reenter=True,
-        steps=[_wait("listen", "signed_up", "heard"), webhook("heard")],
+        steps=[wait("listen", "signed_up", "heard"), webhook("heard")],
     ),
     Course(
         key="listens_twice",
         rule="one_at_a_time",
         reenter=True,
-        steps=[_wait("first", "signed_up", "second"), _wait("second", "looked", "mark"), _mark("mark")],
+        steps=[wait("first", "signed_up", "second"), wait("second", "looked", "mark"), mark("mark")],
     ),
     Course(
         key="campaign",
         rule="until_left",
         reenter=True,
-        steps=[_mark("one"), _delay("rest", "PT1S"), _mark("two")],
+        steps=[mark("one"), delay("rest", "PT1S"), mark("two")],
         exit_on=[{"event": LEAVING}],
     ),
     Course(key="on_sign_up", rule="number_at_once", entries=5, event="signed_up"),
@@ -126,7 +126,10 @@ def seed(name: str, *, receiver: str, beside: Sequence[Course] = ()) -> dict[str
         "apiKeys": [{"name": "server", "rateLimit": f"{MANY}/m"}],
         "apps": [{"name": "web", "allowedOrigins": []}],
         "customers": customers,
-        "segments": [{"key": "first", "name": "First", "members": [f"c-{n}" for n in range(SEGMENT)]}],
+        "segments": [
+            {"key": "first", "name": "First", "members": [f"c-{n}" for n in range(SEGMENT)]},
+            {"key": "met", "name": "Met", "conditions": {"field": "customer.met", "op": "eq", "value": True}},
+        ],
         "journeys": [course.seed(receiver) for course in (*COURSES, *beside)],
     }
 
@@ -139,7 +142,7 @@ class Tenant:
     workspace: str
     key: str
     app: str
-    segment: str
+    segments: Mapping[str, str]
     journeys: Mapping[str, str]
 
     @classmethod
@@ -151,6 +154,6 @@ class Tenant:
             workspace=seeded["workspaceId"],
             key=seeded["apiKeys"]["server"],
             app=seeded["apps"]["web"],
-            segment=seeded["segments"]["first"],
+            segments=seeded["segments"],
             journeys=seeded["journeys"],
         )
