@@ -6,6 +6,12 @@ thread is free again once its answer is made, not once it is read. So a caller w
 memory, both bounded, and no thread. `/livez` is answered by the loop, and what asks PostgreSQL about the service's
 state has a thread of its own, so that neither waits behind calls.
 
+- The main process: __main__.py, with children.py; options.py says what the environment tells it.
+- A process that serves: worker.py, whose waiting requests take turns (turns.py).
+- A connection: connection.py, with incoming.py for its requests (requests.py reads them) and outgoing.py for their
+  answers (long ones go through spool.py).
+- A call in a thread: calls.py, with answers.py; what does not get there is refused by refusals.py.
+
 Why no server of others: granian, which served before, has no deadline for answers in any of its interfaces. As RSGI it
 buffers a streamed answer without a bound, and takes a body in chunks that broke off for one that ended. gunicorn's
 threads begin a call before its body is there. waitress holds requests back until they are whole, but takes half as much

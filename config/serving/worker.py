@@ -16,7 +16,7 @@ from importlib import import_module
 from threading import Thread
 from typing import cast
 
-from config.serving.calls import OVERLOADED, Application, Request, serve
+from config.serving.calls import OVERLOADED, Application, Caller, Request, serve
 from config.serving.connection import Connection, State
 from config.serving.options import Options, options
 from config.serving.refusals import Refused
@@ -34,7 +34,7 @@ _APART = frozenset({"/readyz", "/metrics"})
 _FORMS = "/admin/"  # as in config/urls.py
 
 log = logging.getLogger(__name__)
-Waiting = Turns[tuple[Request, Connection] | None]
+Waiting = Turns[tuple[Request, Caller] | None]
 
 
 class Worker:
@@ -147,7 +147,7 @@ class Worker:
 
     # Calls ------------------------------------------------------------------------------------------------------------
 
-    def serve(self, request: Request, caller: Connection) -> None:
+    def serve(self, request: Request, caller: Caller) -> None:
         path = request.head.path
         if path == _AT_ONCE:
             self._serve(request, caller)
@@ -157,7 +157,7 @@ class Worker:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, OVERLOADED)
         lane.put(key, (request, caller))
 
-    def _serve(self, request: Request, caller: Connection) -> None:
+    def _serve(self, request: Request, caller: Caller) -> None:
         serve(request, self._application, caller, keeps_alive=not self.stops)
 
     def _thread(self, waiting: Waiting) -> Thread:

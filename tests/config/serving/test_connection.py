@@ -45,7 +45,8 @@ def test_what_a_caller_held_is_free_whenever_they_go_during_a_long_answer(calls:
     connection.data_received(POST)
     assert sum(held) == len("hello")
 
-    spool = connection.stream(keeps_alive=True)
+    _, caller = place.serve.call_args.args
+    spool = caller.stream(keeps_alive=True)
     spool.write(b"HTTP/1.1 200 OK\r\n\r\n")
     spool.end(failed=False)
     loop.run(calls)
