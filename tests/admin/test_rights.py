@@ -19,6 +19,7 @@ from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, said
 from tests.admin.keys import KEYS, make_key, secret_on, works
 from tests.admin.staff import codenames, needed_to_add, staff_with
 from tests.support.audit import told, written
+from tests.support.cases import each
 from tests.support.factories import ApiKeyFactory, JourneyFactory
 
 NOT_THEIRS = "needs the permission to view customers, too"
@@ -202,7 +203,7 @@ def test_a_timeline_shows_headers_to_those_who_may_write_them(
     assert "X-Plain: hush-2" in page_of(staff, failed)
 
 
-@pytest.mark.parametrize("steps", [None, {}, [1], [{"headers": "hush"}], [{"headers": ["hush"], "url": 1}]])
+@each("steps", [None, {}, [1], [{"headers": "hush"}], [{"headers": ["hush"], "url": 1}]])
 def test_steps_of_any_form_are_shown_without_credentials(steps: Any) -> None:
     assert "hush" not in repr(steps_without_credentials(steps))
 

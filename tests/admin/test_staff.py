@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 
 from tests.admin.records import cells
+from tests.support.cases import each
 
 USERS, GROUPS = "/admin/auth/user/", "/admin/auth/group/"
 
@@ -87,7 +88,7 @@ def test_permissions_are_offered_by_a_short_name_unless_they_allow_nothing_here(
         assert not [name for name in names if name.endswith(("log entry", "session", "content type"))]
 
 
-@pytest.mark.parametrize("weak", ["8234719265", "short", "password123"])
+@each("weak", ["8234719265", "short", "password123"])
 def test_a_password_is_none_that_is_easily_guessed(weak: str) -> None:
     with pytest.raises(ValidationError):
         validate_password(weak)

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from bridge.form_values import MAX_MADE_BYTES, mapped
 from engage.errors import InvalidRequest
 from engage.json.compact import json_bytes, json_bytes_of_members
+from tests.support.cases import each
 
 FORM = {"size": "M", "newsletter": True, "size of shoe": None, "M": "of another field"}
 
 
-@pytest.mark.parametrize(
-    ("fields", "values"),
+@each(
+    "fields, values",
     [
         (None, FORM),
         ({}, {}),

@@ -1,5 +1,6 @@
 """The suite itself: its runs on slow machines, and on those where something is missing; and its modules."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 from config import ROOT
 from engage.database.statement_limit import statement_limit
 from tests.conftest import pytest_collection_finish
+from tests.support.cases import each
 
 
 def test_the_databases_of_a_run_are_made_without_the_limit_of_the_web_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +37,18 @@ def test_no_test_module_imports_from_another() -> None:
         for path in modules
     }
     assert {path: found for path, found in imports.items() if found} == {}
+
+
+def test_each_tries_all_cases_and_names_those_that_fail() -> None:
+    tried = []
+
+    @each("left, right", [(1, 1), (1, 2), (2, 2), (3, 2)])
+    def is_equal(left: int, right: int, also: str) -> None:
+        tried.append((left, right, also))
+        assert left == right
+
+    with pytest.raises(BaseExceptionGroup, match=r"^2 of 4 cases: \(1, 2\), \(3, 2\)") as failed:
+        is_equal(also="a fixture")
+    assert [type(failure) for failure in failed.value.exceptions] == [AssertionError] * 2
+    assert tried == [(1, 1, "a fixture"), (1, 2, "a fixture"), (2, 2, "a fixture"), (3, 2, "a fixture")]
+    assert list(inspect.signature(is_equal).parameters) == ["also"]

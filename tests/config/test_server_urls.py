@@ -3,14 +3,14 @@
 from ssl import CERT_NONE, CERT_OPTIONAL, CERT_REQUIRED, VerifyMode
 from typing import Any
 
-import pytest
 import redis
 from kombu import Connection
 
 from tests.config.environments import PRODUCTION, read, refusal
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "mysql://engage:hush@db.example/engage",
@@ -26,7 +26,7 @@ def test_a_database_url_that_is_none_of_postgresql_is_refused_without_its_passwo
     assert "hush" not in said
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "redis.example",
@@ -51,7 +51,7 @@ def test_a_redis_url_that_is_none_of_redis_is_refused_without_its_password(url: 
     assert "hush" not in said
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         "bogus=1", "sslmode=on", "sslmode=Require", "connect_timeout=soon", "connect_timeout=1.5",
@@ -66,8 +66,8 @@ def test_options_that_libpq_would_refuse_later_are_refused_at_start(options: str
     assert not any(word in said for word in ("hush", "bogus", "db.example"))
 
 
-@pytest.mark.parametrize(
-    ("url", "options"),
+@each(
+    "url, options",
     [
         ("postgres:///?service=engage", {"service": "engage"}),
         *(
@@ -89,8 +89,8 @@ def test_options_of_libpq_and_of_django_are_taken(url: str, options: dict[str, A
     assert {**taken, **options} == taken
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
+@each(
+    "url, host",
     [
         ("postgres://engage@db.example:5433/engage", "db.example"),
         ("postgresql://engage@db.example:5433/engage", "db.example"),
@@ -101,8 +101,8 @@ def test_postgresql_is_found_by_its_host_or_its_socket(url: str, host: str) -> N
     assert read({**PRODUCTION, "DATABASE_URL": url})["DATABASES"]["default"]["HOST"] == host
 
 
-@pytest.mark.parametrize(
-    ("url", "database"),
+@each(
+    "url, database",
     [
         ("redis://:hush@redis.example", "/"),
         ("redis://redis.example:6380/3", "3"),
@@ -114,8 +114,8 @@ def test_the_broker_goes_where_our_client_goes(url: str, database: str) -> None:
     assert redis.ConnectionPool.from_url(url).connection_kwargs.get("db", 0) == int(database.strip("/") or 0)
 
 
-@pytest.mark.parametrize(
-    ("url", "looked_at"),
+@each(
+    "url, looked_at",
     [
         ("rediss://redis.example/2", CERT_REQUIRED),
         ("rediss://redis.example?ssl_ca_certs=/ca.pem", CERT_REQUIRED),

@@ -14,6 +14,7 @@ from django.http.request import split_domain_port, validate_host
 from config import ROOT
 from config.serving.options import options
 from tests.config.environments import PRODUCTION, read, refusal
+from tests.support.cases import each
 
 
 def start(environment: dict[str, str], code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +28,7 @@ def test_a_full_environment_starts_and_nothing_embedded_does() -> None:
     assert start(PRODUCTION, code).returncode == 0
 
 
-@pytest.mark.parametrize("missing", ["SECRET_KEY", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"])
+@each("missing", ["SECRET_KEY", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"])
 def test_what_is_missing_in_production_is_named(missing: str) -> None:
     assert f"{missing} is not set." in refusal({name: value for name, value in PRODUCTION.items() if name != missing})
 
@@ -47,8 +48,8 @@ def test_an_unknown_environment_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("variable", "message"),
+@each(
+    "variable, message",
     [
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8,loopback"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
         ({"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.1/8"}, "WEBHOOK_ALLOWED_NETWORKS must be networks"),
@@ -119,7 +120,7 @@ def test_a_provider_without_the_package_for_it_is_refused(monkeypatch: pytest.Mo
     )
 
 
-@pytest.mark.parametrize("key", ["short", "abcd" * 20])
+@each("key", ["short", "abcd" * 20])
 def test_a_secret_key_that_could_be_guessed_is_refused(key: str) -> None:
     said = refusal({**PRODUCTION, "SECRET_KEY": key})
     assert "SECRET_KEY must be at least 50 characters long, with at least 5 different ones" in said
@@ -135,7 +136,7 @@ def test_a_secret_key_that_django_made_for_a_new_project_is_refused() -> None:
     assert "SECRET_KEY must not begin with django-insecure-" in refusal({**PRODUCTION, "SECRET_KEY": key})
 
 
-@pytest.mark.parametrize(
+@each(
     "hosts",
     [
         "*", "engage.example,*", "*.engage.example", ",", "https://engage.example", "engage.example/x",
@@ -154,8 +155,8 @@ def test_the_secret_key_of_a_development_set_up_stands_with_its_data(tmp_path: P
     assert (read(development)["SECRET_KEY"], (tmp_path / "secret_key").read_text()) == (first, first)
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
+@each(
+    "word, said",
     [
         *((word, True) for word in ("true", "on", "ok", "y", "yes", "1", " True ")),
         *((word, False) for word in ("false", "Off", "n", "no", "0", "OFF\n")),
@@ -188,7 +189,7 @@ def test_a_proxy_is_believed_to_have_ended_tls_only_where_that_is_said() -> None
     assert behind["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
 
 
-@pytest.mark.parametrize("said", [True, False])
+@each("said", [True, False])
 def test_subdomains_and_preload_of_hsts_go_together(said: bool) -> None:
     found = read({**PRODUCTION, "SECURE_HSTS_SUBDOMAINS": str(said)})
     assert (found["SECURE_HSTS_INCLUDE_SUBDOMAINS"], found["SECURE_HSTS_PRELOAD"]) == (said, said)
@@ -224,8 +225,8 @@ def test_hosts_and_origins_may_be_listed_with_spaces() -> None:
     assert found["CSRF_TRUSTED_ORIGINS"] == ["https://a.example", "https://b.example"]
 
 
-@pytest.mark.parametrize(
-    ("allowed", "host"),
+@each(
+    "allowed, host",
     [
         ("Engage.example", "engage.example:8443"),
         (".engage.example", "shop.engage.example"),

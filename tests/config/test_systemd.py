@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from config import ROOT
 from config.local.processes import commands
+from tests.support.cases import each
 
 UNITS = ROOT / "docs" / "systemd"
 PROCESSES = commands(ROOT / "Procfile")
@@ -18,7 +17,7 @@ def test_each_process_has_its_unit() -> None:
     }
 
 
-@pytest.mark.parametrize("name", PROCESSES)
+@each("name", PROCESSES)
 def test_a_unit_starts_its_process_with_the_same_defaults(name: str) -> None:
     text = (UNITS / f"engage-{name}.service").read_text()
     started = re.search(r"^ExecStart=/opt/engage/.venv/bin/(.*)$", text, re.MULTILINE)
@@ -28,7 +27,7 @@ def test_a_unit_starts_its_process_with_the_same_defaults(name: str) -> None:
     assert (command.replace("%%", "%"), defaults) == (PROCESSES[name], {})
 
 
-@pytest.mark.parametrize("name", PROCESSES)
+@each("name", PROCESSES)
 def test_it_is_started_again_however_often_it_ends(name: str) -> None:
     lines = (UNITS / f"engage-{name}.service").read_text().splitlines()
     assert {"Restart=always", "StartLimitIntervalSec=0", "KillMode=mixed", "PartOf=engage.target"} <= set(lines)

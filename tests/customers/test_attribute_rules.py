@@ -4,15 +4,16 @@ import pytest
 
 from customers.attribute_rules import MAX_ATTRIBUTES_BYTES, check_attribute_names, check_attributes_size
 from engage.errors import InvalidRequest
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize("name", ["a", "x" * 255, "email", "with space", "cost$", "__init__", "名前", "a.b"])
+@each("name", ["a", "x" * 255, "email", "with space", "cost$", "__init__", "名前", "a.b"])
 def test_a_name_may_be_almost_anything(name: str) -> None:
     check_attribute_names([name])
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
+@each(
+    "name, message",
     [
         ("", "The attribute name '' is empty."),
         ("x" * 256, f"The attribute name {'x' * 80!r} is 256 characters long; its maximum is 255."),

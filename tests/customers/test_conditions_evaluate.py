@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from customers.conditions import Facts, Root, evaluate, parse_condition
 from tests.customers.facts import NOBODY
+from tests.support.cases import each
 
 MISSING = object()
 TODAY = "2026-11-20"
@@ -19,8 +18,8 @@ def holds(test: dict[str, Any], value: Any) -> bool:
     return evaluate(condition, Facts(customer=replace(NOBODY, attributes=attributes)))
 
 
-@pytest.mark.parametrize(
-    ("op", "operand", "true_for", "false_for"),
+@each(
+    "op, operand, true_for, false_for",
     [
         ("eq", "pro", ["pro"], ["Pro", "pro ", "", ["pro"]]),
         ("eq", 1, [1, 1.0], ["1", True, 2, [1]]),
@@ -60,7 +59,7 @@ def test_an_operation_with_a_value(op: str, operand: Any, true_for: list[Any], f
     assert [holds(test, value) for value in false_for] == [False] * len(false_for)
 
 
-@pytest.mark.parametrize("value", ["", 0, False, [], {}])
+@each("value", ["", 0, False, [], {}])
 def test_a_field_exists_whatever_its_value(value: Any) -> None:
     assert holds({"op": "exists"}, value)
     assert not holds({"op": "not_exists"}, value)
@@ -72,8 +71,8 @@ VALUES_FOR = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("missing", [MISSING, None])
-@pytest.mark.parametrize("op", [*VALUES_FOR, "exists", "not_exists"])
+@each("missing", [MISSING, None])
+@each("op", [*VALUES_FOR, "exists", "not_exists"])
 def test_a_missing_field_makes_every_test_false_but_the_negative_ones(op: str, missing: Any) -> None:
     test = {"op": op} | ({"value": VALUES_FOR[op]} if op in VALUES_FOR else {})
     assert holds(test, missing) == (op in {"ne", "not_in", "not_exists"})
@@ -101,8 +100,8 @@ ADA = Facts(
 )
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@each(
+    "field, value",
     [
         ("customer.email", "ada@example.com"),
         ("customer.attributes.email", "other@example.com"),
@@ -124,16 +123,14 @@ def test_a_field_has_the_value_that_it_names(field: str, value: Any) -> None:
     assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), ADA)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("customer.phone", "+49"), ("customer.user_id", "u1"), ("customer.userId", "u1")]
-)
+@each("field, value", [("customer.phone", "+49"), ("customer.user_id", "u1"), ("customer.userId", "u1")])
 def test_an_identifier_is_meant_whatever_attributes_are_called(field: str, value: str) -> None:
     others = {"phone": "+44", "user_id": "other", "userId": "other"}
     facts = Facts(customer=replace(NOBODY, phone="+49", user_id="u1", attributes=others))
     assert evaluate(parse_condition({"field": field, "op": "eq", "value": value}, roots=list(Root)), facts)
 
 
-@pytest.mark.parametrize(
+@each(
     "field",
     [
         "customer.phone",  # an identifier that is not set is no attribute of that name
@@ -156,8 +153,8 @@ YES: dict[str, Any] = {"field": "customer.email", "op": "exists"}
 NO: dict[str, Any] = {"field": "customer.nothing", "op": "exists"}
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
+@each(
+    "condition, expected",
     [
         ({"all": [YES, YES]}, True),
         ({"all": [YES, NO]}, False),

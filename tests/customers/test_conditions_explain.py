@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from customers.conditions import Facts, Root, evaluate, findings_of, parse_condition, values_that_decide, why_not
 from tests.customers.facts import NOBODY
+from tests.support.cases import each
 
 FACTS = Facts(
     customer=replace(
@@ -38,8 +38,8 @@ def told(written: Any, facts: Facts = FACTS) -> list[str]:
     return why_not(parse_condition(written, roots=list(Root)), findings_of(facts))
 
 
-@pytest.mark.parametrize(
-    ("test", "sentence"),
+@each(
+    "test, sentence",
     [
         (PRO, 'customer.plan is "free", wanted "pro"'),
         (field("customer.plan", "ne", "free"), 'customer.plan is "free", wanted anything but "free"'),
@@ -83,8 +83,8 @@ PLAN, SEATS = told(PRO)[0], told(BIG)[0]
 NO_VIP = "customer.vip has no value, wanted a value"
 
 
-@pytest.mark.parametrize(
-    ("condition", "sentences"),
+@each(
+    "condition, sentences",
     [
         (FREE, []),
         ({"all": [FREE, PRO, BIG]}, [PLAN]),
@@ -111,9 +111,7 @@ def test_at_most_five_tests_are_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "value", ["x" * 50_000, ["x" * 150] * 1000, {"name": "y" * 500}, [[]] * 1000, list(range(1000))]
-)
+@each("value", ["x" * 50_000, ["x" * 150] * 1000, {"name": "y" * 500}, [[]] * 1000, list(range(1000))])
 def test_a_long_value_is_cut_on_both_sides(value: Any) -> None:
     facts = replace(FACTS, customer=replace(FACTS.customer, attributes={"plan": value}))
     [sentence] = told({"not": field("customer.plan", "eq", value)}, facts)
@@ -124,8 +122,8 @@ def test_a_long_value_is_cut_on_both_sides(value: Any) -> None:
     assert len(sentence) < 500
 
 
-@pytest.mark.parametrize(
-    ("conditions", "texts"),
+@each(
+    "conditions, texts",
     [
         ([FREE], ['customer.plan is "free"']),
         ([PRO, BIG, VIP], ['customer.plan is "free"', "customer.seats is 3", "customer.vip has no value"]),

@@ -2,16 +2,15 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from customers.conditions.instants import parse_instant
 from tests.customers.awkward_values import NEARLY_TIMES
+from tests.support.cases import each
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "instant"),
+@each(
+    "text, instant",
     [
         ("2026-11-20", NOON - timedelta(hours=12)),
         ("2026-11-20T12:00", NOON),
@@ -32,6 +31,6 @@ def test_iso_8601_names_an_instant(text: str, instant: datetime) -> None:
     assert parse_instant(text) == instant
 
 
-@pytest.mark.parametrize("text", ["", *NEARLY_TIMES])
+@each("text", ["", *NEARLY_TIMES])
 def test_all_else_is_no_instant(text: str) -> None:
     assert parse_instant(text) is None

@@ -7,6 +7,7 @@ import pytest
 
 from customers.conditions import AllOf, AnyOf, FieldTest, InvalidCondition, Not, Op, Root, parse_condition
 from customers.conditions.fields import Field, Source
+from tests.support.cases import each
 from tests.support.factories import PRO
 
 PLAN = Field(Source.CUSTOMER, ("plan",))
@@ -31,8 +32,8 @@ def test_a_condition_is_read_to_a_tree() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "op", "operand"),
+@each(
+    "written, op, operand",
     [
         ({"op": "ne", "value": 1}, Op.EQ, 1),
         ({"op": "not_in", "value": [1]}, Op.IN, [1]),
@@ -44,8 +45,8 @@ def test_negative_operations_negate_the_positive_ones(written: dict[str, Any], o
     assert condition == Not(FieldTest(PLAN, op, operand))
 
 
-@pytest.mark.parametrize(
-    ("field", "source", "path"),
+@each(
+    "field, source, path",
     [
         ("customer.email", Source.CUSTOMER, ("email",)),
         ("customer.address.city", Source.CUSTOMER, ("address", "city")),
@@ -64,8 +65,8 @@ def test_a_field_names_a_source_and_a_path_in_it(field: str, source: Source, pat
     assert condition == FieldTest(Field(source, path), Op.EXISTS)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@each(
+    "value, message",
     [
         ([], "The value must be an object, but an array came."),
         (None, "The value must be an object, but null came."),
@@ -100,7 +101,7 @@ def test_the_place_leads_through_the_tree() -> None:
     assert refusal(value, place="entryConditions").startswith("entryConditions.all[1].not.op is ")
 
 
-@pytest.mark.parametrize(
+@each(
     "field",
     [
         "plan", "customer", "customer.attributes", "api", "api.payload", "api.properties", "api.other.x", "event",
@@ -120,7 +121,7 @@ def test_a_root_that_means_nothing_here_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("field", ["customer.", "customer..a", ".customer.a", "customer.a.", "customer. .a.."])
+@each("field", ["customer.", "customer..a", ".customer.a", "customer.a.", "customer. .a.."])
 def test_an_empty_name_between_dots_is_refused(field: str) -> None:
     assert refusal({"field": field, "op": "exists"}) == (f"field is {field!r}, where a name between the dots is empty.")
 
@@ -128,8 +129,8 @@ def test_an_empty_name_between_dots_is_refused(field: str) -> None:
 ANY_SCALAR = "a string, a number or a boolean"
 
 
-@pytest.mark.parametrize(
-    ("op", "value", "message"),
+@each(
+    "op, value, message",
     [
         ("eq", None, "must not be null; exists and not_exists ask whether there is a value."),
         ("ne", None, "must not be null; exists and not_exists ask whether there is a value."),
@@ -155,8 +156,8 @@ def test_a_refused_item_of_a_list_is_named() -> None:
     assert message == "value[1] must not be null; exists and not_exists ask whether there is a value."
 
 
-@pytest.mark.parametrize(
-    ("value", "what"),
+@each(
+    "value, what",
     [
         ("a\x00", "a NUL character"),
         ({"\x00": 1}, "a NUL character"),
@@ -182,7 +183,7 @@ def nested(levels: int, word: str = "not") -> dict[str, Any]:
     return condition
 
 
-@pytest.mark.parametrize(("word", "place"), [("not", "not"), ("all", "all[0]"), ("any", "any[0]")])
+@each("word, place", [("not", "not"), ("all", "all[0]"), ("any", "any[0]")])
 def test_conditions_are_nested_at_most_10_deep(word: str, place: str) -> None:
     parse_condition(nested(10, word), roots=["customer"])
     assert refusal(nested(11, word)) == f"{'.'.join([place] * 10)} is nested too deeply; conditions go at most 10 deep."

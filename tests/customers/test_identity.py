@@ -12,6 +12,7 @@ from customers.identity import Identifiers, Resolution, best_match_query, find_o
 from customers.models import Customer
 from engage.errors import InvalidRequest
 from engage.models import Workspace
+from tests.support.cases import each
 from tests.support.factories import CustomerFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, all_at_once, made_to_wait
 
@@ -34,8 +35,8 @@ def people(acme: Workspace) -> dict[str, Customer]:
 # The stored form -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("sent", "stored"),
+@each(
+    "sent, stored",
     [
         ({"user_id": "u-1", "external_id": "X 1"}, {"user_id": "u-1", "external_id": "X 1"}),
         ({"user_id": " ", "external_id": "", "email": "\t", "phone": " "}, {}),
@@ -64,8 +65,8 @@ def test_identifiers_are_brought_into_their_stored_form(sent: dict[str, str], st
     assert identifiers(**sent).present() == stored
 
 
-@pytest.mark.parametrize(
-    ("sent", "message"),
+@each(
+    "sent, message",
     [
         ({"user_id": "x" * 256}, "userId must be at most 255 characters long, not 256."),
         ({"external_id": "x" * 256}, "external_id must be at most 255 characters long, not 256."),

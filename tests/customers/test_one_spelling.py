@@ -15,6 +15,7 @@ from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey
 from tests.support.bridge_calls import click
 from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.factories import CustomerFactory, SegmentFactory
 
@@ -29,8 +30,8 @@ def rene(acme: Workspace) -> Customer:
     )
 
 
-@pytest.mark.parametrize(
-    ("domain", "spelled"),
+@each(
+    "domain, spelled",
     [
         ("Example.COM", "example.com"),
         ("XN--MNCHEN-3YA.example", "xn--mnchen-3ya.example"),

@@ -10,6 +10,7 @@ from customers.segments import check_segment_conditions
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory, SegmentFactory
 
@@ -99,8 +100,8 @@ def test_a_segment_may_have_no_conditions_or_some_about_the_customer() -> None:
     check_segment_conditions(PRO)
 
 
-@pytest.mark.parametrize(
-    ("conditions", "message"),
+@each(
+    "conditions, message",
     [
         ([], "conditions must be an object, but an array came."),
         (

@@ -8,6 +8,7 @@ from engage import credentials
 from engage.credentials import KEY_PREFIX, digest, is_well_formed, new_key
 from engage.models import ApiKey, Workspace
 from tests.support.calls import customers_path, refused
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import ApiKeyFactory
 
@@ -37,7 +38,7 @@ def test_a_right_checksum_of_odd_characters_is_a_key_that_nobody_has(
     refused(answer, status=401, error="Unauthorized")
 
 
-@pytest.mark.parametrize("text", ["", "engage_", "engage", "engage_" + "a" * 38, "é" * 45, "engage_" + "\udcff" * 38])
+@each("text", ["", "engage_", "engage", "engage_" + "a" * 38, "é" * 45, "engage_" + "\udcff" * 38])
 def test_what_is_no_key_is_not_well_formed(text: str) -> None:
     assert not is_well_formed(text)
 

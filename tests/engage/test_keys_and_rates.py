@@ -7,10 +7,11 @@ from django.db.models import Field, Model
 from customers.models import Segment
 from engage.models import ApiKey, Workspace
 from journeys.models import Journey
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
-    ("model", "column", "text"),
+@each(
+    "model, column, text",
     [(Workspace, "key", "acme"), (Segment, "key", "vip"), (Journey, "key", "welcome"), (ApiKey, "rate_limit", "100/m")],
 )
 def test_a_newline_at_the_end_is_refused(model: type[Model], column: str, text: str) -> None:

@@ -3,22 +3,23 @@
 import pytest
 
 from engage.rates import parse_rate
+from tests.support.cases import each
 
 _COUNT = "Its first number must be from 1 to 999999999, without leading zeros."
 _PERIOD = "The number before its unit of time must be from 1 to 9999, without leading zeros."
 _NO_RATE = "Write a rate as 100/m, 5/s or 1000/h."
 
 
-@pytest.mark.parametrize(
-    ("rate", "meaning"),
+@each(
+    "rate, meaning",
     [("1/s", (1, 1)), ("999999999/9999d", (999_999_999, 9999 * 86_400)), ("5/15m", (5, 900)), ("100/2h", (100, 7200))],
 )
 def test_a_rate_is_how_many_in_how_many_seconds(rate: str, meaning: tuple[int, int]) -> None:
     assert parse_rate(rate) == meaning
 
 
-@pytest.mark.parametrize(
-    ("rate", "what_to_do"),
+@each(
+    "rate, what_to_do",
     [
         ("0/m", _COUNT),
         ("1000000000/m", _COUNT),

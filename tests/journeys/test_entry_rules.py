@@ -1,10 +1,10 @@
 """The entry rules as one table, and against a second, plainer statement of the same rules."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from journeys.entry_rules import Decision, EntryRules, History, Verdict, decide
+from tests.support.cases import each
 
 INSIDE, LAST = "6a0b1c2fe4b0a1d2c3e4f504", "6a0b1c2fe4b0a1d2c3e4f505"  # enrollments
 ENROLLED, ALREADY, MAX_REACHED = Verdict.ENROLLED, Verdict.ALREADY_ENROLLED, Verdict.MAX_ENTRIES_REACHED
@@ -25,8 +25,8 @@ def decided(
     )
 
 
-@pytest.mark.parametrize(
-    ("max_entries", "reenroll", "active", "completed", "verdict", "exits_active"),
+@each(
+    "max_entries, reenroll, active, completed, verdict, exits_active",
     [
         (1, False, False, 0, ENROLLED, False),
         (1, False, True, 0, ALREADY, False),  # rule 2

@@ -3,11 +3,11 @@
 from enum import Enum
 
 import psycopg
-import pytest
 from django.db import DatabaseError, DataError, OperationalError
 
 from engage.encryption import UnknownEncryptionKey
 from journeys.failures import Verdict, verdict
+from tests.support.cases import each
 
 
 def of_database(cause: psycopg.Error, error: type[DatabaseError] = OperationalError) -> DatabaseError:
@@ -27,8 +27,8 @@ class Cause(Enum):
     OURS = ZeroDivisionError()
 
 
-@pytest.mark.parametrize(
-    ("attempts", "alone", "verdicts"),
+@each(
+    "attempts, alone, verdicts",
     [
         (1, False, "CUT_OFF RELEASE RETRY RETRY RETRY RETRY RETRY RETRY"),
         (1, True, "CUT_OFF RELEASE SNOOZE SNOOZE SNOOZE RETRY RETRY RETRY"),

@@ -12,6 +12,7 @@ from engage.models import Workspace
 from journeys.models import Journey
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST
 from tests.support.calls import customers_path, trigger
+from tests.support.cases import each
 from tests.support.clients import SdkClient, ServerClient
 from tests.support.conformance import at, violation
 from tests.support.factories import CustomerFactory, SegmentFactory
@@ -271,7 +272,7 @@ def all_below(kind: type[Any]) -> Iterator[type[Any]]:
         yield from [below, *all_below(below)]
 
 
-@pytest.mark.parametrize("body", ["ActionRequest", "CaptureRequest", "CustomerRequest", "EventsRequest", "EventItem"])
+@each("body", ["ActionRequest", "CaptureRequest", "CustomerRequest", "EventsRequest", "EventItem"])
 def test_a_blank_email_is_one_that_the_document_allows_because_it_counts_as_absent(body: str) -> None:
     described = at(f"/components/schemas/{body}")["properties"]["email"]
     allows = Draft202012Validator(described, validate_formats=True).is_valid

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.conformance import Exchange
 
@@ -49,13 +50,13 @@ def without(header: str) -> Exchange:
     return replace(MEMBERS, headers={name: value for name, value in COUNTED.items() if name != header})
 
 
-@pytest.mark.parametrize("exchange", [MEMBERS, REFUSED, replace(REFUSED, headers=UNCOUNTED)])
+@each("exchange", [MEMBERS, REFUSED, replace(REFUSED, headers=UNCOUNTED)])
 def test_what_is_as_documented_passes(exchange: Exchange) -> None:
     exchange.hold_to_document()
 
 
-@pytest.mark.parametrize(
-    ("changed", "complaint"),
+@each(
+    "changed, complaint",
     [
         (replace(MEMBERS, received=with_data(extra=1)), "'extra' was unexpected"),
         (replace(MEMBERS, received=with_data(added="1")), '"1" is not of type "integer"'),

@@ -14,6 +14,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from config import ROOT
 from config.docs.documentation import openapi_document
+from tests.support.cases import each
 from tests.support.clients import Answer
 from tests.support.conformance import at, escaped, referred, violation
 from tests.support.processes import environment
@@ -224,8 +225,8 @@ def test_every_example_is_as_documented() -> None:
     assert broken == []
 
 
-@pytest.mark.parametrize(
-    ("operation_id", "message"),
+@each(
+    "operation_id, message",
     [
         ("changeSegmentMembers", "'ada' stands in both add and remove."),
         ("reportEvents", "events holds many events, and external_id is of one; send the one or the other."),

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from config.docs.documentation import openapi_document
 from engage.json.keywords import KNOWN_VALUES, STRICT
+from tests.support.cases import each
 from tests.support.conformance import at, escaped, referred, target
 
 _SCHEMA = "content/application~1json/schema"
@@ -149,7 +148,7 @@ def test_all_failures_are_of_one_type() -> None:
     assert [*properties] == ["success", "error", "message", "code", "requestId", "details"]
 
 
-@pytest.mark.parametrize("name", ["TriggerRequest", "TriggerAnswer", "JobAnswer", "Job", "CustomerRequest", "Customer"])
+@each("name", ["TriggerRequest", "TriggerAnswer", "JobAnswer", "Job", "CustomerRequest", "Customer"])
 def test_types_have_names_that_say_what_they_are(name: str) -> None:
     assert name in openapi_document()["components"]["schemas"]
 

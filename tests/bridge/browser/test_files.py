@@ -18,6 +18,7 @@ from django.test import Client
 from bridge.browser import building
 from bridge.browser.building import BUDGETS, SOURCE, build, write
 from bridge.browser.files import FOLDER, MANIFEST, PACKAGE, content_of, manifest, script_tag, served
+from tests.support.cases import each
 from tests.support.clients import Answer
 from tests.support.node import run
 from tests.support.processes import ROOT
@@ -45,12 +46,12 @@ def test_what_is_made_is_up_to_date(made: Mapping[str, bytes]) -> None:
         assert current[name] == content, f"{name} is stale: run manage.py build_sdk."
 
 
-@pytest.mark.parametrize("name", list(BUDGETS))
+@each("name", list(BUDGETS))
 def test_each_file_is_within_its_budget(name: str) -> None:
     assert len(served()[name].contents["gzip"]) <= BUDGETS[name]
 
 
-@pytest.mark.parametrize("name", list(CURRENT))
+@each("name", list(CURRENT))
 def test_a_file_is_served_for_an_hour_and_under_its_hash_for_ever(name: str) -> None:
     content = content_of(name)
     for called, kept in ((name, "public, max-age=3600"), (CURRENT[name]["hashed"], "immutable")):
@@ -96,7 +97,7 @@ def test_the_tag_holds_the_file_to_its_hash() -> None:
     assert f'integrity="{entry["integrity"]}"' in tag
 
 
-@pytest.mark.parametrize(("version", "name"), RELEASED)
+@each("version, name", RELEASED)
 def test_released_files_stay_under_their_hashes(version: str, name: str) -> None:
     entry = manifest()["released"][version][name]
     answer = get(entry["hashed"])

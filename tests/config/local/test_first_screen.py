@@ -14,6 +14,7 @@ from config.local import info
 from config.local.demo import Demo
 from config.local.first_screen import Address, first_screen
 from config.local.locks import FileLock
+from tests.support.cases import each
 from tests.support.receiver import free_port
 from tests.support.terminals import HOSTILE, SHOWN, commands_in
 
@@ -122,8 +123,8 @@ def test_a_password_that_is_not_known_is_not_shown_as_one() -> None:
     assert "password as it was set before; .venv/bin/python manage.py changepassword admin sets another" in screen
 
 
-@pytest.mark.parametrize(
-    ("host", "url"),
+@each(
+    "host, url",
     [("127.0.0.1", "http://127.0.0.1:8000"), ("shop", "http://shop:8000"), ("::1", "http://[::1]:8000")],
 )
 def test_an_address_is_shown_as_a_browser_takes_it(host: str, url: str) -> None:

@@ -8,11 +8,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from standardwebhooks import Webhook
 
 from config import ROOT
 from config.local.receiver import is_signed
+from tests.support.cases import each
 from tests.support.receiver import free_port
 from tests.support.terminals import HOSTILE, SHOWN
 from tests.support.waiting import wait_until
@@ -45,7 +45,7 @@ def test_a_signature_of_other_letters_does_not_hold() -> None:
     assert not signed({**headers(), "webhook-signature": "v1,\u00e9"})
 
 
-@pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
+@each("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
 def test_a_request_without_one_of_the_headers_does_not_hold(name: str) -> None:
     assert not signed({other: value for other, value in headers().items() if other != name})
 
@@ -56,7 +56,7 @@ def test_another_secret_another_body_and_another_id_do_not_hold() -> None:
     assert not signed({**headers(), "webhook-id": "msg_2"})
 
 
-@pytest.mark.parametrize("seconds", [-301, 301])
+@each("seconds", [-301, 301])
 def test_a_request_of_another_time_does_not_hold(seconds: float) -> None:
     assert not signed(headers(), seconds_later=seconds)
 

@@ -1,7 +1,6 @@
 """Which errors say that the database is away."""
 
 import psycopg
-import pytest
 from django.db import (
     DataError,
     IntegrityError,
@@ -15,6 +14,7 @@ from psycopg import errors
 
 from engage.database.outages import is_cut_off, is_environmental, is_held_up, is_not_set_up, is_outage
 from engage.http.envelope import as_refusal
+from tests.support.cases import each
 
 
 def raised(error: Exception, cause: Exception | None) -> Exception:
@@ -23,7 +23,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
     return error
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         raised(OperationalError(), psycopg.OperationalError("server closed the connection unexpectedly")),
@@ -40,7 +40,7 @@ def test_it_is_away_and_the_connection_with_it(error: Exception) -> None:
     assert is_environmental(error)
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         raised(OperationalError(), errors.TooManyConnections()),
@@ -55,7 +55,7 @@ def test_it_is_there_and_cannot_work(error: Exception) -> None:
     assert is_environmental(error)
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         raised(ProgrammingError(), errors.InsufficientPrivilege()),
@@ -77,7 +77,7 @@ def test_it_is_there_and_others_hold_a_lock() -> None:
     assert is_environmental(error)
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         raised(OperationalError(), errors.DeadlockDetected()),
@@ -95,8 +95,8 @@ def test_it_is_there(error: Exception) -> None:
     assert not is_environmental(error)
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
+@each(
+    "error, message",
     [
         (raised(InternalError(), errors.ReadOnlySqlTransaction()), "The database cannot be reached at the moment."),
         (raised(OperationalError(), errors.QueryCanceled()), "The database could not finish the call."),

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 
 from engage.database.sql import Fragment, Rows, Statement, Template
+from tests.support.cases import each
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def test_parts_are_put_in_at_once_with_the_names_that_they_have() -> None:
     assert list(template.filled(number=7, rows=[]).params) == [7, [], []]
 
 
-@pytest.mark.parametrize("values", [{}, {"a": 1, "b": 2}, {"b": 2}])
+@each("values", [{}, {"a": 1, "b": 2}, {"b": 2}])
 def test_a_value_too_few_or_too_many_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"values for \['a'\]"):
         Template("{a}").filled(**values)

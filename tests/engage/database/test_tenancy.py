@@ -12,6 +12,7 @@ from customers.models import Customer
 from engage.database.tenancy import WorkspaceForeignKey
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger
+from tests.support.cases import each
 from tests.support.one_of_everything import one_of_everything, populate
 from tests.support.tables import taken_back
 
@@ -97,9 +98,7 @@ def test_a_customer_never_moves_to_another_workspace(foreign: Workspace) -> None
     )
 
 
-@pytest.mark.parametrize(
-    "change", [{"field": "job"}, {"table": "journeys_journey"}, {"on_delete": "CASCADE"}, {"within": ["journey"]}]
-)
+@each("change", [{"field": "job"}, {"table": "journeys_journey"}, {"on_delete": "CASCADE"}, {"within": ["journey"]}])
 def test_a_link_that_is_described_otherwise_needs_a_migration(change: dict[str, Any]) -> None:
     described: dict[str, Any] = {"field": "trigger", "table": "journeys_trigger", "on_delete": "RESTRICT"}
     link = WorkspaceForeignKey(name="link", **described)

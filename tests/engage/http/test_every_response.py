@@ -10,6 +10,7 @@ from django.test import Client
 
 from engage.models import Workspace
 from tests.support.calls import refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 
 
@@ -83,7 +84,7 @@ def test_the_front_door_names_the_documentation_and_the_admin(server: ServerClie
     refused(server.post("/", {}), status=405, error="Method not allowed")
 
 
-@pytest.mark.parametrize(("path", "address"), [("/admin", "/admin/"), ("/api/v1/docs/", "/api/v1/docs")])
+@each("path, address", [("/admin", "/admin/"), ("/api/v1/docs/", "/api/v1/docs")])
 def test_a_slash_too_many_or_too_few_leads_on_without_html(path: str, address: str) -> None:
     answer = Client().get(path)
     assert (answer.status_code, answer["Location"], answer.content) == (301, address, b"")
@@ -91,7 +92,7 @@ def test_a_slash_too_many_or_too_few_leads_on_without_html(path: str, address: s
     refused(Answer.of(Client().post(path)), status=405, error="Method not allowed")
 
 
-@pytest.mark.parametrize("path", ["/", "/admin", "/api/v1/docs", "/api/v1/docs/", "/api/v1/schema"])
+@each("path", ["/", "/admin", "/api/v1/docs", "/api/v1/docs/", "/api/v1/schema"])
 def test_what_is_not_served_is_not_said_to_be_allowed(path: str) -> None:
     answer = Answer.of(Client().options(path))
     refused(answer, status=405, error="Method not allowed")

@@ -5,12 +5,13 @@ import pytest
 from django.db import connection
 
 from engage.json.storable import InvalidJson, parse_object
+from tests.support.cases import each
 
 LONG_KEY = b"k" * 1000
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         (rb'{"a": "x\u0000"}', "a holds a NUL character, which cannot be stored."),
         (rb'{"a": {"b": [1, "\ud800"]}}', "a.b[1] holds half of a surrogate pair, which cannot be stored."),
@@ -36,9 +37,7 @@ def test_the_greatest_numbers_and_whole_surrogate_pairs_are_kept() -> None:
     assert parse_object(body) == {"a": [2**64 - 1, -(2**63), 17976931348623157 * 10**292, "😀"]}
 
 
-@pytest.mark.parametrize(
-    "number", [1e20, -1e20, 1e22, 2.0**64, -(2.0**65), 1.7976931348623157e308, -1.7976931348623157e308]
-)
+@each("number", [1e20, -1e20, 1e22, 2.0**64, -(2.0**65), 1.7976931348623157e308, -1.7976931348623157e308])
 def test_a_large_float_is_read_again_from_all_the_digits_that_postgresql_gives(number: float) -> None:
     written_out = f"{Decimal(repr(number)):f}"
     assert parse_object(b'{"a": %s}' % written_out.encode()) == {"a": int(Decimal(repr(number)))}
@@ -69,15 +68,13 @@ def test_a_number_is_read_as_it_is_read_back(digits: str, db: None) -> None:
     assert json.dumps(parse_object(stored.encode())) == json.dumps(first)
 
 
-@pytest.mark.parametrize(
-    "digits", ["18446744073709551616", "100000000000000000001", "9" * 309, "1" + "0" * 309, "9" * 5000]
-)
+@each("digits", ["18446744073709551616", "100000000000000000001", "9" * 309, "1" + "0" * 309, "9" * 5000])
 def test_an_integer_that_no_float_stands_for_is_refused(digits: str) -> None:
     with pytest.raises(InvalidJson, match="out of range"):
         parse_object(b'{"a": -%s}' % digits.encode())
 
 
-@pytest.mark.parametrize("number", ["1e308", "-1.5e-300"])
+@each("number", ["1e308", "-1.5e-300"])
 def test_numbers_that_would_be_long_when_they_are_read_back_are_few(number: str) -> None:
     def body(many: int) -> bytes:
         return b'{"a": [%s]}' % ",".join([number] * many).encode()

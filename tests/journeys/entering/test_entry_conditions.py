@@ -19,6 +19,7 @@ from journeys.entering.entry_decisions import decide_jobs
 from journeys.entering.waiting_jobs import entered_journeys, jobs_of_chunks, read_jobs, supposed_jobs
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger
 from tests.support.calls import let_workers_decide
+from tests.support.cases import each
 from tests.support.factories import PRO, CustomerFactory, JourneyFactory
 
 
@@ -73,13 +74,13 @@ def test_the_conditions_of_an_event_journey_speak_of_the_event(acme: Workspace, 
     assert result_of_event(ada, test) == result
 
 
-@pytest.mark.parametrize("trigger_type", Journey.TriggerType.values)
-@pytest.mark.parametrize("field", ["customer.plan", "api.payload.plan", "api.properties.plan"])
+@each("trigger_type", Journey.TriggerType.values)
+@each("field", ["customer.plan", "api.payload.plan", "api.properties.plan"])
 def test_customer_and_payload_may_be_asked_for_in_every_journey(trigger_type: str, field: str) -> None:
     check_entry_conditions({"field": field, "op": "exists"}, trigger_type=trigger_type)
 
 
-@pytest.mark.parametrize("field", ["event.name", "event.properties.plan"])
+@each("field", ["event.name", "event.properties.plan"])
 def test_the_event_may_be_asked_for_in_event_journeys_only(field: str) -> None:
     conditions = {"any": [PRO, {"field": field, "op": "exists"}]}
     check_entry_conditions(conditions, trigger_type="event")

@@ -1,8 +1,7 @@
 """What is hidden of a request that is shown."""
 
-import pytest
-
 from journeys.operations.redaction import url_without_secrets, without_secrets
+from tests.support.cases import each
 
 SPEAKING = (
     "Authorization Proxy-Authorization Cookie X-Api-Key apikey X-Key key Ocp-Apim-Subscription-Key X-Hub-Signature-256 "
@@ -11,7 +10,7 @@ SPEAKING = (
 )
 
 
-@pytest.mark.parametrize("name", SPEAKING.split())
+@each("name", SPEAKING.split())
 def test_what_speaks_of_a_credential_is_hidden(name: str) -> None:
     assert without_secrets({name: "s3cret"}) == {name: "***"}
     for secret in ("s3cret", "s3=cret=="):
@@ -19,9 +18,7 @@ def test_what_speaks_of_a_credential_is_hidden(name: str) -> None:
         assert shown == f"https://a.example/x?a=1&{name}=***&b=2"
 
 
-@pytest.mark.parametrize(
-    "name", ["Content-Type", "X-Plan", "monkey", "keyboard", "design", "significance", "compass", "order"]
-)
+@each("name", ["Content-Type", "X-Plan", "monkey", "keyboard", "design", "significance", "compass", "order"])
 def test_what_does_not_is_shown(name: str) -> None:
     assert without_secrets({name: "plain"}) == {name: "plain"}
     assert url_without_secrets(f"https://a.example/x?{name}=plain") == f"https://a.example/x?{name}=plain"

@@ -3,12 +3,12 @@
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from journeys.rendering.values import as_text
 from tests.journeys.rendering.templates import failure_of, rendered
+from tests.support.cases import each
 
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=20)
 pieces = st.lists(st.sampled_from(["%", "%4", "%41", "%c3%A9", "%FF", "%e2%82", "é", "+", "a", "%00"]), max_size=12)
@@ -33,8 +33,8 @@ def test_escape_once_escapes_as_escape_does_and_a_second_time_nothing(text: str)
     assert not set("<>\"'") & set(once)
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
+@each(
+    "text, result",
     [
         ("1 < 2 & 3", "1 &lt; 2 &amp; 3"),
         ("&lt; &#39; &#x27; &frac12;", "&lt; &#39; &#x27; &frac12;"),
@@ -57,8 +57,8 @@ def test_the_last_of_several_is_replaced_and_removed(text: str, old: str, new: s
     assert rendered("{{ x | remove_last: old }}", x=text, old=old) == (before + after if found else text)
 
 
-@pytest.mark.parametrize(
-    ("items", "result"),
+@each(
+    "items, result",
     [
         (["b", "a", "b", "A"], ["b", "a", "A"]),
         ([1, "1", 1.0, True, 1, True], [1, "1", 1.0, True]),

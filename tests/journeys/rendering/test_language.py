@@ -7,11 +7,10 @@ docs/journeys.md: arrays and objects are written as JSON, dates are read as ISO 
 
 import re
 
-import pytest
-
 from journeys.rendering.environment import TextEnvironment
 from journeys.rendering.filters import FILTERS
 from tests.journeys.rendering.templates import rendered
+from tests.support.cases import each
 
 SCOPE = {
     "phrase": "Ten green bottles on a wall.",
@@ -227,7 +226,7 @@ TAG_ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "result"), [*FILTER_ROWS, *TAG_ROWS])
+@each("text, result", [*FILTER_ROWS, *TAG_ROWS])
 def test_it_is_written_as_the_reference_documents(text: str, result: str) -> None:
     assert rendered(text, **SCOPE) == result
 

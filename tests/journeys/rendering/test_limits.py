@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from journeys.rendering import InvalidTemplate, RenderingFailed, parse_template
 from tests.journeys.rendering.templates import PROMISED, failure_of, processor_time, refusal_of, rendered, rendering
+from tests.support.cases import each
 
 BIG = "a" * 60_000
 FULL = "a" * 256 * 1024
@@ -70,7 +71,7 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "reason"), BOMBS)
+@each("text, reason", BOMBS)
 def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
     wide = {"texts": [BIG] * 5, "arrays": [{"a": [BIG]}] * 5, "names": [{BIG: 1}] * 5, "values": [{"a": BIG}] * 5}
     long = {"many": MANY, "more": list(range(100_000)), "nested": [[[1] * 20] * 20] * 20}
@@ -79,8 +80,8 @@ def test_a_bomb_is_stopped_with_its_reason(text: str, reason: str) -> None:
     assert time.thread_time() - started < PATIENCE
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
+@each(
+    "text, result",
     [
         ("{% for a in (1..1000) %}{% endfor %}" * 10, ""),
         ("{{ (1..1000) | size }}", "1000"),
@@ -105,7 +106,7 @@ def test_what_is_just_as_large_as_may_be_is_rendered(text: str, result: str) -> 
 ALIKE = [json.loads(json.dumps({"a": [1.5] * 60 + [number], **dict.fromkeys("bcdefgh", 0)})) for number in range(1000)]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{{ alike | uniq | size }}",
@@ -149,8 +150,8 @@ def test_the_templates_of_a_step_share_their_time() -> None:
     assert time.thread_time() - started < PATIENCE
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each(
+    "text, reason",
     [
         ("{{ 'x' | divided_by: 0 }}", "the filter divided_by cannot work with what it was given."),
         ("{{ 'secret' | plus: 'secret' | round: 'x', 3 }}", "the filter round cannot work with what it was given."),
@@ -201,8 +202,8 @@ def test_whatever_a_filter_or_a_tag_raises_the_rendering_fails_and_quotes_nothin
 UNCLOSED = "is no valid template: a {{ is not closed by }}."
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each(
+    "text, reason",
     [
         ("{{ customer.name", UNCLOSED),
         ("{{" * 8000, UNCLOSED),

@@ -3,11 +3,11 @@
 import re
 from functools import partial
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.journeys.rendering.templates import PROMISED, processor_time, rendered
+from tests.support.cases import each
 
 LARGEST = 256 * 1024
 
@@ -16,8 +16,8 @@ def stripped(text: str) -> str:
     return rendered("{{ typed | strip_html | slice: 0, 1000 }}", typed=text)
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
+@each(
+    "text, result",
     [
         ("<p class='a'>Hi <b>Ada</b>,<br/>\n1 &lt; 2 &amp; 3</p>", "Hi Ada,\n1 &lt; 2 &amp; 3"),
         ("a<script src='x'>alert('<b>')</script >b<STYLE>p {}</Style\n>c", "abc"),
@@ -54,7 +54,7 @@ def test_it_means_what_the_expressions_of_liquid_mean_and_leaves_no_tag(pieces: 
     assert not _TAGS.search(stripped(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "<", "<!", "<!-", "<!--", "<a", "<a ", "</", "<script", "<script>", "<style>", "<script>a</script ",

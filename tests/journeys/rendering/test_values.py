@@ -3,16 +3,16 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from liquid.builtin.expressions._tokenize import _keywords
 
 from tests.journeys.rendering.templates import failure_of, missing_in, rendered, rendered_url
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
+@each(
+    "text, result",
     [
         ("Hi {{ customer.first_name }}!", "Hi Ada!"),
         ("{{ customer['full name'] }}", "Ada Lovelace"),
@@ -66,9 +66,9 @@ def test_a_template_renders(text: str, result: str) -> None:
     assert rendered(text) == result
 
 
-@pytest.mark.parametrize("word", sorted(_keywords))  # also those of the library's next version
-@pytest.mark.parametrize(
-    ("text", "result"),
+@each("word", sorted(_keywords))  # also those of the library's next version
+@each(
+    "text, result",
     [
         ("{{ api.payload.WORD.x }}", "V"),
         ("{% if api . payload . WORD.WORD contains 'W' %}{{ api.payload.WORD.WORD | join }}{% endif %}", "W"),
@@ -87,7 +87,7 @@ BLANK: list[Any] = [None, False, "", " \t\n", [], {}]
 FILLED: list[Any] = [True, 0, 0.0, "x", "nil", [None], {"a": None}]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{% if api.payload.x == blank %}blank{% else %}filled{% endif %}",
@@ -97,8 +97,8 @@ FILLED: list[Any] = [True, 0, 0.0, "x", "nil", [None], {"a": None}]
         "{% case api.payload.x %}{% when 'a', blank %}blank{% else %}filled{% endcase %}",
     ],
 )
-@pytest.mark.parametrize(
-    ("payload", "result"),
+@each(
+    "payload, result",
     [*[({"x": value}, "blank") for value in BLANK], *[({"x": value}, "filled") for value in FILLED], ({}, "blank")],
 )
 def test_blank_is_what_is_missing_or_holds_nothing_but_white_space(
@@ -107,8 +107,8 @@ def test_blank_is_what_is_missing_or_holds_nothing_but_white_space(
     assert rendered(text, api={"payload": payload}) == result
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
+@each(
+    "text, names",
     [
         ("{{ customer.first_name }}", ()),
         ("{{ customer.nobody }} {{ customer.nobody }}", ("customer.nobody",)),
@@ -145,12 +145,12 @@ def test_a_missing_name_can_be_stored_whatever_the_template_makes_it_of() -> Non
     assert missing_in("{% assign k = 'a%00b' | url_decode %}{{ customer[k] }}") == ("customer.a\ufffdb",)
 
 
-@pytest.mark.parametrize("text", ["{{ 'today' }}", "{{ today }}", "{{ now }}"])
+@each("text", ["{{ 'today' }}", "{{ today }}", "{{ now }}"])
 def test_no_template_reads_a_clock(text: str) -> None:
     assert rendered(text) in {"today", "", "2026-11-20T12:00:00.000Z"}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["{{ customer.__class__ }}", "{{ customer.keys }}", "{{ customer.tags.append }}", "{{ customer.x.__init__ }}"],
 )

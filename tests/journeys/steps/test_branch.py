@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from journeys.steps.context import Occurrence
 from journeys.steps.results import Ended
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.cases import each
 from tests.support.factories import PRO
 
 FREE = {"field": "customer.plan", "op": "eq", "value": "free"}
@@ -23,8 +22,8 @@ def branch(*cases: tuple[object, str | None], **fields: Any) -> dict[str, Any]:
     return {"id": "which", "type": "branch", "cases": [{"if": case, "next": to} for case, to in cases], **fields}
 
 
-@pytest.mark.parametrize(
-    ("step", "at", "detail", "because"),
+@each(
+    "step, at, detail, because",
     [
         (branch((FREE, "a"), (PRO, "b"), (PRO, "a")), "b", "Case 2 of 3 holds: goes on to 'b'.", [PLAN]),
         (branch((FREE, "b")), "a", "No case holds: goes on to 'a'.", [PLAN]),
@@ -60,8 +59,8 @@ def test_the_first_case_that_holds_decides_and_its_values_are_told(
     assert list(first.because) == because
 
 
-@pytest.mark.parametrize("event", [None, Occurrence(name="order", properties={})])
-@pytest.mark.parametrize(("payload", "at"), [({"paid": True}, "b"), ({"paid": False}, "a"), ({}, "a")])
+@each("event", [None, Occurrence(name="order", properties={})])
+@each("payload, at", [({"paid": True}, "b"), ({"paid": False}, "a"), ({}, "a")])
 def test_what_came_with_the_trigger_decides(payload: dict[str, Any], at: str, event: Occurrence | None) -> None:
     walked = walk(course(branch((PAID, "b")), *exits("a", "b")), context(payload=payload, event=event))
     assert walked.stop.step_id == at
@@ -76,8 +75,8 @@ def test_without_an_event_no_test_of_it_holds() -> None:
     assert walk(course(branch((ORDERED, "b")), *exits("a", "b"))).stop.step_id == "a"
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
+@each(
+    "step, message",
     [
         (branch(), "steps[0].cases must hold at least one case."),
         (branch(*[(PRO, None)] * 21), "steps[0].cases holds 21 items; its maximum is 20."),

@@ -12,6 +12,7 @@ from journeys.steps.definition import MAX_STEPS, STEP_TYPES, parse_steps
 from journeys.steps.delay import Delay, FixedTime
 from journeys.steps.durations import InvalidDuration, parse_duration
 from journeys.steps.written import InvalidSteps
+from tests.support.cases import each
 
 DELAY = "id, type, for, until, timezone, at, next"
 TYPES = "webhook, delay, wait_for_event, branch, split, update_profile, track_event, exit"
@@ -30,7 +31,7 @@ def refusal_of(value: object) -> str:
     return refused.value.message
 
 
-@pytest.mark.parametrize(
+@each(
     "step",
     [
         {**EXIT, "next": "nowhere"},
@@ -69,8 +70,8 @@ def test_steps_follow_one_another_unless_next_says_otherwise() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@each(
+    "value, message",
     [
         (None, "steps must be an array, but null came."),
         ({}, "steps must be an array, but an object came."),
@@ -132,7 +133,7 @@ def test_a_step_that_leads_to_itself_without_a_wait_is_refused() -> None:
     assert refusal_of([delay("a", **{"for": "PT0S"}, next="a")]) == ("steps[0] stands in a loop without a wait: a → a.")
 
 
-@pytest.mark.parametrize(
+@each(
     "step",
     [
         {"type": "webhook", "url": "https://example.com"},
@@ -150,8 +151,8 @@ def test_steps_that_never_wait_but_reach_the_end_are_allowed() -> None:
     parse_steps([delay("a", **{"for": "PT0S"}, next="c"), delay("b", **{"for": "PT0S"}), delay("c", **{"for": "PT0S"})])
 
 
-@pytest.mark.parametrize(
-    ("text", "duration"),
+@each(
+    "text, duration",
     [
         ("P1D", timedelta(days=1)),
         ("P2W", timedelta(weeks=2)),
@@ -175,8 +176,8 @@ NO_FIXED_LENGTH = "must not count in years or months, which have no fixed length
 TOO_LONG = "must be at most ten years (P3650D)."
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each(
+    "text, reason",
     [
         *((text, NO_FORM) for text in ("", "P", "PT", "P1DT", "1D", "5", "p1d", "PT5s", " P1D", "P1D ", "P1D\n")),
         *((text, NO_FORM) for text in ("P1H", "PT1D", "PT1S2M", "P1W2D", "P1.5D", "PT1.5H", "PT.5S", "PT5.S")),

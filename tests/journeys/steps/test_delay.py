@@ -3,10 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from journeys.steps.results import Ended, TimedOut, Wait
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
+from tests.support.cases import each
 from tests.support.factories import OUT
 
 GONE_ON = Ended(step_id="out", exited=True, reason="Enough.")
@@ -16,8 +15,8 @@ def delay(**fields: Any) -> dict[str, Any]:
     return {"id": "wait", "type": "delay", **fields}
 
 
-@pytest.mark.parametrize(
-    ("fields", "due_at"),
+@each(
+    "fields, due_at",
     [
         ({"for": "PT5S"}, NOW + timedelta(seconds=5)),
         ({"for": "P3650D"}, NOW + timedelta(days=3650)),
@@ -36,15 +35,13 @@ def test_a_delay_waits_until_it_is_due(fields: dict[str, Any], due_at: datetime)
     assert walked.stop == Wait(step_id="wait", due_at=due_at)
 
 
-@pytest.mark.parametrize(("day", "state"), [("2026-12-24", "waiting"), ("2026-11-19", "done")])
+@each("day, state", [("2026-12-24", "waiting"), ("2026-11-19", "done")])
 def test_a_name_without_a_value_is_noted_whether_the_delay_waits_or_not(day: str, state: str) -> None:
     first = walk(course(delay(at=f"{day}{{{{ customer.nobody }}}}"), OUT)).step_records[0]
     assert (first.state, first.missing) == (state, ("customer.nobody",))
 
 
-@pytest.mark.parametrize(
-    "at", ["2026-11-20T12:00:00Z", "2026-11-20", "0001-01-01T00:00:00+14:00", "2026-11-20T13:59+02:00"]
-)
+@each("at", ["2026-11-20T12:00:00Z", "2026-11-20", "0001-01-01T00:00:00+14:00", "2026-11-20T13:59+02:00"])
 def test_what_is_past_does_not_wait(at: str) -> None:
     walked = walk(course(delay(at="{{ api.payload.at }}"), OUT), context(payload={"at": at}))
     first = walked.step_records[0]
@@ -56,8 +53,8 @@ def test_no_time_at_all_does_not_wait() -> None:
     assert walk(course(delay(**{"for": "PT0S"}), OUT)).stop == GONE_ON
 
 
-@pytest.mark.parametrize(
-    ("at", "detail"),
+@each(
+    "at, detail",
     [
         (None, "Does not wait: at gives nothing."),
         ("", "Does not wait: at gives nothing."),
@@ -102,8 +99,8 @@ NO_TIME = "must be a time of day such as 09:00 or 18:30:00."
 NO_ZONE = "must be an IANA time zone such as Europe/Berlin or UTC."
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({}, ONE_OF),
         ({"for": "P1D", "at": "2026-11-20"}, ONE_OF),

@@ -7,6 +7,7 @@ import pytest
 from journeys.steps.context import Occurrence
 from journeys.steps.exit_rules import ExitRules, InvalidExitRules, parse_exit_rules
 from tests.journeys.steps.contexts import context
+from tests.support.cases import each
 from tests.support.factories import PRO
 
 PAID = {"field": "api.payload.paid", "op": "exists"}
@@ -21,7 +22,7 @@ def test_rules_are_read() -> None:
     assert rules.event_names == ("left", "order")
 
 
-@pytest.mark.parametrize("value", [None, []])
+@each("value", [None, []])
 def test_there_may_be_none(value: object) -> None:
     rules = parse_exit_rules(value)
     assert rules == ExitRules()
@@ -30,8 +31,8 @@ def test_there_may_be_none(value: object) -> None:
     assert rules.holding(context().facts()) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "properties", "reason"),
+@each(
+    "name, properties, reason",
     [
         ("order", {"price": 12}, "The event 'order' ends the journey."),
         ("order", {"price": 9}, None),
@@ -53,8 +54,8 @@ def test_there_may_be_20_rules_and_names_of_255_characters() -> None:
     assert len(parse_exit_rules([{"event": "x" * 255}] * 20).events) == 20
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@each(
+    "value, message",
     [
         ({}, "exitOn must be an array, but an object came."),
         ([{}], "exitOn[0] must hold event, or if."),

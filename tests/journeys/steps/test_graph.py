@@ -3,12 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from journeys.steps.definition import MAX_STEPS
 from journeys.steps.durations import duration_in_words
 from journeys.steps.graph import LONGEST_LABEL, Graph, graph_of, mermaid_of
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED
+from tests.support.cases import each
 from tests.support.factories import PRO
 
 STEPS: list[dict[str, Any]] = [
@@ -122,8 +121,8 @@ def test_labels_are_cut_and_the_largest_journey_is_drawn() -> None:
     assert max(len(node.label) for node in graph.nodes) == LONGEST_LABEL
 
 
-@pytest.mark.parametrize(
-    ("duration", "words"),
+@each(
+    "duration, words",
     [
         (timedelta(days=1), "1 day"),
         (timedelta(weeks=2), "2 weeks"),

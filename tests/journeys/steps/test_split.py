@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from journeys.steps.split import Split
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.cases import each
 
 
 def split(*weights: object, step_id: str = "test") -> dict[str, Any]:
@@ -69,8 +69,8 @@ def test_the_bounds_themselves_are_allowed() -> None:
     assert len(parsed(split(*[1_000_000] * 20)).paths) == 20
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
+@each(
+    "step, message",
     [
         (split(1), "steps[0].paths must hold at least two paths."),
         (split(*[1] * 21), "steps[0].paths holds 21 items; its maximum is 20."),

@@ -3,19 +3,19 @@
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from journeys.steps.times_of_day import next_time, parse_time, parse_timezone
+from tests.support.cases import each
 
 
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("zone", "at", "after", "expected"),
+@each(
+    "zone, at, after, expected",
     [
         ("UTC", "09:00", "2026-11-20 08:59:59", "2026-11-20 09:00"),
         ("UTC", "09:00", "2026-11-20 09:00:00", "2026-11-21 09:00"),

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from journeys.steps.results import Ended, StepRecord, TrackedEvent
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.cases import each
 from tests.support.factories import OUT
 
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
@@ -30,13 +29,13 @@ def test_an_event_is_rendered_and_recorded() -> None:
     )
 
 
-@pytest.mark.parametrize("fields", [{}, {"eventProperties": None}, {"eventProperties": {}}])
+@each("fields", [{}, {"eventProperties": None}, {"eventProperties": {}}])
 def test_an_event_may_have_no_properties(fields: dict[str, Any]) -> None:
     tracked = walk(course(track(**fields))).step_records[0].tracked
     assert tracked == TrackedEvent(name="order", properties={}, chain=1, reacts=True)
 
 
-@pytest.mark.parametrize(("chain", "reacts"), [(0, True), (19, True), (20, False), (21, False)])
+@each("chain, reacts", [(0, True), (19, True), (20, False), (21, False)])
 def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> None:
     step_record = walk(course(track()), context(chain=chain)).step_records[0]
     assert step_record.tracked is not None
@@ -45,8 +44,8 @@ def test_a_chain_of_events_is_cut_after_20_links(chain: int, reacts: bool) -> No
     assert step_record.detail == f"Recorded the event 'order'{effect}."
 
 
-@pytest.mark.parametrize(
-    ("rule", "ends"),
+@each(
+    "rule, ends",
     [
         ({"event": "order"}, True),
         ({"event": "order", "where": PRICEY}, True),
@@ -89,8 +88,8 @@ def test_properties_may_be_64_kib() -> None:
         assert tracked == TrackedEvent(name="order", properties=expected, chain=1, reacts=True)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"name": None}, "steps[0].eventName must be a string, but null came."),
         ({"name": "x" * 256}, "steps[0].eventName must be at most 255 characters long, not 256."),

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from journeys.steps.results import Ended, StepRecord
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import ADA, context, course, refusal_of, walk
+from tests.support.cases import each
 
 
 def update(attributes: object, **fields: Any) -> dict[str, Any]:
@@ -70,7 +69,7 @@ def test_a_profile_that_would_grow_too_big_stays_as_it_is() -> None:
     assert given.customer is full
 
 
-@pytest.mark.parametrize(("names", "more"), [(5, ""), (6, " and 1 more"), (8, " and 3 more")])
+@each("names, more", [(5, ""), (6, " and 1 more"), (8, " and 3 more")])
 def test_many_names_are_cut_short_in_the_detail(names: int, more: str) -> None:
     step_record = walk(course(update({f"a{number}": number for number in range(names)}))).step_records[0]
     assert step_record.detail == f"Wrote a0, a1, a2, a3, a4{more}."
@@ -79,8 +78,8 @@ def test_many_names_are_cut_short_in_the_detail(names: int, more: str) -> None:
 DEEP: dict[str, Any] = {"a": [[[[[[[[[[1]]]]]]]]]]}
 
 
-@pytest.mark.parametrize(
-    ("attributes", "message"),
+@each(
+    "attributes, message",
     [
         (None, "steps[0].attributes must be an object, but null came."),
         ([], "steps[0].attributes must be an object, but an array came."),

@@ -11,6 +11,7 @@ from journeys.steps.course import MAX_STEPS_IN_ONE_GO
 from journeys.steps.results import AlreadyHappened, Answered, AwaitEvent, Ended, First, Heard, Pause, TimedOut
 from journeys.steps.wait_for_event import WaitForEvent
 from tests.journeys.steps.contexts import NOW, context, course, refusal_of, walk
+from tests.support.cases import each
 
 PRICEY = {"field": "event.properties.price", "op": "gt", "value": 10}
 THANKS: dict[str, Any] = {"id": "thanks", "type": "exit", "reason": "Thanks."}
@@ -28,8 +29,8 @@ def test_it_waits_for_the_event_until_its_time_is_up() -> None:
     assert walked.step_records[0].detail == "Waits for the event 'order' until 2026-11-21T12:00:00Z."
 
 
-@pytest.mark.parametrize(
-    ("arrival", "reason", "detail"),
+@each(
+    "arrival, reason, detail",
     [
         (Heard(), "Thanks.", "The event came: goes on to 'thanks'."),
         (TimedOut(), "Reminded.", "The event did not come in time: goes on to 'remind'."),
@@ -43,7 +44,7 @@ def test_the_event_and_its_absence_lead_different_ways(arrival: Heard | TimedOut
     assert (first.state, first.resumed, first.detail) == ("done", True, detail)
 
 
-@pytest.mark.parametrize("arrival", [Heard(), TimedOut()])
+@each("arrival", [Heard(), TimedOut()])
 def test_without_ways_of_their_own_both_go_on_with_the_next_step(arrival: Heard | TimedOut) -> None:
     assert walk(course(wait(), THANKS), arrival=arrival).stop.step_id == "thanks"
     assert walk(course(wait(next="remind"), THANKS, REMIND), arrival=arrival).stop.step_id == "remind"
@@ -68,8 +69,8 @@ def test_later_steps_see_the_event_that_came() -> None:
     assert request.body == '"order {\\"price\\":12}"'
 
 
-@pytest.mark.parametrize(
-    ("name", "properties", "matches"),
+@each(
+    "name, properties, matches",
     [
         ("order", {"price": 12}, True),
         ("order", {"price": 9}, False),
@@ -112,7 +113,7 @@ def test_an_event_that_came_before_it_began_ends_it_at_once_and_is_the_one_that_
     assert third.tracked.chain == 4
 
 
-@pytest.mark.parametrize("arrival", [First(), Heard()])
+@each("arrival", [First(), Heard()])
 def test_an_early_event_ends_one_wait_and_the_next_one_begins_in_another_walk(arrival: First | Heard) -> None:
     """Because only then is it known what came after that event."""
     waits = [wait(id="a"), wait(id="b"), wait(id="c")]
@@ -141,8 +142,8 @@ def test_nothing_else_resumes_it() -> None:
         walk(course(wait()), arrival=Answered(ok=True, reason="It said 200."))
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"event": None}, "steps[0].event must be a string, but null came."),
         ({"event": " "}, "steps[0].event must not be blank."),
@@ -163,7 +164,7 @@ def test_a_bad_wait_is_refused_with_its_place(fields: dict[str, Any], message: s
     assert refusal_of(wait(**fields)).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["event", "timeout"])
+@each("name", ["event", "timeout"])
 def test_a_wait_needs_an_event_and_a_timeout(name: str) -> None:
     written = wait()
     del written[name]

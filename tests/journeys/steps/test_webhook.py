@@ -18,6 +18,7 @@ from journeys.steps.webhook_targets import parse_target
 from journeys.steps.written import InvalidSteps
 from tests.customers.facts import NOBODY
 from tests.journeys.steps.contexts import context, course, refusal_of, walk
+from tests.support.cases import each
 from tests.support.factories import OUT
 
 
@@ -93,13 +94,13 @@ NAMED = dict.fromkeys(IDENTIFIER_COLUMNS, "attribute")
 KNOWN = replace(NOBODY, external_id="ada", email="ada@example.com", phone="+49", user_id="u-1", attributes=NAMED)
 
 
-@pytest.mark.parametrize(("spelling", "column"), IDENTIFIER_COLUMNS.items())
+@each("spelling, column", IDENTIFIER_COLUMNS.items())
 def test_an_identifier_s_name_means_the_identifier_and_no_attribute(spelling: str, column: str) -> None:
     tell = webhook(body=[f"{{{{ customer.{spelling} }}}}", f"{{{{ customer.attributes.{spelling} }}}}"])
     assert json.loads(request_of(tell, context(customer=KNOWN)).body or "") == [getattr(KNOWN, column), "attribute"]
 
 
-@pytest.mark.parametrize("spelling", [name for name, column in IDENTIFIER_COLUMNS.items() if column != "id"])
+@each("spelling", [name for name, column in IDENTIFIER_COLUMNS.items() if column != "id"])
 def test_an_identifier_that_is_not_set_is_empty_and_noted_whatever_attributes_are_called(spelling: str) -> None:
     tell = webhook(body=[f"[{{{{ customer.{spelling} }}}}]", "{{ customer | size }}"])
     record = begun(tell, context(customer=replace(NOBODY, attributes={**NAMED, "plan": "pro"})))
@@ -140,7 +141,7 @@ def test_no_value_breaks_out_of_its_place_in_the_url(name: str) -> None:
     assert [unquote(pair) for pair in url.query.split("&")] == [f"name={name}", "admin=0"]
 
 
-@pytest.mark.parametrize("name", [".", ".."])
+@each("name", [".", ".."])
 def test_a_value_cannot_lead_to_another_path(name: str) -> None:
     step = webhook("https://example.com/users/{{ customer.name }}/mail")
     assert failure_of(step, named(name)) == "The url has . or .. for a part of its path."
@@ -154,14 +155,14 @@ def test_what_no_url_can_hold_is_encoded_where_it_is_literal() -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\tb", "a\x7fb"])
+@each("value", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\tb", "a\x7fb"])
 def test_no_value_breaks_out_of_its_header(value: str) -> None:
     step = webhook(headers={"X-Name": "{{ customer.name }}"})
     assert failure_of(step, named(value)) == "The header X-Name holds a line break or another control character."
 
 
-@pytest.mark.parametrize(
-    ("value", "detail"),
+@each(
+    "value, detail",
     [
         ("a" * 1025, "The header X-Name is 1025 characters long; the maximum is 1024."),
         ("Ж", "The header X-Name holds a character that no header can hold."),
@@ -226,8 +227,8 @@ def test_a_webhook_that_cannot_be_rendered_ends_the_enrollment_where_failures_do
     )
 
 
-@pytest.mark.parametrize(
-    ("on_failure", "ok", "state", "stop"),
+@each(
+    "on_failure, ok, state, stop",
     [
         ("continue", True, "done", Ended(step_id="out", exited=True, reason="Enough.")),
         ("continue", False, "failed", Ended(step_id="out", exited=True, reason="Enough.")),
@@ -247,8 +248,8 @@ def test_a_webhook_is_not_over_with_its_time() -> None:
         walk(course(webhook()), arrival=TimedOut())
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
+@each(
+    "url, why",
     [
         ("ftp://example.com/", "must begin with http:// or https://."),
         ("example.com/hook", "must begin with http:// or https://."),
@@ -289,8 +290,8 @@ def test_a_url_that_leads_nowhere_known_is_refused(url: str, why: str) -> None:
     assert refusal_of(webhook(url)) == f"steps[0].url {why}"
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
+@each(
+    "url, host",
     [
         ("http://10.0.0.1:8080", "10.0.0.1:8080"),
         ("http://10.0.0.1:1", "10.0.0.1:1"),
@@ -318,8 +319,8 @@ def test_whatever_url_is_taken_can_be_sent_and_kept(host: str, rest: str) -> Non
     assert len(request.host) <= (WebhookDelivery._meta.get_field("host").max_length or 0)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each(
+    "fields, message",
     [
         ({"method": "HEAD"}, "steps[0].method must be one of GET, POST, PUT, PATCH, DELETE."),
         ({"method": "post"}, "steps[0].method must be one of GET, POST, PUT, PATCH, DELETE."),
@@ -351,7 +352,7 @@ RESERVED = "Host content-LENGTH Transfer-Encoding Connection TE Upgrade Trailer 
 SIGNING = "webhook-id Webhook-Timestamp WEBHOOK-SIGNATURE"
 
 
-@pytest.mark.parametrize("name", f"{RESERVED} {SIGNING} Accept-Encoding Proxy-Authorization Proxy-Connection".split())
+@each("name", f"{RESERVED} {SIGNING} Accept-Encoding Proxy-Authorization Proxy-Connection".split())
 def test_what_the_service_decides_no_journey_sets(name: str) -> None:
     assert refusal_of(webhook(headers={name: "x"})) == (
         f"steps[0].headers.{name} must not be set: the service sets it."
@@ -366,6 +367,6 @@ def test_a_body_is_nested_at_most_20_deep() -> None:
     assert refusal_of(webhook(body=[body])) == "steps[0].body is nested more than 20 deep."
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "POST"])
+@each("method", ["GET", "DELETE", "POST"])
 def test_a_null_body_is_none(method: str) -> None:
     assert request_of(webhook(method=method, body=None)).body is None

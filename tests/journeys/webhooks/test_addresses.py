@@ -17,6 +17,7 @@ from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.resending import send_again
 from tests.journeys.webhooks.standing import make_due, send, standing
+from tests.support.cases import each
 from tests.support.receiver import Receiver, running
 
 NOT_PUBLIC = "The host has an address that is not public; webhooks are not sent there."
@@ -89,15 +90,15 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("host", HOSTILE)
+@each("scheme", ["http", "https"])
+@each("host", HOSTILE)
 def test_no_webhook_goes_to(host: str, scheme: str) -> None:
     outcome = sent(f"{scheme}://{host}/hook")
     assert (outcome.refused, outcome.status, outcome.error) == (True, None, NOT_PUBLIC)
 
 
-@pytest.mark.parametrize(
-    ("url", "error"),
+@each(
+    "url, error",
     [
         ("http://93.184.216.34@127.0.0.1/", "The URL must not have user information."),
         ("http://user:word@93.184.216.34/", "The URL must not have user information."),
@@ -151,8 +152,8 @@ def test_a_url_that_can_be_read_in_two_ways_is_refused(url: str, error: str) -> 
     assert (outcome.refused, outcome.status, outcome.error) == (True, None, error)
 
 
-@pytest.mark.parametrize(
-    ("url", "host", "host_header"),
+@each(
+    "url, host, host_header",
     [
         ("http://example.com", "example.com", "example.com"),
         ("HTTPS://Example.COM:443/a", "example.com", "example.com"),
@@ -170,7 +171,7 @@ def test_a_host_is_read_in_one_way(url: str, host: str, host_header: str) -> Non
     assert (target.host, target.host_header) == (host, host_header)
 
 
-@pytest.mark.parametrize(
+@each(
     "address", ["1.1.1.1", "8.8.8.8", "93.184.216.34", "172.32.0.1", "100.128.0.1", "223.255.255.254",
                 "2606:4700::1111", "2a00:1450::1", "2001:4860:4860::8888",
                 # next to those that are not
@@ -266,7 +267,7 @@ def test_in_production_nothing_is_sent_in_the_clear(receiver: Receiver) -> None:
     assert (outcome.refused, outcome.error, receiver.arrived) == (True, NO_HTTP, [])
 
 
-@pytest.mark.parametrize("port", [22, 25, 79, 442, 1023])
+@each("port", [22, 25, 79, 442, 1023])
 def test_ports_of_other_protocols_are_not_called(port: int) -> None:
     outcome = Client(allowed_networks=[ip_network("127.0.0.0/8")]).send(
         request(f"http://127.0.0.1:{port}/"), at=timezone.now()
@@ -274,6 +275,6 @@ def test_ports_of_other_protocols_are_not_called(port: int) -> None:
     assert (outcome.refused, outcome.error) == (True, f"Webhooks are not sent to port {port}.")
 
 
-@pytest.mark.parametrize("url", ["http://a.example/", "https://a.example/", "http://a.example:1024", "https://a:65535"])
+@each("url", ["http://a.example/", "https://a.example/", "http://a.example:1024", "https://a:65535"])
 def test_the_usual_ports_may_be_called(url: str) -> None:
     TargetRules().check(parse_target(url))

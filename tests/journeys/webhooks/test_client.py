@@ -19,6 +19,7 @@ from django.utils import timezone
 from journeys.webhooks.client import Client, Limits, Request
 from journeys.webhooks.deadlines import Deadline
 from journeys.webhooks.outcomes import Outcome
+from tests.support.cases import each
 from tests.support.receiver import Receiver, free_port, running
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
@@ -107,7 +108,7 @@ def test_a_dead_port_is_a_connection_refused() -> None:
     assert sent(f"http://127.0.0.1:{free_port()}/").error == "Connection refused."
 
 
-@pytest.mark.parametrize("limits", [SHORT, Limits(connect=5, total=0.2)])
+@each("limits", [SHORT, Limits(connect=5, total=0.2)])
 def test_a_host_that_takes_no_connection_costs_the_time_for_connecting(limits: Limits) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as first, socket.socket() as second:
         for waiting in (first, second):
@@ -125,7 +126,7 @@ def test_a_large_body_arrives_whole(receiver: Receiver) -> None:
     assert receiver.arrived[0].body == body
 
 
-@pytest.mark.parametrize("read", [0, 1_000_000])
+@each("read", [0, 1_000_000])
 def test_a_body_that_is_hardly_read_costs_no_more_than_the_time_for_all(read: int) -> None:
     body = b"x" * 20_000_000  # more than is read meanwhile, and than the sockets take
     with socket.create_server(("127.0.0.1", 0)) as deaf:
@@ -223,7 +224,7 @@ def test_what_is_recorded_of_an_answer_can_be_stored() -> None:
     assert outcome.answer == "\ufffd\ufffdok\ufffd" + "x" * 4091
 
 
-@pytest.mark.parametrize("announced", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
+@each("announced", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
 def test_an_answer_that_announces_another_is_passed_over(announced: str) -> None:
     early = f"HTTP/1.1 {announced}\r\nLink: </style.css>\r\nRetry-After: 99\r\n\r\n".encode()
     outcome = raw(early * 20 + b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 5\r\n\r\nLater")
@@ -235,7 +236,7 @@ def test_another_protocol_is_an_answer_and_none_that_counts_as_delivered() -> No
     assert (outcome.status, outcome.answer) == (101, "")
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
@@ -255,7 +256,7 @@ def test_a_bad_head_is_no_answer(answer: bytes) -> None:
     assert outcome.error in {"The answer is no HTTP.", "The connection broke off."}
 
 
-@pytest.mark.parametrize("body", [b"zz\r\nx", b"-5\r\nx", b"5\r\nab", b"ffffffffffffffff\r\nab", b"1\r\n" + b"x" * 100])
+@each("body", [b"zz\r\nx", b"-5\r\nx", b"5\r\nab", b"ffffffffffffffff\r\nab", b"1\r\n" + b"x" * 100])
 def test_bad_chunks_end_the_answer(body: bytes) -> None:
     assert raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body).status == 200
 

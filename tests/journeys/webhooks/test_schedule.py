@@ -6,6 +6,7 @@ import pytest
 
 from journeys.webhooks.outcomes import Outcome
 from journeys.webhooks.schedule import MAX_ATTEMPTS, DeliveryVerdict, NextState, judge
+from tests.support.cases import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = 3600.0
@@ -23,12 +24,12 @@ def verdict(outcome: Outcome, *, number: int = 1, once: bool = False, chance: fl
     return judge(outcome, number=number, once=once, chance=chance)
 
 
-@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+@each("status", [200, 201, 202, 204, 299])
 def test_a_2xx_is_delivered(status: int) -> None:
     assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.DELIVERED, reason=f"Answered {status}.")
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 501, 502, 503, 504, 599])
+@each("status", [408, 425, 429, 500, 501, 502, 503, 504, 599])
 def test_what_may_pass_is_tried_again(status: int) -> None:
     assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.RETRIED, seconds=5.0)
 
@@ -37,12 +38,12 @@ def test_no_answer_is_tried_again() -> None:
     assert verdict(silent()) == DeliveryVerdict(next_state=NextState.RETRIED, seconds=5.0)
 
 
-@pytest.mark.parametrize("status", [101, 400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 426, 451, 600, 999])
+@each("status", [101, 400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 426, 451, 600, 999])
 def test_other_answers_are_final(status: int) -> None:
     assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.FAILED, reason=f"Answered {status}.")
 
 
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+@each("status", [300, 301, 302, 303, 304, 307, 308])
 def test_a_redirect_is_final_and_says_so(status: int) -> None:
     reason = f"Answered {status}; redirects are not followed."
     assert verdict(answered(status)) == DeliveryVerdict(next_state=NextState.FAILED, reason=reason)
@@ -74,8 +75,8 @@ def test_what_is_sent_again_by_hand_is_sent_once() -> None:
     assert verdict(answered(404), number=2, once=True) == final
 
 
-@pytest.mark.parametrize(
-    ("retry_after", "seconds"),
+@each(
+    "retry_after, seconds",
     [
         ("7", 7.0),
         (" 120 ", 120.0),
@@ -101,7 +102,7 @@ def test_what_is_sent_again_by_hand_is_sent_once() -> None:
         ("Sat, 21 Nov 2026 11:00:00 +9999", 5.0),
     ],
 )
-@pytest.mark.parametrize("status", [429, 503])
+@each("status", [429, 503])
 def test_retry_after_is_the_least_wait_up_to_a_day(retry_after: str, seconds: float, status: int) -> None:
     assert verdict(answered(status, retry_after)).seconds == seconds
 
