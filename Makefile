@@ -71,10 +71,11 @@ lock: ## write down the versions with their hashes; ARGS=--upgrade chooses the n
 	@$(COMPILE) $(CLIENTS)/requirements.in -o $(CLIENTS)/requirements.txt
 	@$(COMPILE) $(CLIENTS)/generator.in -o $(CLIENTS)/generator.txt
 
-clients: ## clients of openapi-generator in PHP (with Debian's php-cli, php-curl, php-mbstring, php-guzzlehttp-guzzle) and Python; needs Java
+clients: ## clients of openapi-generator in seven languages, made and run against the service; .ci/languages names what they need
 	@.ci/install requirements-dev.txt
+	@.ci/install-node
 	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(CLIENTS)/generator.txt
-	@CLIENTS=yes TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest -n0 $(CLIENTS)/test_openapi_generator.py $(ARGS)
+	@CLIENTS=yes TEST_DATABASE_NAME=test_engage_$$$$ $(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist worksteal $(CLIENTS)/test_openapi_generator.py $(ARGS)
 
 package: ## builds the wheel and tries it in an empty environment
 	@.ci/install requirements-dev.txt
