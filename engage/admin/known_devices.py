@@ -1,15 +1,19 @@
-"""Browsers in which a member of staff has logged in before: they get in while strangers keep guessing.
+"""Browsers and addresses from which staff have logged in before: they get in while strangers keep guessing.
 
 A signed cookie names the device and the account, so it vouches for no other account. It gives a try and no more: who
-has it still needs the password, and is treated as a stranger after a few tries an hour.
+has it still needs the password, and is treated as a stranger after a few tries an hour. So is an address from which the
+audit knows a login to the account: it lets a new browser in.
 """
 
 import secrets
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Protocol
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from engage.audit.recording import deed, record
@@ -44,6 +48,17 @@ def is_known_device(request: HttpRequest, *, account: str) -> bool:
     """Whether somebody has logged in to this account with this browser, and it has not tried often lately; counts."""
     device = _device(request, account=account)
     return device is not None and count_within("known_devices", address=device, rate=_TRIES)
+
+
+def is_known_place(address: str, *, account: str) -> bool:
+    """Whether somebody has logged in to this account from this address, and it has not tried often lately; counts."""
+    number = User.objects.filter(username=account).values_list("pk", flat=True).first()
+    entries = AuditEntry.objects.filter(
+        object_id=str(number), object_kind="user", at__gt=timezone.now() - timedelta(seconds=_SECONDS),
+        action=AuditEntry.Action.LOGGED_IN, address=address or None,
+    )  # fmt: skip
+    is_one = bool(number and address) and entries.exists()
+    return is_one and count_within("known_places", app_id=account, address=address, rate=_TRIES)
 
 
 def _device(request: HttpRequest, *, account: str) -> str | None:

@@ -7,10 +7,15 @@ tried from elsewhere: an address that has not tried lately passes at once.
 Hashing a password takes a fifth of a second, so a process does it once at a time. Who comes meanwhile is told to try
 again, instead of occupying another of the threads that serve calls.
 
-Known devices (known_devices.py) have limits of their own instead, and a password checked beside that of a stranger. So
-staff get in while many addresses keep guessing.
+Known devices and addresses (known_devices.py) have limits of their own instead, and a password checked beside that of a
+stranger. So staff get in while many addresses keep guessing. Whoever guesses from ever new addresses can still fill the
+place of strangers: then a new browser at a new address has to try several times. No limit tells it from them, and none
+waits for its turn: a process has few threads, and they serve all tenants. The link of `manage.py break_glass` comes by
+none of these ways.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -20,7 +25,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from unfold.forms import AuthenticationForm
 
-from engage.admin.known_devices import is_known_device
+from engage.admin.known_devices import is_known_device, is_known_place
 from engage.audit.refusals import record_failed_login
 from engage.http.caps import CapReached, count_towards, count_within, counted_so_far
 from engage.http.client_address import client_address
@@ -52,23 +57,34 @@ class LoginTooSoon(LoginLimitExceeded):
         self.message = f"Many attempts at this account have failed. Try again in {counted(seconds_left, 'second')}."
 
 
+@contextmanager
+def _place(lock: Lock, *, waits: float) -> Iterator[None]:
+    """In the block, this thread alone checks a password in this place. Raises ValidationError."""
+    if not lock.acquire(timeout=waits):
+        raise ValidationError("Somebody else is logging in at this moment. Try again.", code="login_busy")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class LoginForm(AuthenticationForm):
     """Counts attempts, also successful ones, per address, so users at other addresses are never locked out."""
 
     def clean(self) -> dict[str, Any]:
         account = self.cleaned_data.get("username", "")  # whether or not it exists: no answer tells
-        known = self.request is not None and is_known_device(self.request, account=account)
-        lock = _hashing_for_devices if known else _hashing
-        if not lock.acquire(timeout=_DEVICE_WAITS if known else 0):
-            raise ValidationError("Somebody else is logging in at this moment. Try again.", code="login_busy")
-        try:
-            return self._checked(account, known_device=known)
-        finally:
-            lock.release()
-
-    def _checked(self, account: str, *, known_device: bool) -> dict[str, Any]:
         address = client_address(self.request) if self.request else ""
-        if not known_device:
+        known = self.request is not None and (
+            is_known_device(self.request, account=account) or is_known_place(address, account=account)
+        )
+        if known:
+            with _place(_hashing_for_devices, waits=_DEVICE_WAITS):
+                return self._checked(account, address, known=True)
+        with _place(_hashing, waits=0):
+            return self._checked(account, address, known=False)
+
+    def _checked(self, account: str, address: str, *, known: bool) -> dict[str, Any]:
+        if not known:
             self._count(account, address)
         try:
             cleaned: dict[str, Any] = super().clean()

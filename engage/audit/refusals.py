@@ -15,6 +15,7 @@ from engage.models import AuditEntry
 _WINDOW = timedelta(hours=1)
 OF_ONE = 30  # by one actor, or from one address if nobody knows who it is
 OF_ALL = 1_000
+OF_ONE_CAUSE = 100  # failed logins at one account for one reason; at no account, as at one
 
 
 def record_refused_call(request: HttpRequest, refusal: Refusal) -> None:
@@ -51,5 +52,10 @@ def record_refusal(deed: Deed, *, by: Actor | None = None) -> None:
     with suppress(DatabaseError):  # who is refused is told so also while the database is away
         lately = AuditEntry.objects.filter(action=deed.action, at__gt=timezone.now() - _WINDOW)
         own = lately.filter(actor_kind=actor.kind, actor_id=actor.id, address=actor.address)
-        if own[:OF_ONE].count() < OF_ONE and lately[:OF_ALL].count() < OF_ALL:
+        if own[:OF_ONE].count() >= OF_ONE:
+            return
+        of_all = OF_ALL
+        if deed.action == AuditEntry.Action.LOGIN_FAILED:  # strangers make as many as they like, and hide no others
+            lately, of_all = lately.filter(object_id=deed.id, object_kind=deed.kind, note=deed.note), OF_ONE_CAUSE
+        if lately[:of_all].count() < of_all:
             record(deed, by=actor)

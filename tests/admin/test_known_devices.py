@@ -63,9 +63,25 @@ def test_it_passes_while_thirty_addresses_guess_and_its_own_has_used_up_its_atte
             for _ in range(4):
                 tried(Client(), "ada", "guess", address=f"203.0.113.{number}")
         for _ in range(4):
+            tried(Client(), "ada", "guess", address=HOME)
+        assert tried(Client(), "ada", "countess", address=HOME)
+        assert tried(known, "ada", "countess", address=HOME) == ""
+
+
+def test_a_new_browser_passes_where_its_account_has_logged_in_before(known: Client, settings: Settings) -> None:
+    with time_machine.travel(NOW, tick=False):
+        for number in range(30):
+            tried(Client(), "ada", "guess", address=f"203.0.113.{number}")
+        for _ in range(4):
+            tried(Client(), "nobody", "guess", address=OFFICE)
+        assert "More than 3 attempts" in tried(Client(), "bob", "builder", address=OFFICE)  # who was never there
+        assert tried(Client(), "ada", "countess", address=OFFICE) == ""
+        for _ in range(9):
             tried(Client(), "ada", "guess", address=OFFICE)
-        assert tried(Client(), "ada", "countess", address=OFFICE)
-        assert tried(known, "ada", "countess", address=OFFICE) == ""
+        assert "Try again in" in tried(Client(), "ada", "countess", address=OFFICE)  # as a stranger, after ten tries
+    with time_machine.travel(NOW + timedelta(days=1), tick=False), while_somebody_logs_in(settings, "eve"):
+        assert tried(Client(), "ada", "countess", address=OFFICE) == ""
+        assert BUSY in tried(Client(), "ada", "countess", address="203.0.113.77")
 
 
 def test_it_is_checked_beside_a_stranger_s_password(known: Client, settings: Settings) -> None:

@@ -1,6 +1,12 @@
 """Staff log in with a provider, and may do what their groups there say."""
 
+import base64
+import json
+import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
@@ -10,13 +16,16 @@ import pytest
 import requests
 import time_machine
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from oidc_provider_mock import run_server_in_thread
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
 from engage.admin.login import LoginLimitExceeded
+from engage.admin.openid import provider
 from engage.admin.openid.provider import NotProven, Provider, claims_of
+from engage.audit import refusals
 from engage.models import AuditEntry, Membership, Workspace
 from tests.admin import openid_urls  # before a provider is set
 from tests.support.audit import told
@@ -263,6 +272,68 @@ def test_a_provider_that_is_away_keeps_no_password_out(settings: Settings) -> No
     assert Client().get(BEGIN).status_code == 503
     browser = Client()
     assert browser.post("/admin/login/", {"username": "ada", "password": "countess of lovelace"}).status_code == 302
+
+
+def taken_by(listener: socket.socket) -> int:
+    """How many connections have come to it since the last look."""
+    listener.setblocking(False)
+    number = 0
+    with suppress(BlockingIOError):
+        while True:
+            listener.accept()[0].close()
+            number += 1
+    return number
+
+
+def test_a_silent_provider_holds_one_thread_and_is_left_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(_: int) -> int:
+        try:
+            return Client().get(BEGIN).status_code
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(provider, "_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as mute:
+        settings.OIDC_ISSUER = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(ask, range(8))) == {503}
+        assert (taken_by(mute), ask(0), taken_by(mute)) == (1, 503, 0)
+        provider._away_until.clear()  # as after a while
+        assert (ask(0), taken_by(mute)) == (503, 1)
+
+
+def test_keys_are_kept_and_looked_for_again_where_none_fits(issuer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = requests.get(f"{issuer}/jwks").json()["keys"][0]
+    fetched: list[str] = []
+
+    def fetch(self: Provider) -> list[dict[str, Any]]:
+        fetched.append("once more")
+        keys = [key | {"kid": f"k{len(fetched)}"}]
+        provider._kept_keys[self.OIDC_OP_JWKS_ENDPOINT] = (time.monotonic(), keys)
+        return keys
+
+    def of(kid: str) -> str:
+        parts = [json.dumps(part).encode() for part in ({"alg": "RS256", "kid": kid}, {}, {})]
+        return b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts).decode()
+
+    monkeypatch.setattr(provider, "_kept_keys", {})
+    monkeypatch.setattr(Provider, "_fetched_keys", fetch)
+    found = [Provider().retrieve_matching_jwk(of(kid)).key_id for kid in ("k1", "k1", "k2", "k2")]
+    assert (found, len(fetched)) == (["k1", "k1", "k2", "k2"], 2)
+
+
+def test_answers_that_nobody_asked_for_leave_few_entries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.ADMIN_LOGIN_LIMIT = "3/h"
+    monkeypatch.setattr(refusals, "OF_ONE_CAUSE", 5)
+    root = User.objects.create_superuser("root", password="countess of lovelace")
+    for number in range(4):
+        said = [Client().get(CALLBACK, REMOTE_ADDR=f"203.0.113.{number}").status_code for _ in range(5)]
+        assert said == [403] * 3 + [429] * 2
+    Client().post("/admin/login/", {"username": "root", "password": "x"})
+    ids = list(AuditEntry.objects.filter(action="login_failed").values_list("object_id", flat=True))
+    assert (ids.count(""), ids.count(str(root.pk))) == (5, 1)
 
 
 def test_an_issuer_that_calls_itself_otherwise_is_not_believed(settings: Settings, issuer: str) -> None:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from functools import wraps
-from threading import Lock
 from typing import Any
 
 import structlog
@@ -20,28 +19,26 @@ from mozilla_django_oidc.views import OIDCAuthenticationRequestView
 
 from engage.admin.login import LoginLimitExceeded
 from engage.admin.openid.accounts import MayNotEnter, account_of
-from engage.admin.openid.provider import NotProven, ProviderAway, claims_of, setting
+from engage.admin.openid.provider import NotProven, OthersAreLoggingIn, ProviderAway, asking, claims_of, setting
 from engage.admin.second_factor.requirement import ELSEWHERE
 from engage.audit.recording import deed, record
 from engage.audit.refusals import record_failed_login
 from engage.errors import Refusal
-from engage.http.caps import count_towards
+from engage.http.caps import CapReached, count_towards
 from engage.http.client_address import client_address
 from engage.models import AuditEntry
 from engage.request_log import current_request_id
 
-_WAITS = 2  # seconds, for another who is just logging in
 _STATES, _NEXT = "oidc_states", "oidc_login_next"  # the library's, in the session
 _Page = Callable[[HttpRequest], HttpResponse]
-_asking = Lock()
 log = structlog.get_logger(__name__)
 
 
-class OthersAreLoggingIn(Refusal):
-    """A process asks the provider about one person at a time: it may be slow, and the threads serve calls, too."""
+class TooManyStrayAnswers(CapReached):
+    """This address has brought many answers that its browser has not asked for."""
 
-    status = 503
-    code = "login_busy"
+    code = "openid_stray_limit_exceeded"
+    made = "answers that nobody has asked for"
 
 
 class _Begin(OIDCAuthenticationRequestView):  # type: ignore[misc] # it has no types
@@ -49,18 +46,13 @@ class _Begin(OIDCAuthenticationRequestView):  # type: ignore[misc] # it has no t
 
 
 def _or_says_why(page: _Page) -> _Page:
-    """The page, or one that tells why nobody gets in; only one at a time."""
+    """The page, or one that tells why nobody gets in."""
 
     @wraps(page)
     def answer(request: HttpRequest) -> HttpResponse:
         try:
-            if not _asking.acquire(timeout=_WAITS):
-                raise OthersAreLoggingIn("Somebody else is logging in at this moment. Try again.")
-            try:
-                return page(request)
-            finally:
-                _asking.release()
-        except (LoginLimitExceeded, OthersAreLoggingIn, ProviderAway) as refusal:
+            return page(request)
+        except (CapReached, OthersAreLoggingIn, ProviderAway) as refusal:
             return _refused(request, refusal)
         except (MayNotEnter, NotProven) as refusal:
             _note_failure(refusal)
@@ -84,11 +76,13 @@ def begin(request: HttpRequest) -> HttpResponse:
 @_or_says_why
 def take_back(request: HttpRequest) -> HttpResponse:
     """Logs in whom the provider vouches for, in answer to what this browser's session has asked."""
-    asked = _asked(request)
     code = request.GET.get("code")
-    if asked is None or not code:
+    if not code or request.GET.get("state") not in (request.session.get(_STATES) or {}):
+        count_towards(TooManyStrayAnswers, address=client_address(request), rate=settings.ADMIN_LOGIN_LIMIT)
         raise NotProven
-    claims = claims_of(request, code=code, nonce=asked["nonce"], code_verifier=asked["code_verifier"])
+    with asking():  # who is refused here has used up nothing, and may load the page again
+        asked = _asked(request)
+        claims = claims_of(request, code=code, nonce=asked["nonce"], code_verifier=asked["code_verifier"])
     user = account_of(claims)
     goes_on = request.session.get(_NEXT)  # looked at when it was kept
     with transaction.atomic():
@@ -98,13 +92,12 @@ def take_back(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(goes_on or reverse("admin:index"))
 
 
-def _asked(request: HttpRequest) -> dict[str, Any] | None:
+def _asked(request: HttpRequest) -> dict[str, Any]:
     """What was sent along with this state by this browser, which is then used up."""
-    states = request.session.get(_STATES) or {}
-    asked: dict[str, Any] | None = states.pop(request.GET.get("state"), None)
-    if asked is not None:
-        request.session[_STATES] = states
-        request.session.save()  # before it can be used a second time
+    states = request.session[_STATES]
+    asked: dict[str, Any] = states.pop(request.GET["state"])
+    request.session[_STATES] = states
+    request.session.save()  # before it can be used a second time
     return asked
 
 

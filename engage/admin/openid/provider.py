@@ -4,8 +4,11 @@ The library fetches tokens and compares nonces. It does not ask for whom a token
 key by a `kid` that need not be there: that is done here.
 """
 
-from collections.abc import Mapping
-from functools import cache
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import jwt
@@ -22,6 +25,8 @@ from engage.errors import Refusal
 Claims = Mapping[str, Any]
 CALLBACK = "openid_callback"  # the name of the page to which the provider sends a browser back
 _SECONDS = 5
+_AWAY_SECONDS = 30  # for which nobody is kept waiting for a provider that has just not answered
+_KEYS_SECONDS = 300  # for which its keys are believed to be its keys
 _CLOCKS_DIFFER_SECONDS = 30
 _KEYS_OF = {"RS256": "RSA", "ES256": "EC"}  # the kind of key for each algorithm
 _CLAIMS = ["iss", "aud", "exp", "iat", "sub"]
@@ -51,7 +56,40 @@ class NotProven(Refusal):
         super().__init__("The OpenID Connect provider has not proven who you are. Log in once more.")
 
 
-@cache  # until the process ends
+class OthersAreLoggingIn(Refusal):
+    """A process asks the provider about one person at a time: it may be slow, and the threads serve calls, too."""
+
+    status = 503
+    code = "login_busy"
+
+
+_asking = RLock()
+_away_until: dict[str, float] = {}  # by issuer
+_kept: dict[str, Mapping[str, Any]] = {}  # by issuer, until the process ends
+_kept_keys: dict[str, tuple[float, list[dict[str, Any]]]] = {}  # by address: since when
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """In the block, and nowhere else, the provider is waited for: by one thread of a process.
+
+    Others are refused at once, and so is everybody for a while after it has not answered. Raises OthersAreLoggingIn and
+    ProviderAway.
+    """
+    issuer = settings.OIDC_ISSUER
+    if time.monotonic() < _away_until.get(issuer, 0):
+        raise ProviderAway
+    if not _asking.acquire(blocking=False):
+        raise OthersAreLoggingIn("Somebody else is logging in, or the provider does not answer. Try again.")
+    try:
+        yield
+    except ProviderAway:
+        _away_until[issuer] = time.monotonic() + _AWAY_SECONDS
+        raise
+    finally:
+        _asking.release()
+
+
 def _discovered(issuer: str) -> Mapping[str, Any]:
     """The provider's endpoints, as it publishes them."""
     answer = requests.get(f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=_SECONDS)
@@ -67,12 +105,16 @@ def _discovered(issuer: str) -> Mapping[str, Any]:
 
 
 def discovered() -> Mapping[str, Any]:
-    """Raises ProviderAway."""
-    try:
-        return _discovered(settings.OIDC_ISSUER)
-    except _UNFIT as unfit:
-        log.warning("openid_provider_away", exc_info=unfit)
-        raise ProviderAway from unfit
+    """What the provider says of itself, kept until the process ends. Raises OthersAreLoggingIn and ProviderAway."""
+    issuer = settings.OIDC_ISSUER
+    if issuer not in _kept:
+        with asking():
+            try:
+                _kept[issuer] = _discovered(issuer)
+            except _UNFIT as unfit:
+                log.warning("openid_provider_away", exc_info=unfit)
+                raise ProviderAway from unfit
+    return _kept[issuer]
 
 
 def setting(name: str, *default: Any) -> Any:
@@ -101,17 +143,23 @@ class Provider(OIDCAuthenticationBackend):  # type: ignore[misc] # it has no typ
     get_settings = staticmethod(setting)
 
     def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
-        """The provider's key for this token, as it is now. Raises PyJWTError."""
+        """The provider's key for this token: of those kept, or else as they are now. Raises PyJWTError."""
         header = jwt.get_unverified_header(token)
         if header["alg"] not in _KEYS_OF:
             raise jwt.InvalidAlgorithmError
+        since, keys = _kept_keys.get(self.OIDC_OP_JWKS_ENDPOINT, (-math.inf, []))
+        is_fresh = time.monotonic() - since < _KEYS_SECONDS and header.get("kid") is not None
+        key = (_fitting(keys, header) if is_fresh else None) or _fitting(self._fetched_keys(), header)
+        if key is None:
+            raise jwt.InvalidKeyError
+        return jwt.PyJWK(key, algorithm=header["alg"])
+
+    def _fetched_keys(self) -> list[dict[str, Any]]:
         answer = requests.get(self.OIDC_OP_JWKS_ENDPOINT, timeout=_SECONDS)
         answer.raise_for_status()
-        for key in answer.json()["keys"]:
-            fits = key["kty"] == _KEYS_OF[header["alg"]] and key.get("use", "sig") == "sig"
-            if fits and header.get("kid") in {None, key.get("kid")}:
-                return jwt.PyJWK(key, algorithm=header["alg"])
-        raise jwt.InvalidKeyError
+        keys: list[dict[str, Any]] = answer.json()["keys"]
+        _kept_keys[self.OIDC_OP_JWKS_ENDPOINT] = (time.monotonic(), keys)
+        return keys
 
     def get_payload_data(self, token: str, key: Any) -> dict[str, Any]:
         """What a token of this provider says that was made for this service, and holds. Raises PyJWTError."""
@@ -147,6 +195,15 @@ class Provider(OIDCAuthenticationBackend):  # type: ignore[misc] # it has no typ
         if beside["sub"] != said["sub"]:
             raise SuspiciousOperation("userinfo of somebody else")
         return beside | said
+
+
+def _fitting(keys: list[dict[str, Any]], header: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The first key that can have signed a token with this header."""
+    for key in keys:
+        fits = key["kty"] == _KEYS_OF[header["alg"]] and key.get("use", "sig") == "sig"
+        if fits and header.get("kid") in {None, key.get("kid")}:
+            return key
+    return None
 
 
 def claims_of(request: HttpRequest, *, code: str, nonce: str, code_verifier: str) -> Claims:

@@ -5,8 +5,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
 from django.utils.crypto import get_random_string
 
+from engage.break_glass import SECONDS, token_of
 from engage.management.accounts import telling_of_accounts
 from engage.second_factor import replace_recovery_codes
 
@@ -15,8 +17,9 @@ _NAME = "break-glass"
 
 class Command(BaseCommand):
     help = (
-        "Makes the superuser break-glass with a new password and one code for a second factor, and prints both. Its "
-        "earlier password, codes and sessions hold no more. --end closes the account."
+        "Makes the superuser break-glass with a new password and one code for a second factor, and prints both, and a "
+        "link that logs in once, also while others keep guessing passwords. Its earlier password, codes, sessions and "
+        "links hold no more. --end closes the account."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -47,7 +50,8 @@ class Command(BaseCommand):
         for what, value in (
             ("user", _NAME),
             ("password", password),
-            ("code", f"{code}  (asked for after the password)"),
+            ("code", f"{code}  (asked for after the password or the link)"),
+            ("link", f"{reverse('break_glass', args=[token_of(user)])}  (once, for {SECONDS // 60} minutes)"),
         ):
             self.stdout.write(f"{what:<9} {value}")
         self.stdout.write("Close the account afterwards: manage.py break_glass --end")
