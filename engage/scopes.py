@@ -28,18 +28,15 @@ class Scope(models.TextChoices):
 # A call with a body that changes a customer answers with the whole customer.
 _INCLUDED: Mapping[Scope, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CUSTOMERS_READ}}
 
-# Every call of a server, by its method and its path below /api/v1/. None: any key may make it.
-SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
-    ("GET", "me"): None,
-    ("GET", "audit/{workspaceId}"): Scope.AUDIT,
+# Every call of a server, by its method and its path below /api/v1/. None: any key may make it. Calls that are defined
+# by engage/calls/ add their own.
+SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {
     # Whoever triggers may see what became of it. A dry run shows what is known of people: it needs customers:read, too.
     ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
     ("GET", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
     ("DELETE", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
     ("GET", "journeys/{workspaceId}/triggers/{triggerId}"): Scope.TRIGGER,
     ("GET", "journeys/{workspaceId}/triggers/{triggerId}/jobs"): Scope.TRIGGER,
-    # To end the enrollments of a call as well, it needs enrollments, too.
-    ("POST", "journeys/{workspaceId}/triggers/{triggerId}/cancel"): Scope.TRIGGER,
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
     ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
     ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,
@@ -52,13 +49,6 @@ SCOPE_OF_CALL: Mapping[tuple[str, str], Scope | None] = {
     ("GET", "customers/{workspaceId}/{customerId}/journeys"): Scope.ENROLLMENTS,
     ("GET", "journeys/{workspaceId}/enrollments/{enrollmentId}"): Scope.ENROLLMENTS,
     ("POST", "journeys/{workspaceId}/enrollments/{enrollmentId}/exit"): Scope.ENROLLMENTS,
-    ("GET", "journeys/{workspaceId}/{journeyId}/graph"): Scope.STATS,
-    ("GET", "journeys/{workspaceId}/{journeyId}/stats"): Scope.STATS,
-    ("POST", "journeys/{workspaceId}/{journeyId}/hold"): Scope.DEFINITIONS,
-    ("POST", "journeys/{workspaceId}/{journeyId}/resume"): Scope.DEFINITIONS,
-    ("POST", "journeys/{workspaceId}/{journeyId}/close"): Scope.DEFINITIONS,
-    ("POST", "journeys/{workspaceId}/{journeyId}/activate"): Scope.DEFINITIONS,
-    ("POST", "journeys/{workspaceId}/{journeyId}/abort"): Scope.DEFINITIONS,
     ("GET", "messages/{workspaceId}"): Scope.MESSAGES,
     ("GET", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
     ("PUT", "messages/{workspaceId}/{key}"): Scope.MESSAGES,

@@ -1,1 +1,9 @@
-"""Calls about access itself: me/, what a key is; audit/, who changed what; urls.py has their addresses."""
+"""Calls about access itself.
+
+1. `me`: what a key is.
+2. `audit`: who changed what.
+"""
+
+from engage.api import audit, me
+
+__all__ = ["audit", "me"]

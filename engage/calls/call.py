@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_ty
 from engage.calls.asked import Asked
 from engage.errors import Refusal
 from engage.json.fields import camel_case, snake_case
-from engage.scopes import Scope
+from engage.scopes import SCOPE_OF_CALL, Scope
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Data = TypeVar("Data")
@@ -132,6 +132,8 @@ class Call:
     def __call__(self, function: Function) -> Function:
         self.function, self.signature = function, Signature.of(function)
         self._all.append(self)
+        if self.signature.is_of_server:
+            SCOPE_OF_CALL[self.method, self.path] = self.scope
         return function
 
     @property

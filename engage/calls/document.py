@@ -6,10 +6,10 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from engage.calls.call import WORKSPACE_ID, Call
-from engage.calls.queries import BAD_DRY_RUN, DryRun
+from engage.calls.queries import parameter_refusals
 from engage.errors import Refusal
 from engage.http.views import WorkspaceNotFound
-from engage.json.fields import members
+from engage.json.fields import is_choice, members
 from engage.json.writing import written
 from engage.schema.bodies import TypedBody, member_schema
 from engage.schema.calls import ServerCall, path_id
@@ -42,8 +42,13 @@ def _path_ids(call: Call) -> Iterator[OpenApiParameter]:
 
 def _parameters(query: type | None) -> Iterator[OpenApiParameter]:
     for member in members(query) if query else ():
-        default = {} if member.declared.default in {None, False} else {"default": member.declared.default}
-        yield OpenApiParameter(member.spelling, {**member_schema(member), **default}, description=member.description)
+        default = getattr(member.declared.default, "value", member.declared.default)
+        schema = member_schema(member)
+        if is_choice(member.hint):
+            schema = {"type": "string", "enum": sorted(choice.value for choice in member.hint)}
+        if default not in {None, False}:
+            schema["default"] = default
+        yield OpenApiParameter(member.spelling, schema, description=member.description)
 
 
 def _answers(call: Call) -> Iterator[Answer]:
@@ -57,9 +62,8 @@ def _answers(call: Call) -> Iterator[Answer]:
 
 
 def _refusals(call: Call) -> Iterator[Refusal]:
-    query = call.signature.query
-    if query and issubclass(query, DryRun):
-        yield BAD_DRY_RUN
+    if call.signature.query:
+        yield from parameter_refusals(call.signature.query)
     if call.missing:
         yield call.missing(call.ids[-1].example)
     elif call.is_of_workspace:

@@ -1,18 +1,23 @@
 """Query strings as typed objects: a frozen dataclass says which parameters a call takes. None may be repeated."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast
 
 from django.http import QueryDict
 from rest_framework.request import Request
 
-from engage.errors import InvalidRequest
+from engage.errors import InvalidRequest, Refusal
+from engage.http.paging import InvalidCursor
 from engage.http.query_strings import is_true, one_of, single_value
 from engage.json.fields import Member, Parsed, Whole, is_choice, members
 
 Shape = TypeVar("Shape")
 DRY_RUN_MESSAGE = "A dry run: this is what the call would do. Nothing was changed."
+# What such parameters are, in words.
+LIMIT = "The maximum number of items to return."
+CURSOR = "The `nextCursor` of the previous page. Omit it for the first page."
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
 
 
@@ -59,13 +64,25 @@ def _value(member: Member, query: QueryDict) -> Any:
 
 def whole_number(name: str, text: str, bounds: Whole) -> int:
     """The number in a parameter. Raises InvalidRequest."""
-    if (
-        not (text.isascii() and text.isdigit())
-        or len(text) > len(str(bounds.most))
-        or not bounds.least <= int(text) <= bounds.most
-    ):
-        raise InvalidRequest(f"{name} must be a whole number from {bounds.least} to {bounds.most}.")
+    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(bounds.most))
+    if not is_short or not bounds.least <= int(text) <= bounds.most:
+        raise not_whole(name, bounds)
     return int(text)
+
+
+def not_whole(name: str, bounds: Whole) -> InvalidRequest:
+    return InvalidRequest(f"{name} must be a whole number from {bounds.least} to {bounds.most}.")
+
+
+def parameter_refusals(shape: type) -> Iterator[Refusal]:
+    """Examples of the refusals of the parameters that many calls take."""
+    if issubclass(shape, DryRun):
+        yield BAD_DRY_RUN
+    for member in members(cast("Any", shape)):
+        if member.name == "limit":
+            yield not_whole("limit", member.note(Whole))
+        if member.name == "cursor":
+            yield InvalidCursor()
 
 
 def _refuse_other_spellings(query: QueryDict) -> None:

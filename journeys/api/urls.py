@@ -4,14 +4,11 @@ from django.urls import path
 
 from journeys.api.enrollments.views import CustomerJourneysView, EnrollmentExitView, EnrollmentView
 from journeys.api.events.views import EventsView
-from journeys.api.statistics.views import JourneyGraphView, JourneyStatsView
 from journeys.api.triggers.views import JobView, TriggerJobsView, TriggerStateView, TriggerView
 
 journeys = [
     # First, so that no look-up takes a wrong journey id such as "jobs" for its own.
     path("<str:workspace_id>/<str:journey_id>/trigger", TriggerView.as_view()),
-    path("<str:workspace_id>/<str:journey_id>/graph", JourneyGraphView.as_view()),
-    path("<str:workspace_id>/<str:journey_id>/stats", JourneyStatsView.as_view()),
     path("<str:workspace_id>/jobs/<str:job_id>", JobView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>", EnrollmentView.as_view()),
     path("<str:workspace_id>/enrollments/<str:enrollment_id>/exit", EnrollmentExitView.as_view()),

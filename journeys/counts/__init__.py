@@ -3,5 +3,5 @@
 1. counting.py: what a transaction adds, in one statement, beside the history that it writes.
 2. folding.py: sums the deltas up, now and then.
 3. recounting.py: the same counts, taken from the history itself: for what was there before, and to compare.
-4. stats.py: a journey's sums, as its statistics tell them.
+4. stats.py: a journey's sums, as its statistics tell them; buckets.py: how time is divided for them.
 """

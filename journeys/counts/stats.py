@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from engage.database.sql import Statement
-from journeys.models import Journey
+from engage.json.keywords import Keywords, known
+from journeys.models import EnrollmentJob, Journey
 from journeys.steps.kinds import COMPLETED, EXITED
 
 _DAY = timedelta(days=1)
@@ -29,24 +30,33 @@ class Span:
     edges: Sequence[datetime] = ()
 
 
+Entries = Annotated[
+    dict[str, int],
+    "The number of jobs decided, by result. Only `enrolled` belongs to a revision.",
+    Keywords(propertyNames={"type": "string", **known(EnrollmentJob.Result.values).schema}),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepStats:
-    """How many began the step, ended it in each way, and wait in it now, whatever the span."""
+    """What happened in one step."""
 
-    entered: int
-    waiting: int
+    entered: Annotated[int, "How often it was begun."]
+    waiting: Annotated[int, "How many wait in it now, whatever the time asked for."]
     done: int
     failed: int
-    interrupted: int
+    interrupted: Annotated[int, "How often the enrollment ended while the step was waiting."]
 
 
 @dataclass(kw_only=True)
 class Bucket:
-    """What was counted from one instant to before another: entries by result, and ends."""
+    """What happened from one instant to before another."""
+
+    schema_name: ClassVar = "StatsBucket"
 
     begin: datetime
     end: datetime
-    entries: Counter[str] = field(default_factory=Counter)
+    entries: Entries = field(default_factory=Counter)
     completed: int = 0
     exited: int = 0
 
@@ -59,7 +69,7 @@ class JourneyStats:
     """
 
     queued: int
-    entries: Mapping[str, int]
+    entries: Entries
     active: int
     completed: int
     exited: int

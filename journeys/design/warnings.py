@@ -5,8 +5,9 @@ It is told wherever a definition is saved, checked or shown. A new kind is one m
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated, ClassVar
 
 from engage.errors import Refusal
 from journeys.models import Journey
@@ -15,11 +16,13 @@ from journeys.steps.course import Course, parse_course
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionWarning:
-    """The place that it is about (`steps[2]`), what is the matter in a sentence, and the step's id if it is a step."""
+    """What may not be meant in a definition, though it may be saved."""
 
-    place: str
-    message: str
-    step_id: str | None = None
+    schema_name: ClassVar = "Warning"
+
+    place: Annotated[str, "The place in the definition that it is about, such as `steps[2]`."]
+    message: Annotated[str, "What is the matter, in a sentence."]
+    step_id: str | None = field(default=None, metadata={"hidden": True})  # from the API
 
 
 @dataclass(frozen=True, kw_only=True)

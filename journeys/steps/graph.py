@@ -7,30 +7,38 @@ EXITED: exit conditions, calls and staff end an enrollment at whatever step it i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from customers.conditions import in_words as condition_in_words
+from engage.json.keywords import known
 from journeys.steps.course import Course, parse_course
+from journeys.steps.definition import STEP_TYPES
 from journeys.steps.kinds import COMPLETED, ENTRY, EXITED, way
 
 LONGEST_LABEL = 200
+NODE = f"A step's id, or `{ENTRY}`, `{COMPLETED}` or `{EXITED}`."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A step, by its id and type; or where customers enter or end, whose type is `entry`, `completed` or `exited`."""
+    """A step, or where customers enter or end."""
 
-    id: str
-    type: str
-    label: str
+    schema_name: ClassVar = "GraphNode"
+
+    id: Annotated[str, NODE]
+    type: Annotated[str, "The step's type.", known(["entry", *STEP_TYPES, "completed", "exited"])]
+    label: Annotated[str, "What it does, in words; at most 200 characters."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A way from one node to another. The label says when it is taken; empty if always."""
+    """A way from one node to another."""
 
-    source: str
-    target: str
-    label: str
+    schema_name: ClassVar = "GraphEdge"
+
+    source: Annotated[str, NODE]
+    target: Annotated[str, NODE]
+    label: Annotated[str, "When it is taken, in words; empty if always."]
 
 
 @dataclass(frozen=True, kw_only=True)

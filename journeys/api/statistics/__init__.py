@@ -1,1 +1,0 @@
-"""Journeys as a whole: their steps as a graph, and counts of what they do."""
