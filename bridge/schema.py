@@ -22,8 +22,8 @@ from customers.event_times import IN_THE_FUTURE
 from customers.identifier_rules import LONGEST
 from customers.tombstones import CustomerErased
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import ArraySizeExceeded
 from engage.json.keywords import STRICT
+from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, at_least_one_of, choice_of, or_blank
 from engage.schema.calls import SdkCall
 from engage.schema.responses import Answer

@@ -24,6 +24,7 @@ autodiscover_modules("api")  # each registers its calls
 urlpatterns = [
     # The most frequently called are matched first.
     path("api/v1/sdk/", include(bridge.sdk)),
+    journeys.trigger,
     path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/", include(views_of(Call.all()))),
     path("api/v1/journeys/", include(journeys.journeys)),

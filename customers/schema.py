@@ -19,9 +19,9 @@ from customers.serializers import (
 )
 from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import ArraySizeExceeded
 from engage.http.views import AllJourneysNeeded, WorkspaceNotFound
 from engage.json.keywords import STRICT
+from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import EMAIL, NOT_BLANK, Body, also_called, at_least_one_of, body_reference, choice_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, path_id
 from engage.schema.responses import Answer

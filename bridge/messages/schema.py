@@ -8,8 +8,8 @@ from bridge.messages.definition import InvalidMessage
 from bridge.messages.serializers import MESSAGES, MOST_MESSAGES, NOTHING, MessageBody
 from bridge.models import Message
 from engage.errors import MissingParameter
-from engage.http.fields import ArraySizeExceeded
 from engage.http.views import WorkspaceNotFound
+from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import NOT_BLANK, Body, at_least_one_of, choice_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer

@@ -8,6 +8,7 @@ from typing import Annotated
 from engage.calls.asked import Asked
 from engage.calls.call import get
 from engage.database.object_ids import ObjectId
+from engage.json.keywords import known
 from engage.models import ApiKey
 from engage.scopes import Scope
 
@@ -47,7 +48,10 @@ class Me:
     name: str
     prefix: Annotated[str, "The key's first characters."]
     workspace: KeyWorkspace
-    scopes: Annotated[Sequence[Scope] | None, "What the key may do; null: everything, also what is added later."]
+    scopes: Annotated[
+        Sequence[Annotated[str, known(Scope.values)]] | None,
+        "What the key may do; null: everything, also what is added later.",
+    ]
     journeys: Annotated[Sequence[str] | None, "The ids of the journeys that it is for; null: all."]
     networks: Annotated[Sequence[str] | None, "The networks from which it may be used; null: all."]
     expires_at: Annotated[datetime | None, "When the key ends; null: it does not."]

@@ -23,8 +23,9 @@ from engage.json.writing import written
 
 
 def urlpatterns(calls: Iterable[Call]) -> list[URLPattern]:
-    """Calls that share a path become one view. Calls of one path must follow each other."""
-    return [path(_route(found), _view(list(those))) for found, those in groupby(calls, key=lambda call: call.path)]
+    """Calls that share a path become one view. No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`."""
+    ordered = sorted(calls, key=lambda call: (call.path.endswith("}"), call.path))
+    return [path(_route(found), _view(list(those))) for found, those in groupby(ordered, key=lambda call: call.path)]
 
 
 def _route(documented: str) -> str:

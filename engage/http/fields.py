@@ -13,16 +13,11 @@ from rest_framework.fields import empty
 
 from engage.errors import FailureDetail, InvalidRequest, MissingParameter, Refusal
 from engage.json.compact import json_bytes, same_json
+from engage.json.reading import ArraySizeExceeded
 from engage.json.storable import STORED_DEPTH, depth, describe
 from engage.sizes import KIB
 
 _NONE_OF = "none_of"
-
-
-class ArraySizeExceeded(Refusal):
-    """An array in the body has more items than allowed."""
-
-    error = "Array size exceeded"
 
 
 class BodySerializer(serializers.Serializer[Any]):
@@ -168,23 +163,6 @@ class TextField(StrictField):
 def optional_text(help_text: str, *, max_length: int | None = None) -> TextField:
     """A text that may be left out, and is when it is blank."""
     return TextField(required=False, blank_is_absent=True, max_length=max_length, help_text=help_text)
-
-
-class WholeNumberField(StrictField):
-    """A whole number from 1 to `most`."""
-
-    expected = "a whole number"
-
-    def __init__(self, *, most: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.most = most
-
-    def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, bool) or not isinstance(data, int):
-            self.refuse(data)
-        if not 1 <= data <= self.most:
-            raise serializers.ValidationError(f"must be from 1 to {self.most}.")
-        return data
 
 
 class ArrayField(StrictField):

@@ -42,7 +42,11 @@ def read_cursor(query: QueryDict, *kinds: type) -> list[Any] | None:
 
     Integers are not negative. Raises InvalidCursor, InvalidRequest.
     """
-    text = single_value(query, "cursor")
+    return parse_cursor(single_value(query, "cursor"), *kinds)
+
+
+def parse_cursor(text: str | None, *kinds: type) -> list[Any] | None:
+    """The same, of the parameter's text. Raises InvalidCursor."""
     if not text:
         return None
     try:

@@ -9,9 +9,11 @@ from dataclasses import Field, dataclass, fields
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from engage.sizes import KIB
+
+Shape = TypeVar("Shape")
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ class Member:
     @property
     def is_left_out(self) -> bool:
         return LEFT_OUT in self.notes
+
+
+def filled(shape: type[Shape], source: object, **given: Any) -> Shape:
+    """A typed object with what is given, and all else from the attributes of the source that have the same names."""
+    names = (field.name for field in fields(cast("Any", shape)))
+    return shape(**{name: given[name] if name in given else getattr(source, name) for name in names})
 
 
 @cache

@@ -18,7 +18,6 @@ from engage.http.fields import (
     StrictField,
     TextArrayField,
     TextField,
-    WholeNumberField,
 )
 from engage.json.fields import Items, Member, Parsed, Stored, Text, Whole, is_choice, members, unwrapped
 from engage.json.keywords import STRICT, Keywords
@@ -133,8 +132,6 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
             case TextField() as text:
                 needed = NOT_BLANK if text.required and text.blank_is_absent else {"type": "string"}
                 return needed if text.max_length is None else {**needed, "maxLength": text.max_length}
-            case WholeNumberField() as number:
-                return {"type": "integer", "minimum": 1, "maximum": number.most}
             case TextArrayField() as texts:
                 return {"type": "array", "items": {"type": "string"}, "maxItems": texts.max_items}
             case ArrayField() as array:

@@ -1,13 +1,18 @@
 """Every trigger that queued a customer, newest first: what was decided and why, and how the enrollment went."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
+from engage.database.object_ids import ObjectId
 from engage.database.sql import Statement
+from engage.json.fields import Spelled
+from engage.json.keywords import known
 from journeys.enrollments.states import NEXT_ATTEMPT
 from journeys.job_ids import job_id
+from journeys.models import Trigger
+from journeys.models.choices import JobDetails, JobResult, JobStatus, StateOfEnrollment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,45 +23,54 @@ class Cursor:
     journey_id: str
 
 
+GOES_ON = (
+    "When the enrollment continues: the end of a wait, or the next attempt to send a webhook. null once it has ended, "
+    "and while the host of its webhook is held."
+)
+LAST_STEP = (
+    "The id of the current step, or of the last one if the enrollment has ended; null if the journey has no steps."
+)
 _START = Cursor(queued_ms=2**53, journey_id="")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TriggeredEnrollment:
-    """The enrollment that a job led to."""
+    """The enrollment that a trigger led to."""
 
-    id: str
-    state: str
-    step_id: str
-    goes_on_at: datetime | None
-    exit_reason: str
+    id: Annotated[
+        ObjectId,
+        "The enrollment's id. `GET …/enrollments/{enrollmentId}` returns its history.",
+        Spelled("enrollmentId"),
+    ]
+    state: StateOfEnrollment
+    step_id: Annotated[str | None, LAST_STEP]
+    goes_on_at: Annotated[datetime | None, GOES_ON]
+    exit_reason: Annotated[str | None, "Why the enrollment was exited, as text; null if it was not."]
     entered_at: datetime
-    ended_at: datetime | None
+    ended_at: Annotated[datetime | None, "When the enrollment ended; null while it is active."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerTrigger:
-    """A job of the customer with its trigger, and its enrollment if there is one.
+    """One trigger that queued the customer, and what was decided."""
 
-    `result`, `reason` and `decided_at` are empty while the job is queued. `event_name` is None if no event triggered
-    it, or if that event was deleted.
-    """
-
-    job_id: str
-    place: Cursor
-    journey_id: str
+    place: Cursor = field(metadata={"hidden": True})  # from the API
+    journey_id: Annotated[ObjectId, "The journey's id."]
     journey_name: str
-    trigger_id: str
-    form: str
-    event_id: str | None
-    event_name: str | None
-    status: str
-    result: str
-    reason: str
-    details: list[str]
+    trigger_id: Annotated[ObjectId, "The id of the trigger: a call or an event that queued the customer."]
+    form: Annotated[str, "Whether the trigger was for one customer or many.", known(Trigger.Form.values)]
+    event_id: Annotated[ObjectId | None, "The event's id; null if the trigger was a call, or if the event was deleted."]
+    event_name: Annotated[str | None, "The event's name; null if `eventId` is null."]
+    job_id: Annotated[str, "The job's id."]
+    status: Annotated[JobStatus, "`queued` until the job is decided, fails or is cancelled."]
+    result: Annotated[JobResult | None, "The decision; null while the job is queued."]
+    reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
+    details: JobDetails
     queued_at: datetime
-    decided_at: datetime | None
-    enrollment: TriggeredEnrollment | None
+    decided_at: Annotated[
+        datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
+    ]
+    enrollment: Annotated[TriggeredEnrollment | None, "The enrollment; null if the customer was not enrolled."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +87,12 @@ class CustomerTriggersPage:
 _PAGE = Statement(
     """
 SELECT job.customer_id, job.queued_ms, job.queued_as, job.journey_id, job.journey_name, job.trigger_id,
-       trigger.form, trigger.event_id, event.name AS event_name, job.status, job.result, job.reason,
+       trigger.form, trigger.event_id, event.name AS event_name, job.status,
+       nullif(job.result, '') AS result, nullif(job.reason, '') AS reason,
        ARRAY(SELECT jsonb_array_elements_text(job.details)) AS details, trigger.queued_at, job.decided_at,
        enrollment.id AS "enrollment.id", enrollment.state AS "enrollment.state",
-       enrollment.step_id AS "enrollment.step_id", enrollment.exit_reason AS "enrollment.exit_reason",
+       nullif(enrollment.step_id, '') AS "enrollment.step_id",
+       nullif(enrollment.exit_reason, '') AS "enrollment.exit_reason",
        enrollment.entered_at AS "enrollment.entered_at", enrollment.ended_at AS "enrollment.ended_at",
        CASE WHEN enrollment.state = 'active' THEN
            coalesce(enrollment.due_at, enrollment.was_due_at, {next_attempt})

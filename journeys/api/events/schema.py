@@ -7,9 +7,10 @@ from customers.examples import ADA
 from customers.locks import TooManyAtOnce
 from customers.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import ArraySizeExceeded, BodySerializer
+from engage.http.fields import BodySerializer
 from engage.http.views import WorkspaceNotFound
 from engage.json.keywords import STRICT
+from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import BLANK, EMAIL, NOT_BLANK, Body, at_least_one_of, body_reference, none_of, or_blank
 from engage.schema.calls import WORKSPACE_ID, ServerCall
 from engage.schema.responses import Answer

@@ -9,7 +9,7 @@ from engage.http.paging import NEXT_CURSOR, written_cursor
 from engage.http.spelling import spelled
 from engage.json.compact import ascii_json
 from engage.json.instants import Instant
-from engage.json.keywords import Choice, Keywords, OneOf, known
+from engage.json.keywords import Keywords, OneOf, known
 from journeys.api.triggers.dry_run_answers import DryRunData
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.entering.trigger import Excluded, QueuedMany, QueuedOne
@@ -17,6 +17,7 @@ from journeys.jobs.of_trigger import TriggerJobsPage
 from journeys.jobs.states import JobState
 from journeys.jobs.trigger_states import CallForMany, TriggerState
 from journeys.models import EnrollmentJob
+from journeys.models.choices import JobDetails, JobResult, JobStatus
 
 SINGLE_MESSAGE = "The customer is queued for the journey."
 EXCLUDED_MESSAGE = "The customer is on the call's list of exclusions; nothing was queued."
@@ -29,13 +30,6 @@ JOB_MESSAGE = "The job as it stands."
 CANCELLED_MESSAGE = "The job is cancelled; nobody will be enrolled by it."
 TRIGGER_MESSAGE = "The trigger as it stands."
 TRIGGER_JOBS_MESSAGE = "The trigger's jobs as they stand."
-DETAILS = (
-    "For `conditions_not_met`: the tests that failed, each with the value that was there and what was wanted; at most "
-    "five, with values of at most 200 characters. Empty for other results, and once the customer was erased."
-)
-
-JobStatus = Annotated[str, Choice("JobStatus", tuple(EnrollmentJob.Status.values))]
-JobResult = Annotated[str, Choice("JobResult", tuple(EnrollmentJob.Result.values))]
 
 
 class QueuedOneData(TypedDict):
@@ -102,7 +96,7 @@ class JobData(TypedDict):
     ]
     result: Annotated[JobResult | None, "The decision; null while the job is queued."]
     reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
-    details: Annotated[list[str], DETAILS]
+    details: JobDetails
     enrollmentId: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
     queuedAt: Instant
     decidedAt: Annotated[Instant | None, "When the job was decided, failed or was cancelled; null while it is queued."]

@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from customers.segments import ErrorResolvingSegments
 from engage.errors import InvalidRequest, MissingParameter
-from engage.http.fields import ArraySizeExceeded
+from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of
 from engage.schema.calls import WORKSPACE_ID, ServerCall, bad_page, page_parameters, path_id
 from engage.schema.responses import Answer

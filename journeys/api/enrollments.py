@@ -1,0 +1,448 @@
+"""The calls about enrollments: their history, a customer's entries, and ending one early."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar, Self
+
+from customers.examples import ADA
+from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
+from engage.calls.asked import Asked
+from engage.calls.call import PathId, get, post
+from engage.calls.queries import CURSOR, LIMIT
+from engage.database.object_ids import ObjectId, is_object_id
+from engage.errors import MissingParameter
+from engage.http.paging import NEXT_CURSOR, InvalidCursor, parse_cursor, written_cursor
+from engage.json.fields import Parsed, Text, Whole, filled
+from engage.json.keywords import Keywords
+from engage.scopes import Scope
+from journeys.api.triggers.examples import ADAS_JOB, JOURNEY, TRIGGER
+from journeys.enrollments.by_customer import (
+    GOES_ON,
+    LAST_STEP,
+    Cursor,
+    CustomerTrigger,
+    TriggeredEnrollment,
+    customer_triggers_page,
+)
+from journeys.enrollments.exiting import EnrollmentAlreadyEnded
+from journeys.enrollments.exiting import exit_enrollment as end
+from journeys.enrollments.history import MOST_ATTEMPTS, RunWithWebhook, enrollment_history
+from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, journey_of_enrollment
+from journeys.job_ids import job_id
+from journeys.models import StepRun, WebhookDelivery
+from journeys.models.choices import StateOfEnrollment
+from journeys.operations.redaction import url_without_secrets, without_secrets
+from journeys.steps.exit import LONGEST_REASON
+from journeys.webhooks.waiting import Waiting, waiting
+
+ENROLLMENT_ID = PathId(
+    name="enrollmentId",
+    description="The `enrollmentId` of the job.",
+    example="6a0b1c2fe4b0a1d2c3e4f504",
+    missing=EnrollmentNotFound,
+    journey_of=journey_of_enrollment,
+)
+
+CUSTOMER_ID = PathId(name="customerId", description="The customer's id in this service.", example=ADA)
+
+
+def _ordinal(text: str) -> int | None:
+    place = parse_cursor(text, int)
+    return place[0] if place else None
+
+
+def _place(text: str) -> Cursor | None:
+    place = parse_cursor(text, int, str)
+    if place is None:
+        return None
+    queued_ms, journey_id = place
+    if not is_object_id(journey_id):
+        raise InvalidCursor
+    return Cursor(queued_ms=queued_ms, journey_id=journey_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryQuery:
+    """Which page of the steps."""
+
+    limit: Annotated[int, LIMIT, Whole(most=100)] = 50
+    cursor: Annotated[int | None, CURSOR, Parsed(_ordinal)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggersQuery:
+    """Which page of the triggers."""
+
+    limit: Annotated[int, LIMIT, Whole(most=100)] = 20
+    cursor: Annotated[Cursor | None, CURSOR, Parsed(_place)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitBody:
+    """Why the enrollment should end."""
+
+    reason: Annotated[
+        str,
+        "Why the enrollment is to end, as text. It is stored as the enrollment's exit reason.",
+        Text(longest=LONGEST_REASON, blank_is_absent=True),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookAttempt:
+    """One attempt to send a webhook."""
+
+    number: Annotated[int, "The number of the attempt, from 1.", Keywords(minimum=1)]
+    at: datetime
+    milliseconds: Annotated[int, "How long the attempt took."]
+    status: Annotated[int | None, "The HTTP status; null if no response was received."]
+    answer: Annotated[str, "The first 4 KiB of the response body; empty if no response was received."]
+    error: Annotated[str | None, "Why no response was received, or only part of one; otherwise null."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    """The request of a webhook step, and its result."""
+
+    webhook_id: Annotated[str, "The `webhook-id` header that the receiver gets, the same for every attempt."]
+    method: str
+    url: Annotated[str, "The URL. Values of query parameters that look like credentials are hidden."]
+    headers: Annotated[
+        Mapping[str, str],
+        "The headers set by the journey, without the signature. Values that look like credentials are hidden. "
+        "Empty if they cannot be decrypted at the moment.",
+    ]
+    body: Annotated[str | None, "The body as JSON text; null if the request has none."]
+    state: Annotated[
+        WebhookDelivery.State, "`waiting` while delivery is attempted; `dropped` if the enrollment ended first."
+    ]
+    result: Annotated[str | None, "The outcome, as text; null while delivery is attempted."]
+    waits_because: Annotated[
+        str | None,
+        "Why the next attempt waits, as text, such as `Left alone until 19:26:30 UTC after 10 failures in a row: "
+        "Answered 500.`; null unless something is in its way.",
+    ]
+    attempts_made: Annotated[int, "The number of attempts so far."]
+    next_attempt_at: Annotated[
+        datetime | None,
+        "When the next attempt is made, at the earliest; null unless `state` is `waiting`, and while its host is held.",
+    ]
+    attempts: Annotated[
+        Sequence[WebhookAttempt], f"The latest {MOST_ATTEMPTS} attempts, in order.", Keywords(maxItems=MOST_ATTEMPTS)
+    ]
+
+    @classmethod
+    def of(cls, delivery: WebhookDelivery, step: RunWithWebhook, waits: Waiting | None) -> "Webhook":
+        return filled(
+            cls,
+            delivery,
+            url=url_without_secrets(delivery.url),
+            headers=without_secrets(delivery.readable_headers),
+            result=None if delivery.state in WebhookDelivery.UNDECIDED else delivery.result or None,
+            waits_because=(waits.because if waits else "") or None,
+            attempts_made=delivery.attempts,
+            next_attempt_at=waits.next_attempt_at if waits else None,
+            attempts=[filled(WebhookAttempt, attempt, error=attempt.error or None) for attempt in step.attempts],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnrollmentStep:
+    """One step in an enrollment's history."""
+
+    ordinal: Annotated[int, "The position in the history, from 0. A step in a loop appears more than once."]
+    step_id: str
+    type: Annotated[str, "The step's type; empty if the enrollment was given up before the type was known."]
+    state: Annotated[StepRun.State, "`interrupted` if the enrollment ended while the step was waiting."]
+    detail: Annotated[str, "The outcome of the step, as text."]
+    missing: Annotated[Sequence[str], "The names used in the step's templates that had no value."]
+    because: Annotated[
+        Sequence[str],
+        "The values that decided which way a `branch` went; at most five, of at most 200 characters. Empty for other "
+        "steps.",
+    ]
+    event_id: Annotated[
+        ObjectId | None, "The id of the event that the step recorded, or that ended its wait; null if there is none."
+    ]
+    began_at: datetime
+    ended_at: Annotated[datetime | None, "When the step ended; null while it is waiting."]
+    webhook: Annotated[
+        Webhook | None,
+        "The request and its attempts; null unless this is a webhook step whose request was rendered.",
+    ]
+
+    @classmethod
+    def of(cls, step: RunWithWebhook, waits: Mapping[int, Waiting]) -> "EnrollmentStep":
+        webhook = Webhook.of(step.delivery, step, waits.get(step.delivery.id)) if step.delivery else None
+        return filled(cls, step.run, because=step.run.because or [], webhook=webhook)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entered:
+    """One customer's path through one journey."""
+
+    schema_name: ClassVar = "Enrollment"
+
+    enrollment_id: Annotated[ObjectId, "The enrollment's id."]
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    journey_name: str
+    revision: Annotated[int, "The revision of the journey's steps that the enrollment follows.", Keywords(minimum=1)]
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    trigger_id: Annotated[
+        ObjectId | None, "The id of the trigger that led to the enrollment; null once its job is pruned."
+    ]
+    job_id: Annotated[str | None, "The id of the job that led to the enrollment; null once the job is pruned."]
+    state: StateOfEnrollment
+    step_id: Annotated[str | None, LAST_STEP]
+    awaits_event: Annotated[str | None, "The name of the event that the enrollment waits for; null if there is none."]
+    goes_on_at: Annotated[datetime | None, GOES_ON]
+    exit_reason: Annotated[str | None, "Why the enrollment was exited, as text; null if it was not."]
+    error: Annotated[str | None, "Why the last attempt to continue failed; null unless it is being retried."]
+    entered_at: datetime
+    ended_at: Annotated[datetime | None, "When the enrollment ended; null while it is active."]
+
+    @classmethod
+    def of(cls, found: EnrollmentState, **given: object) -> Self:
+        enrollment, job = found.enrollment, found.enrollment.job
+        return filled(
+            cls,
+            enrollment,
+            enrollment_id=enrollment.id,
+            journey_name=enrollment.journey.name,
+            revision=enrollment.revision.number,
+            trigger_id=job.trigger_id if job else None,
+            job_id=job.job_id if job else None,
+            step_id=enrollment.step_id or None,
+            awaits_event=enrollment.awaits_event or None,
+            goes_on_at=found.goes_on_at,
+            exit_reason=enrollment.exit_reason or None,
+            error=enrollment.error or None,
+            **given,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnrollmentHistory(Entered):
+    """One customer's path through one journey, with a page of its steps."""
+
+    schema_name: ClassVar = "EnrollmentHistory"
+
+    steps: Annotated[Sequence[EnrollmentStep], "A page of the steps, in order."]
+    steps_begun: Annotated[int, "The number of steps in the whole history."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomerJourneys:
+    """A page of the triggers that queued a customer for journeys."""
+
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    triggers: Annotated[Sequence[CustomerTrigger], "The triggers, newest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR]
+
+
+def _at(hour: int, minute: int, second: int, milliseconds: int = 0, day: int = 20) -> datetime:
+    return datetime(2026, 11, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
+
+
+_ENTERED_AT, _ENDED_AT = _at(19, 8, 0, 310), _at(8, 15, 0, day=21)
+_EXITED = Entered(
+    enrollment_id=ENROLLMENT_ID.example,
+    journey_id=JOURNEY,
+    journey_name="Order follow-up",
+    revision=3,
+    customer_id=ADA,
+    trigger_id=TRIGGER,
+    job_id=ADAS_JOB,
+    state="exited",
+    step_id="tell-shop",
+    awaits_event=None,
+    goes_on_at=None,
+    exit_reason="The order was refunded.",
+    error=None,
+    entered_at=_ENTERED_AT,
+    ended_at=_ENDED_AT,
+)
+_NOTED = EnrollmentStep(
+    ordinal=0,
+    step_id="note",
+    type="update_profile",
+    state=StepRun.State.DONE,
+    detail="Wrote last_order.",
+    missing=["api.payload.coupon"],
+    because=[],
+    event_id=None,
+    began_at=_ENTERED_AT,
+    ended_at=_ENTERED_AT,
+    webhook=None,
+)
+_SENDING = EnrollmentStep(
+    ordinal=1,
+    step_id="tell-shop",
+    type="webhook",
+    state=StepRun.State.WAITING,
+    detail="Sends POST to shop.example.",
+    missing=[],
+    because=[],
+    event_id=None,
+    began_at=_ENTERED_AT,
+    ended_at=None,
+    webhook=Webhook(
+        webhook_id=f"msg_{ENROLLMENT_ID.example}_1",
+        method="POST",
+        url="https://shop.example/orders",
+        headers={"Content-Type": "application/json", "Authorization": "***"},
+        body='{"orderId":"A-1042"}',
+        state=WebhookDelivery.State.WAITING,
+        result=None,
+        waits_because=None,
+        attempts_made=1,
+        next_attempt_at=_at(19, 13, 2),
+        attempts=[
+            WebhookAttempt(
+                number=1, at=_at(19, 8, 0, 420), milliseconds=2004, status=503, answer="Back soon.", error=None
+            )
+        ],
+    ),
+)
+_HISTORY = filled(
+    EnrollmentHistory,
+    replace(_EXITED, state="active", goes_on_at=_at(19, 13, 2), exit_reason=None, ended_at=None),
+    steps=[_NOTED, _SENDING],
+    steps_begun=2,
+    next_cursor=None,
+)
+_ENROLLED = CustomerTrigger(
+    job_id=ADAS_JOB,
+    place=Cursor(queued_ms=1795201680123, journey_id=JOURNEY),
+    journey_id=JOURNEY,
+    journey_name="Order follow-up",
+    trigger_id=TRIGGER,
+    form="single",
+    event_id=None,
+    event_name=None,
+    status="decided",
+    result="enrolled",
+    reason="The customer met the entry rules.",
+    details=[],
+    queued_at=_at(19, 8, 0, 123),
+    decided_at=_ENTERED_AT,
+    enrollment=TriggeredEnrollment(
+        id=ENROLLMENT_ID.example,
+        state="exited",
+        step_id="tell-shop",
+        goes_on_at=None,
+        exit_reason="The order was refunded.",
+        entered_at=_ENTERED_AT,
+        ended_at=_ENDED_AT,
+    ),
+)
+_REFUSED = replace(
+    _ENROLLED,
+    job_id=job_id(journey_id=JOURNEY, customer_id=ADA, queued_ms=1795201683007),
+    trigger_id="6a0b1c31e4b0a1d2c3e4f507",
+    event_id="6a0b1c31e4b0a1d2c3e4f5e2",
+    event_name="ordered",
+    result="already_enrolled",
+    reason="The customer was in the journey already: enrollment 6a0b1c2fe4b0a1d2c3e4f504.",
+    queued_at=_at(19, 8, 3, 7),
+    decided_at=_at(19, 8, 3, 90),
+    enrollment=None,
+)
+_CUSTOMER_JOURNEYS = CustomerJourneys(
+    customer_id=ADA, triggers=[_REFUSED, _ENROLLED], next_cursor=written_cursor([1795201680123, JOURNEY])
+)
+
+
+@get(
+    path="journeys/{workspaceId}/enrollments/{enrollmentId}",
+    scope=Scope.ENROLLMENTS,
+    policy="lookup",
+    tag="Journeys",
+    ids=[ENROLLMENT_ID],
+    says="The enrollment as it stands.",
+    answer="The current state of the enrollment, with a page of its steps.",
+    examples={"A webhook waits for its next attempt": _HISTORY},
+)
+def get_enrollment(asked: Asked[None, HistoryQuery], enrollment_id: str) -> EnrollmentHistory:
+    """Get an enrollment
+
+    Returns where a customer is in a journey, when the enrollment continues, and the outcome of each step with its
+    reason. Webhook steps include the request and its attempts.
+
+    Steps are returned in order, in pages of 50 by default and of at most 100 (`limit`). The history of a journey with a
+    loop can be long: use `nextCursor` to get the next page.
+    """
+    after, limit = asked.query.cursor, asked.query.limit
+    history = enrollment_history(
+        workspace_id=asked.workspace_id,
+        enrollment_id=enrollment_id,
+        after=-1 if after is None else after,
+        limit=limit,
+    )
+    waits = waiting([step.delivery.id for step in history.steps if step.delivery and step.delivery.waits])
+    return EnrollmentHistory.of(
+        history.state,
+        steps=[EnrollmentStep.of(step, waits) for step in history.steps],
+        steps_begun=history.state.enrollment.steps_begun,
+        next_cursor=None if history.last is None else written_cursor([history.last]),
+    )
+
+
+@post(
+    path="journeys/{workspaceId}/enrollments/{enrollmentId}/exit",
+    scope=Scope.ENROLLMENTS,
+    policy="exit",
+    tag="Journeys",
+    ids=[ENROLLMENT_ID],
+    says="The enrollment is exited; no step follows.",
+    answer="The enrollment was exited.",
+    requests={"Refunded": {"reason": "The order was refunded."}},
+    examples={"Exited": _EXITED},
+    refuses=[
+        MissingParameter("reason is required."),
+        EnrollmentAlreadyEnded("The enrollment is completed already."),
+    ],
+)
+def exit_enrollment(asked: Asked[ExitBody, None], enrollment_id: str) -> Entered:
+    """End an enrollment early
+
+    The customer leaves the journey at once: no further step is run, and a waiting webhook is no longer sent, unless it
+    is being sent at this moment. If the enrollment has already ended, it is left unchanged and the call is refused.
+    """
+    return Entered.of(end(workspace_id=asked.workspace_id, enrollment_id=enrollment_id, reason=asked.body.reason))
+
+
+@get(
+    path="customers/{workspaceId}/{customerId}/journeys",
+    scope=Scope.ENROLLMENTS,
+    policy="lookup",
+    tag="Customers",
+    ids=[CUSTOMER_ID],
+    says="What queued the customer for journeys, newest first.",
+    answer="A page of triggers. The list is empty if no trigger ever queued the customer.",
+    examples={"One refused, one exited": _CUSTOMER_JOURNEYS},
+    refuses=[CustomerNotFound(named=IDENTIFIER_NAMES["id"])],
+)
+def get_customer_journeys(asked: Asked[None, TriggersQuery], customer_id: str) -> CustomerJourneys:
+    """List a customer's journey triggers
+
+    Returns every trigger that queued this customer, by a call or by an event, newest first: what was decided and why,
+    even if the customer was not enrolled, and the state of the enrollment. A call that named the customer but left them
+    out is not included: look up its trigger. Pages have 20 triggers by default and at most 100 (`limit`). Data that was
+    pruned because of its age is not included.
+    """
+    customer = customer_by_id(workspace_id=asked.workspace_id, customer_id=customer_id)
+    page = customer_triggers_page(
+        workspace_id=asked.workspace_id,
+        customer_id=customer.id,
+        journeys=asked.key.journeys,
+        after=asked.query.cursor,
+        limit=asked.query.limit,
+    )
+    return CustomerJourneys(
+        customer_id=customer.id,
+        triggers=page.triggers,
+        next_cursor=written_cursor([page.last.queued_ms, page.last.journey_id]) if page.last else None,
+    )

@@ -1,0 +1,21 @@
+"""Texts that answers choose from, as types that have names in the OpenAPI document."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from engage.json.keywords import Choice
+from journeys.models.entering import EnrollmentJob
+from journeys.models.walking import Enrollment
+
+JobStatus = Annotated[str, Choice("JobStatus", tuple(EnrollmentJob.Status.values))]
+JobResult = Annotated[str, Choice("JobResult", tuple(EnrollmentJob.Result.values))]
+JobDetails = Annotated[
+    Sequence[str],
+    "For `conditions_not_met`: the tests that failed, each with the value that was there and what was wanted; at most "
+    "five, with values of at most 200 characters. Empty for other results, and once the customer was erased.",
+]
+StateOfEnrollment = Annotated[
+    str,
+    Choice("EnrollmentState", tuple(Enrollment.State.values)),
+    "`exited` if the enrollment ended early, for the reason in `exitReason`.",
+]
