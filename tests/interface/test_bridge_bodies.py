@@ -7,6 +7,7 @@ import pytest
 from bridge.models import Interaction
 from customers.models import Customer, Event
 from tests.support.bridge_calls import ACTION, CAPTURE, LEAST, both_calls, refused_without_a_trace, submit
+from tests.support.cases import each
 from tests.support.clients import SdkClient
 
 # How big -------------------------------------------------------------------------------------------------------------
@@ -105,8 +106,8 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "field", "template"), PLACES)
-@pytest.mark.parametrize(("value", "message"), UNSTORABLE)
+@each("path, field, template", PLACES)
+@each("value, message", UNSTORABLE)
 def test_what_cannot_be_stored_is_refused_by_its_place(
     sdk: SdkClient, path: str, field: str, template: bytes, value: bytes, message: str
 ) -> None:

@@ -12,6 +12,7 @@ from customers.models import Customer
 from engage.database.object_ids import is_object_id
 from engage.models import Workspace
 from tests.support.calls import customers_path, data, refused
+from tests.support.cases import each
 from tests.support.clients import Answer, ServerClient
 from tests.support.factories import CustomerFactory
 
@@ -270,8 +271,8 @@ def test_without_an_identifier_nobody_can_be_meant(acme: Workspace, server: Serv
     assert _stored(acme) == []
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         ({"external_id": 7}, "external_id must be a string, but a number came."),
         ({"external_id": "a", "externalId": "b"}, "external_id and externalId are two spellings"),

@@ -16,6 +16,7 @@ from journeys.webhooks.client import Limits
 from tests.journeys.walking.stories import enter, out_of_reach, walked
 from tests.journeys.webhooks.standing import make_due, send
 from tests.support.calls import data, let_workers_walk, refused
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import DAY, CustomerFactory, JourneyFactory
 from tests.support.receiver import running
@@ -307,8 +308,8 @@ def test_fifty_steps_are_a_page_unless_said(server: ServerClient, waiting: Enrol
     assert len(look_up(server, waiting, "?limit=100")["steps"]) == 100
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
+@each(
+    "query, message",
     [
         ("limit=", "limit must be a whole number from 1 to 100."),
         ("limit=0", "limit must be a whole number from 1 to 100."),

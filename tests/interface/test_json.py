@@ -10,6 +10,7 @@ from engage.http.parsing import StrictJsonParser
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
 from tests.support.calls import customers_path, data, refused, trigger
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 
 pytestmark = pytest.mark.usefixtures("ada")
@@ -47,7 +48,7 @@ BITING = {
 }
 
 
-@pytest.mark.parametrize("name", BITING)
+@each("name", BITING)
 def test_biting_json_is_a_400_that_says_why(server: ServerClient, journey: Journey, name: str) -> None:
     body, reason = BITING[name]
     answer = trigger(server, journey, body)
@@ -97,7 +98,7 @@ def test_of_a_body_that_is_too_large_no_more_is_read_than_shows_it() -> None:
     assert body.tell() == 1024 * 1024 + 1
 
 
-@pytest.mark.parametrize(
+@each(
     "content_type",
     ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml",
      "application/json; charset=latin-1", 'application/json; Charset="latin-1"', "application/json; charset = latin-1",

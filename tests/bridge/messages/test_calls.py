@@ -13,6 +13,7 @@ from bridge.models import Message
 from engage.models import AuditEntry, Workspace
 from tests.bridge.messages import sale
 from tests.support.calls import data, refused
+from tests.support.cases import each
 from tests.support.clients import ServerClient
 from tests.support.factories import MessageFactory
 from tests.support.simultaneous import PATIENCE_SECONDS, made_to_wait
@@ -98,8 +99,8 @@ def rule(**fields: Any) -> dict[str, Any]:
     return action(properties={"n": fields})
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
+@each(
+    "body, message",
     [
         ({"status": "on"}, "status must be one of draft, active, archived."),
         ({"actions": ["x"]}, "actions[0] must be an object, but a string came."),

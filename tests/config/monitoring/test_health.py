@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from structlog.testing import capture_logs
 
+from tests.support.cases import each
 from tests.support.clients import Answer
 
 pytestmark = pytest.mark.django_db
@@ -125,8 +126,8 @@ def test_elsewhere_a_foreign_host_is_refused_and_in_the_log(settings: Any, caplo
     assert not caplog.records  # Django would say the same again, at any length
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@each("path", ["/livez", "/readyz", "/metrics"])
+@each("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_other_methods_are_refused_in_json(path: str, method: str) -> None:
     answer = Answer.of(Client(enforce_csrf_checks=True).generic(method, path))
     assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")

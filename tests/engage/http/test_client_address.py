@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import pytest
 from django.test import RequestFactory
 
 from engage.http.client_address import client_address
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
-    ("proxies", "peer", "forwarded", "expected"),
+@each(
+    "proxies, peer, forwarded, expected",
     [
         (0, "203.0.113.7", "", "203.0.113.7"),
         (0, "203.0.113.7", "198.51.100.1", "203.0.113.7"),  # nobody in front: the header is the caller's own word

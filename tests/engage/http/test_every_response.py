@@ -37,8 +37,8 @@ def test_an_unknown_address_is_a_404_in_json(server: ServerClient, path: str) ->
 TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
 
 
-@pytest.mark.parametrize(
-    ("path", "hint"),
+@each(
+    "path, hint",
     [
         ("/api/v1/journeys/w/j/trigger/", f" Is {TRIGGER} meant, without a slash at its end?"),
         ("/api/v1//journeys/w/j/trigger", f" Is {TRIGGER} meant?"),
@@ -60,7 +60,7 @@ TRIGGER = "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"
         ("/a" * 4000, ""),
     ],
 )
-@pytest.mark.parametrize("method", ["POST", "GET"])
+@each("method", ["POST", "GET"])
 def test_an_address_that_is_nearly_one_gets_a_hint(server: ServerClient, path: str, hint: str, method: str) -> None:
     message = refused(server.call(method, path, {}), status=404, error="Not found")
     assert message == f"There is nothing at this address.{hint}"

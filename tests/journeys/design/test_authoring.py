@@ -13,6 +13,7 @@ from engage.models import Workspace
 from journeys.design.authoring import InvalidJourney, SavedJourney, save_journey
 from journeys.models import Journey, JourneyRevision
 from journeys.steps.webhook_targets import TargetRules
+from tests.support.cases import each
 from tests.support.factories import JourneyFactory, WorkspaceFactory
 from tests.support.simultaneous import all_at_once
 
@@ -281,7 +282,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "field", "message"), REFUSED)
+@each("said, field, message", REFUSED)
 def test_a_new_journey_that_cannot_be_is_refused_and_not_made(
     acme: Workspace, said: dict[str, Any], field: str, message: str
 ) -> None:
@@ -293,7 +294,7 @@ def test_a_new_journey_that_cannot_be_is_refused_and_not_made(
     assert not JourneyRevision.objects.exists()
 
 
-@pytest.mark.parametrize(("said", "field", "message"), [case for case in REFUSED if "key" not in case[0]])
+@each("said, field, message", [case for case in REFUSED if "key" not in case[0]])
 def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
     acme: Workspace, said: dict[str, Any], field: str, message: str
 ) -> None:

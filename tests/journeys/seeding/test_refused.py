@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from engage.models import Workspace
 from tests.journeys.seeding.descriptions import Seed, described, everything
+from tests.support.cases import each
 
 
 def journey(**fields: Any) -> dict[str, Any]:
@@ -155,7 +156,7 @@ BAD: list[tuple[Any, str]] = [
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("description", "message"), BAD, ids=[message[:40] for _, message in BAD])
+@each("description, message", BAD)
 def test_a_bad_description_changes_nothing_and_names_the_place(
     seed: Seed, tmp_path: Path, description: Any, message: str
 ) -> None:
