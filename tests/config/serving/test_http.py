@@ -93,12 +93,20 @@ def test_a_body_in_chunks_byte_by_byte(web: Web) -> None:
         assert Said.read(client).body == b"POST /chunks  3 3"
 
 
-def test_who_waits_for_a_word_before_the_body_gets_it(web: Web) -> None:
+@pytest.mark.parametrize(
+    ("framing", "parts"),
+    [(b"Content-Length: 5", [b"hello"]), (b"Transfer-Encoding: chunked", [b"5\r\n", b"hello\r\n0\r\n\r\n"])],
+)
+def test_who_waits_for_a_word_before_the_body_gets_it_once(web: Web, framing: bytes, parts: list[bytes]) -> None:
     with closing(web.connect()) as client:
-        client.sendall(b"POST /continue HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+        client.sendall(b"POST /continue HTTP/1.1\r\nHost: a\r\n" + framing + b"\r\nExpect: 100-continue\r\n\r\n")
         assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        client.sendall(b"hello")
-        assert Said.read(client).body == b"POST /continue  5 5"
+        for part in parts:
+            client.sendall(part)
+            time.sleep(0.1)
+        raw = client.recv(1000)
+        assert raw.startswith(b"HTTP/1.1 200")
+        assert raw.endswith(b"POST /continue  5 5")
 
 
 def test_who_offers_another_protocol_is_served_in_this_one(web: Web) -> None:
