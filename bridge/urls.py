@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from bridge.messages.views import MessagesView, MessageView
 from bridge.people.views import IdentifyView, MergeView
 from bridge.views import ActionView, BatchView, CaptureView
 
@@ -14,8 +13,3 @@ sdk = [
 ]
 # Before the customers' own: `merge` is not an id.
 customers = [path("<str:workspace_id>/merge", MergeView.as_view())]
-# A key with a slash cannot be named here: seed files and staff can.
-messages = [
-    path("<str:workspace_id>", MessagesView.as_view()),
-    path("<str:workspace_id>/<str:key>", MessageView.as_view()),
-]

@@ -31,7 +31,6 @@ urlpatterns = [
     path("api/v1/customers/", include(journeys.customers)),
     path("api/v1/customers/", include(bridge.customers)),
     path("api/v1/customers/", include("customers.urls")),
-    path("api/v1/messages/", include(bridge.messages)),
     path("", LandingView.as_view()),
     path("api/v1/schema", SchemaView.as_view()),
     path("api/v1/docs", DocumentationView.as_view()),

@@ -46,10 +46,6 @@ SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {
     ("POST", "customers/{workspaceId}/merge"): Scope.CUSTOMERS_WRITE,
     ("DELETE", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_ERASE,
     ("POST", "customers/{workspaceId}/segments/{segmentId}/members"): Scope.SEGMENTS,
-    ("GET", "messages/{workspaceId}"): Scope.MESSAGES,
-    ("GET", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
-    ("PUT", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
-    ("DELETE", "messages/{workspaceId}/{key}"): Scope.MESSAGES,
 }
 
 

@@ -45,7 +45,7 @@ def choice_of(names: Iterable[str]) -> Schema:
     return {"type": "string", "enum": known, STRICT: strict}
 
 
-def body_name(serializer: type[BodySerializer]) -> str:
+def body_name(serializer: type) -> str:
     """The name of a body's component: `TriggerRequest` for TriggerBody, `SubmitAction` for a SubmitActionPart."""
     return serializer.__name__.replace("Body", "Request").removesuffix("Part")
 
@@ -203,7 +203,7 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
     target_class = TypedBody
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        return str(self.target.shape.__name__).replace("Body", "Request").removesuffix("Part")
+        return body_name(self.target.shape)
 
     def get_identity(self, auto_schema: AutoSchema, direction: Direction) -> Any:
         return self.target.shape
@@ -215,7 +215,7 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
         required = [member.spelling for member in known if is_required(member)]
         for member in known:
             described = {**self._schema_of(member, auto_schema, direction), "description": _described(member)}
-            takes_null = not is_required(member) and not is_choice(member.hint)
+            takes_null = not is_required(member) and "enum" not in described
             properties[member.spelling] = or_null(described) if takes_null else described
             if member.also:
                 second[member.also] = {
@@ -228,7 +228,7 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
             "description": getdoc(self.target.shape),
             "properties": properties,
             **({"required": required} if required else {}),
-            STRICT: {"properties": properties | second},
+            STRICT: {"properties": properties | second, **_at_least_one(self.target.shape)},
             **({OPTIONAL: True} if self.target.optional else {}),
         }
 
@@ -237,6 +237,19 @@ class _TypedBodyExtension(OpenApiSerializerExtension):
             inner: Any = TypedBody(member.hint)
             return dict(auto_schema.resolve_serializer(inner, direction).ref)
         return member_schema(member)
+
+
+def _at_least_one(shape: Any) -> Schema:
+    """The rule of a shape's `one_of`."""
+    names = shape.one_of.names if hasattr(shape, "one_of") else ()
+    known = {member.spelling: member for member in members(shape)}
+    spellings = [(known[name], text) for name in names for text in (name, known[name].also) if text]
+    rules = [{"required": [text], "properties": {text: _present(member)}} for member, text in spellings]
+    return {"anyOf": rules} if rules else {}
+
+
+def _present(member: Member) -> Schema:
+    return NOT_BLANK if member.hint is str else {"type": _plain_schema(member, member.hint)["type"]}
 
 
 def is_required(member: Member) -> bool:
