@@ -1,12 +1,16 @@
 """Two tenants with one of everything, and every call of a server."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
 from django.db import connection
 
+import config.urls  # noqa: F401 (so that all calls are known)
 from customers.models import Customer, Segment
+from engage.calls.call import Call
+from engage.json.fields import snake_case
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.support.calls import data, let_workers_decide, trigger
@@ -56,23 +60,25 @@ def tenant(workspace: Workspace, server: ServerClient) -> Tenant:
     return Tenant(workspace, server, customer, segment, journey, queued["triggerId"], queued["jobId"], enrollment.id)
 
 
+def _of_definitions() -> dict[tuple[str, str], Any]:
+    """Calls that are defined in one place, each with the first example of its body."""
+    return {
+        (call.method, re.sub(r"\{\w+\}", lambda name: snake_case(name[0]), call.path)): next(
+            iter(call.requests.values()), None
+        )
+        for call in Call.all()
+        if call.signature.is_of_server and call.is_of_workspace
+    }
+
+
 # Every call of a server, with a body that would do something if the ids in the path were its own.
 CALLS: dict[tuple[str, str], Any] = {
+    **_of_definitions(),
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
-    ("GET", "journeys/{workspace_id}/{journey_id}/graph"): None,
-    ("GET", "journeys/{workspace_id}/{journey_id}/stats"): None,
-    ("POST", "journeys/{workspace_id}/{journey_id}/hold"): {"reason": "hacked"},
-    ("POST", "journeys/{workspace_id}/{journey_id}/resume"): {"perMinute": 1},
-    ("POST", "journeys/{workspace_id}/{journey_id}/close"): {},
-    ("POST", "journeys/{workspace_id}/{journey_id}/activate"): {},
-    ("POST", "journeys/{workspace_id}/{journey_id}/abort"): {"reason": "hacked"},
     ("GET", "journeys/{workspace_id}/jobs/{job_id}"): None,
     ("DELETE", "journeys/{workspace_id}/jobs/{job_id}"): None,
-    ("GET", "journeys/{workspace_id}/enrollments/{enrollment_id}"): None,
-    ("POST", "journeys/{workspace_id}/enrollments/{enrollment_id}/exit"): {"reason": "hacked"},
     ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
     ("GET", "journeys/{workspace_id}/triggers/{trigger_id}/jobs"): None,
-    ("POST", "journeys/{workspace_id}/triggers/{trigger_id}/cancel"): {"reason": "hacked"},
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},
@@ -81,13 +87,7 @@ CALLS: dict[tuple[str, str], Any] = {
     ("GET", "customers/{workspace_id}/{customer_id}"): None,
     ("DELETE", "customers/{workspace_id}/{customer_id}"): None,
     ("GET", "customers/{workspace_id}/{customer_id}/export"): None,
-    ("GET", "customers/{workspace_id}/{customer_id}/journeys"): None,
     ("POST", "customers/{workspace_id}/segments/{segment_id}/members"): {"remove": ["ada"]},
-    ("GET", "audit/{workspace_id}"): None,
-    ("GET", "messages/{workspace_id}"): None,
-    ("PUT", "messages/{workspace_id}/{key}"): {"status": "active"},
-    ("GET", "messages/{workspace_id}/{key}"): None,
-    ("DELETE", "messages/{workspace_id}/{key}"): None,
 }
 
 

@@ -12,30 +12,23 @@ from django.core.management import call_command
 from django.test import Client
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
+import config.urls  # noqa: F401 (so that all calls are known)
 from config import ROOT
 from config.docs.documentation import openapi_document
+from engage.calls.call import Call
+from engage.schema.bodies import body_name
 from tests.support.cases import each
 from tests.support.clients import Answer
 from tests.support.conformance import at, escaped, referred, violation
 from tests.support.processes import environment
 
 PATH = "/api/v1/schema"
-CALLS = {
+CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()} | {
     ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
-    ("GET", "/api/v1/journeys/{workspaceId}/{journeyId}/graph"),
-    ("GET", "/api/v1/journeys/{workspaceId}/{journeyId}/stats"),
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/hold"),
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/resume"),
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/close"),
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/activate"),
-    ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/abort"),
     ("GET", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
     ("DELETE", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
-    ("GET", "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}"),
-    ("POST", "/api/v1/journeys/{workspaceId}/enrollments/{enrollmentId}/exit"),
     ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}"),
     ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs"),
-    ("POST", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}/cancel"),
     ("PUT", "/api/v1/customers/{workspaceId}"),
     ("GET", "/api/v1/customers/{workspaceId}"),
     ("POST", "/api/v1/customers/{workspaceId}/batch"),
@@ -44,39 +37,26 @@ CALLS = {
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("DELETE", "/api/v1/customers/{workspaceId}/{customerId}"),
     ("GET", "/api/v1/customers/{workspaceId}/{customerId}/export"),
-    ("GET", "/api/v1/customers/{workspaceId}/{customerId}/journeys"),
     ("POST", "/api/v1/customers/{workspaceId}/segments/{segmentId}/members"),
-    ("GET", "/api/v1/audit/{workspaceId}"),
-    ("GET", "/api/v1/me"),
-    ("GET", "/api/v1/messages/{workspaceId}"),
-    ("PUT", "/api/v1/messages/{workspaceId}/{key}"),
-    ("GET", "/api/v1/messages/{workspaceId}/{key}"),
-    ("DELETE", "/api/v1/messages/{workspaceId}/{key}"),
     ("POST", "/api/v1/sdk/bridge/action"),
     ("POST", "/api/v1/sdk/bridge/capture"),
     ("POST", "/api/v1/sdk/bridge/batch"),
     ("POST", "/api/v1/sdk/identify"),
 }
-BODIES = {
-    "AbortRequest",
+BODIES = {body_name(call.signature.body) for call in Call.all() if call.signature.body} | {
     "ActionData",
     "ActionRequest",
     "BatchRequest",
     "CallsRequest",
-    "CancelTriggerRequest",
     "CaptureRequest",
     "CustomerRequest",
     "EventItem",
     "EventsRequest",
-    "ExitRequest",
     "IdentifyRequest",
     "MembersRequest",
     "MergeAnonymous",
     "MergeInto",
     "MergeRequest",
-    "MessageRequest",
-    "ResumeRequest",
-    "SteerRequest",
     "SubmitAction",
     "TriggerRequest",
 }
