@@ -27,7 +27,6 @@ urlpatterns = [
     journeys.trigger,
     path("sdk/v1/<str:name>", sdk_file),
     path("api/v1/", include(views_of(Call.all()))),
-    path("api/v1/journeys/", include(journeys.journeys)),
     path("api/v1/customers/", include(journeys.customers)),
     path("api/v1/customers/", include(bridge.customers)),
     path("api/v1/customers/", include("customers.urls")),

@@ -31,12 +31,8 @@ _INCLUDED: Mapping[Scope, Collection[Scope]] = {Scope.CUSTOMERS_WRITE: {Scope.CU
 # Every call of a server, by its method and its path below /api/v1/. None: any key may make it. Calls that are defined
 # by engage/calls/ add their own.
 SCOPE_OF_CALL: dict[tuple[str, str], Scope | None] = {
-    # Whoever triggers may see what became of it. A dry run shows what is known of people: it needs customers:read, too.
+    # A dry run shows what is known of people: it needs customers:read, too.
     ("POST", "journeys/{workspaceId}/{journeyId}/trigger"): Scope.TRIGGER,
-    ("GET", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
-    ("DELETE", "journeys/{workspaceId}/jobs/{jobId}"): Scope.TRIGGER,
-    ("GET", "journeys/{workspaceId}/triggers/{triggerId}"): Scope.TRIGGER,
-    ("GET", "journeys/{workspaceId}/triggers/{triggerId}/jobs"): Scope.TRIGGER,
     ("POST", "customers/{workspaceId}/events"): Scope.EVENTS,
     ("GET", "customers/{workspaceId}"): Scope.CUSTOMERS_READ,
     ("GET", "customers/{workspaceId}/{customerId}"): Scope.CUSTOMERS_READ,

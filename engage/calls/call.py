@@ -100,8 +100,8 @@ class Call:
     workspace gets that as well, once the body is read; otherwise a foreign workspace is refused first.
 
     `says` is the message of a success, and `answer` tells in the document what it holds, by status if there are
-    several. `refuses` are examples of the refusals of its own. With `once`, it takes an `Idempotency-Key`; with
-    `optional_body`, no body at all is an empty one.
+    several; its component is called after what it holds, or `answer_name`. `refuses` are examples of the refusals of
+    its own. With `once`, it takes an `Idempotency-Key`; with `optional_body`, no body at all is an empty one.
     """
 
     method: str
@@ -111,6 +111,7 @@ class Call:
     tag: str
     says: str
     answer: str | Mapping[int, str]
+    answer_name: str | None = None
     ids: Sequence[PathId] = ()
     requests: Mapping[str, Any] = field(default_factory=dict)
     examples: Mapping[str, Any] = field(default_factory=dict)

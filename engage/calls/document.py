@@ -58,7 +58,13 @@ def _answers(call: Call) -> Iterator[Answer]:
             for title, one in call.answered_examples()
             if (one.status or call.status) == status
         }
-        yield Answer(data=call.signature.answer, description=description, examples=examples, status=status)
+        yield Answer(
+            name=call.answer_name,
+            data=call.signature.answer,
+            description=description,
+            examples=examples,
+            status=status,
+        )
 
 
 def _refusals(call: Call) -> Iterator[Refusal]:

@@ -1,12 +1,15 @@
 """What became of a job: its state, its customer and its enrollment, as of one moment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from engage.database.object_ids import ObjectId
 from engage.database.sql import Fragment, Statement, Template
 from engage.errors import Refusal
+from engage.json.fields import Spelled
 from journeys.job_ids import JobIdParts, job_id, parse_job_id
+from journeys.models.choices import JobDetails, JobResult, JobStatus
 
 
 class JobNotFound(Refusal):
@@ -21,25 +24,33 @@ class JobNotFound(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class JobState:
-    """A job's current state; `result`, `reason` and `decided_at` are None while it is queued.
+    """What became of one job."""
 
-    `ordinal` is its place in the trigger; `external_id` is None also if the customer has been erased.
-    `details` are what the reason rests on; erasing the customer empties them.
-    """
+    schema_name: ClassVar = "Job"
 
-    job_id: str
-    trigger_id: str
-    ordinal: int
-    journey_id: str
-    customer_id: str
-    external_id: str | None
-    status: str
-    result: str | None
-    reason: str | None
-    details: list[str]
-    enrollment_id: str | None
+    job_id: Annotated[str, "The job's id."]
+    trigger_id: Annotated[ObjectId, "The id of the trigger that queued the job."]
+    ordinal: int = field(metadata={"hidden": True})  # its place in the trigger
+    journey_id: Annotated[ObjectId, "The journey's id."]
+    customer_id: Annotated[ObjectId, "The customer's id."]
+    external_id: Annotated[
+        str | None,
+        "The customer's id in your own system; null if there is none, or if the customer was erased.",
+        Spelled("external_id"),
+    ]
+    status: Annotated[
+        JobStatus,
+        "`queued` until a worker decides the job, then `decided`, or `failed` if it could not be decided; "
+        "`cancelled` if a call cancelled it.",
+    ]
+    result: Annotated[JobResult | None, "The decision; null while the job is queued."]
+    reason: Annotated[str | None, "The reason for the result, as text; null while the job is queued."]
+    details: JobDetails
+    enrollment_id: Annotated[ObjectId | None, "The enrollment's id; null if there is none."]
     queued_at: datetime
-    decided_at: datetime | None
+    decided_at: Annotated[
+        datetime | None, "When the job was decided, failed or was cancelled; null while it is queued."
+    ]
 
 
 # One statement, so one moment: a job that is queued has no enrollment. Laterals with a limit

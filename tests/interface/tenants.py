@@ -75,10 +75,6 @@ def _of_definitions() -> dict[tuple[str, str], Any]:
 CALLS: dict[tuple[str, str], Any] = {
     **_of_definitions(),
     ("POST", "journeys/{workspace_id}/{journey_id}/trigger"): {"external_id": "ada"},
-    ("GET", "journeys/{workspace_id}/jobs/{job_id}"): None,
-    ("DELETE", "journeys/{workspace_id}/jobs/{job_id}"): None,
-    ("GET", "journeys/{workspace_id}/triggers/{trigger_id}"): None,
-    ("GET", "journeys/{workspace_id}/triggers/{trigger_id}/jobs"): None,
     ("PUT", "customers/{workspace_id}"): {"external_id": "ada", "attributes": {"hacked": True}},
     ("POST", "customers/{workspace_id}/batch"): {"customers": [{"external_id": "ada", "attributes": {"hacked": True}}]},
     ("POST", "customers/{workspace_id}/events"): {"external_id": "ada", "eventName": "hacked"},

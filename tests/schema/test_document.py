@@ -25,10 +25,6 @@ from tests.support.processes import environment
 PATH = "/api/v1/schema"
 CALLS = {(call.method, f"/api/v1/{call.path}") for call in Call.all()} | {
     ("POST", "/api/v1/journeys/{workspaceId}/{journeyId}/trigger"),
-    ("GET", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
-    ("DELETE", "/api/v1/journeys/{workspaceId}/jobs/{jobId}"),
-    ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}"),
-    ("GET", "/api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs"),
     ("PUT", "/api/v1/customers/{workspaceId}"),
     ("GET", "/api/v1/customers/{workspaceId}"),
     ("POST", "/api/v1/customers/{workspaceId}/batch"),

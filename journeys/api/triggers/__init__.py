@@ -1,1 +1,1 @@
-"""Entering customers, trying that, and what became of it."""
+"""Entering customers, and trying that."""

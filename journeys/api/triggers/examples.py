@@ -5,14 +5,9 @@ from journeys.api.triggers.answers import (
     BULK_NOTE,
     EXCLUDED_NOTE,
     SINGLE_NOTE,
-    CallData,
     ExcludedOneData,
-    JobData,
-    LeftOutCountsData,
     QueuedManyData,
     QueuedOneData,
-    TriggerData,
-    TriggerJobsData,
 )
 from journeys.api.triggers.dry_run_answers import (
     DryRunData,
@@ -24,7 +19,6 @@ from journeys.api.triggers.dry_run_answers import (
 )
 from journeys.api.triggers.left_out_answers import NamedCustomerData
 from journeys.job_ids import job_id
-from journeys.jobs.cancellation import CANCELLED_BY_A_CALL
 
 JOURNEY = "68a1f0c2e4b0a1d2c3e4f502"
 TRIGGER = "6a0b1c2de4b0a1d2c3e4f503"
@@ -119,66 +113,3 @@ BULK_DRY_RUN = DryRunData(
     found=1,
     results={"already_enrolled": 1},
 )
-QUEUED_JOB = JobData(
-    jobId=ADAS_JOB,
-    triggerId=TRIGGER,
-    journeyId=JOURNEY,
-    customerId=ADA,
-    external_id="ada",
-    status="queued",
-    result=None,
-    reason=None,
-    details=[],
-    enrollmentId=None,
-    queuedAt=QUEUED_AT,
-    decidedAt=None,
-)
-ENROLLED_JOB: JobData = {
-    **QUEUED_JOB,
-    "status": "decided",
-    "result": "enrolled",
-    "reason": "The customer met the entry rules.",
-    "enrollmentId": "6a0b1c2fe4b0a1d2c3e4f504",
-    "decidedAt": "2026-11-20T19:08:00.310Z",
-}
-CANCELLED_JOB: JobData = {
-    **ENROLLED_JOB,
-    "status": "cancelled",
-    "result": "cancelled",
-    "reason": CANCELLED_BY_A_CALL,
-    "enrollmentId": None,
-}
-_BOBS_JOB: JobData = {
-    **ENROLLED_JOB,
-    "jobId": BOBS_JOB,
-    "customerId": BOB,
-    "external_id": "bob",
-    "result": "conditions_not_met",
-    "reason": "The customer did not meet the journey's entry conditions.",
-    "details": ['customer.plan is "free", wanted "pro"'],
-    "enrollmentId": None,
-}
-DECIDED_TRIGGER = TriggerData(
-    triggerId=TRIGGER,
-    journeyId=JOURNEY,
-    customers=2,
-    queued=0,
-    decided=2,
-    failed=0,
-    cancelled=0,
-    results={"conditions_not_met": 1, "enrolled": 1},
-    queuedAt=QUEUED_AT,
-    apiKeyId="68a1f0c2e4b0a1d2c3e4f5a1",
-    apiKeyName="shop",
-    call=CallData(
-        externalIds=4,
-        segmentIds=["68a1f0c2e4b0a1d2c3e4f5b1"],
-        exclusions=[],
-        unknownExclusions=[],
-        leftOut=LeftOutCountsData(unknown=1, excluded=0, notInSegments=1),
-        unknownExternalIds=["nobody"],
-        excluded=[],
-        notInSegments=[NamedCustomerData(customerId="68a1f0c2e4b0a1d2c3e4f5c9", external_id="cy")],
-    ),
-)
-TRIGGER_JOBS = TriggerJobsData(triggerId=TRIGGER, jobs=[ENROLLED_JOB, _BOBS_JOB], nextCursor=None)

@@ -10,18 +10,14 @@ from customers.audience import Audience
 from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, ObjectField, TextArrayField, optional_text
-from engage.http.paging import read_cursor, read_limit
-from engage.http.query_strings import is_true, one_of
+from engage.http.query_strings import is_true
 from journeys.entering.trigger import Recipient
-from journeys.jobs.of_trigger import WantedJobs
-from journeys.models import EnrollmentJob
 
 MAX_EXTERNAL_IDS = 1000
 MAX_SEGMENT_IDS = 10
 SINGLE = ("customerId", "external_id", "email")  # in order of precedence
 BULK = ("external_ids", "segment_ids")
 DRY_RUN = "dryRun"
-JOBS, MOST_JOBS = 100, 1000
 _NO_LETTERS = re.compile(r"[^A-Za-z]")
 NOBODY_NAMED = "At least one of external_id, email, customerId, external_ids, segment_ids must be present."
 
@@ -96,16 +92,6 @@ def read_dry_run(query: QueryDict) -> bool:
         if name != DRY_RUN and _NO_LETTERS.sub("", name).lower() == DRY_RUN.lower():
             raise InvalidRequest(f"Write {DRY_RUN}, not {name[:100]}.")
     return is_true(query, DRY_RUN)
-
-
-def read_jobs_query(query: QueryDict) -> tuple[WantedJobs, int, int]:
-    """Which jobs, the ordinal to read after (-1: from the start), and the maximum number. Raises InvalidRequest."""
-    wanted = WantedJobs(
-        status=one_of(query, "status", EnrollmentJob.Status.values),
-        result=one_of(query, "result", EnrollmentJob.Result.values),
-    )
-    cursor = read_cursor(query, int)
-    return wanted, cursor[0] if cursor else -1, read_limit(query, default=JOBS, at_most=MOST_JOBS)
 
 
 def _target(values: dict[str, Any], excluded: list[str]) -> Recipient | Audience:

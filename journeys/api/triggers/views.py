@@ -14,18 +14,13 @@ from customers.audience import Audience
 from engage.http.envelope import success
 from engage.http.long_answers import long_answer
 from engage.http.replays import once_per_key
-from engage.http.views import LookupView, ServerView
+from engage.http.views import ServerView
 from engage.scopes import Scope, require_scope
 from journeys.api.triggers import answers, schema
 from journeys.api.triggers.dry_run_answers import DRY_RUN_MESSAGE, dry_run_data, dry_run_pieces
-from journeys.api.triggers.serializers import TriggerCall, read_dry_run, read_jobs_query, read_trigger_call
+from journeys.api.triggers.serializers import TriggerCall, read_dry_run, read_trigger_call
 from journeys.entering.dry_runs import dry_run_many, dry_run_one
 from journeys.entering.trigger import Excluded, JourneyNotFound, Recipient, queued_before, trigger_many, trigger_one
-from journeys.job_ids import parse_job_id
-from journeys.jobs.cancellation import cancel_job
-from journeys.jobs.of_trigger import trigger_jobs_page
-from journeys.jobs.states import JobNotFound, job_state
-from journeys.jobs.trigger_states import TriggerNotFound, journey_of_trigger, trigger_state
 
 _RETURN = re.compile(r"(?:^|,)\s*return\s*=\s*\"?([a-z]+)\"?\s*(?=[,;]|$)", re.IGNORECASE)
 
@@ -123,51 +118,3 @@ class TriggerView(ServerView):
         if _prefers_minimal(self.request):
             return _minimal(DRY_RUN_MESSAGE, dry_run_data(run, listed=False))
         return long_answer(dry_run_pieces(run))
-
-
-class JobView(LookupView):
-    """`/api/v1/journeys/{workspaceId}/jobs/{jobId}`"""
-
-    def journey_of(self, ids: Mapping[str, str]) -> str | None:
-        parts = parse_job_id(ids["job_id"])
-        return parts.journey_id if parts else None
-
-    @schema.describe_job
-    def get(self, request: Request, workspace_id: str, job_id: str) -> Response:
-        self.require_own(workspace_id, otherwise=JobNotFound(job_id))
-        job = job_state(workspace_id=workspace_id, job_id=job_id)
-        return success(answers.JOB_MESSAGE, answers.job_data(job))
-
-    @schema.describe_cancel
-    def delete(self, request: Request, workspace_id: str, job_id: str) -> Response:
-        self.require_own(workspace_id, otherwise=JobNotFound(job_id))
-        job = cancel_job(workspace_id=workspace_id, job_id=job_id)
-        return success(answers.CANCELLED_MESSAGE, answers.job_data(job))
-
-
-class _OfTriggerView(LookupView):
-    def journey_of(self, ids: Mapping[str, str]) -> str | None:
-        return journey_of_trigger(workspace_id=self.api_key.workspace_id, trigger_id=ids["trigger_id"])
-
-
-class TriggerStateView(_OfTriggerView):
-    """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}`"""
-
-    @schema.describe_trigger_state
-    def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
-        self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
-        trigger = trigger_state(workspace_id=workspace_id, trigger_id=trigger_id)
-        return success(answers.TRIGGER_MESSAGE, answers.trigger_data(trigger))
-
-
-class TriggerJobsView(_OfTriggerView):
-    """`GET /api/v1/journeys/{workspaceId}/triggers/{triggerId}/jobs`"""
-
-    @schema.describe_trigger_jobs
-    def get(self, request: Request, workspace_id: str, trigger_id: str) -> Response:
-        wanted, after, limit = read_jobs_query(request.query_params)
-        self.require_own(workspace_id, otherwise=TriggerNotFound(trigger_id))
-        page = trigger_jobs_page(
-            workspace_id=workspace_id, trigger_id=trigger_id, wanted=wanted, after=after, limit=limit
-        )
-        return success(answers.TRIGGER_JOBS_MESSAGE, answers.trigger_jobs_data(page))
