@@ -9,7 +9,7 @@ from celery.worker import state
 from django.conf import settings
 
 from journeys import wakeups
-from journeys.counts.folding import fold as fold_counts
+from journeys.counts.counting import fold as fold_counts
 from journeys.due import Due
 from journeys.entering.claims import due_chunks
 from journeys.entering.lanes import Served, serve_lane

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from engage.database.fragment import Fragment
 from engage.database.object_ids import new_object_ids
+from journeys.enrollments.early_events import Listener, earliest_events
 from journeys.enrollments.transitions import EnrollmentExit
-from journeys.entering.early_exits import early_exits
 from journeys.entering.entry_conditions import failing_conditions, why_conditions_fail
 from journeys.entering.waiting_jobs import EnteredJourney, WaitingJob, entered_journeys, read_jobs
 from journeys.entry_rules import Decision, History, Verdict, decide
 from journeys.models import Enrollment
+from journeys.steps.exit_rules import ended_by
 
 _REPLACED = "Replaced by a new entry."
 
@@ -66,7 +67,7 @@ def decide_jobs(relation: Fragment, *, held: Container[str] | None = None) -> De
     left = [] if held is None else [job for job in read if job.customer_exists and job.customer_id not in held]
     jobs = [job for job in read if job not in left] if left else read
     failing = failing_conditions(relation=relation, jobs=jobs, journeys=journeys)
-    decided = _decide_all(jobs, journeys, failing=failing, leaving=early_exits(jobs, journeys))
+    decided = _decide_all(jobs, journeys, failing=failing, leaving=_early_exits(jobs, journeys))
     decided.left = {job.trigger_id for job in left}
     if refused := [job for job, decision in decided.decisions if decision.verdict is Verdict.CONDITIONS_NOT_MET]:
         reasons = why_conditions_fail(relation=relation, jobs=refused, journeys=journeys)
@@ -137,3 +138,19 @@ def _enter(enrollment_id: str, job: WaitingJob, journey: EnteredJourney, past: _
         past.completed += 1
         past.last_completed = entry.id
     return entry
+
+
+def _early_exits(jobs: Sequence[WaitingJob], journeys: Mapping[str, EnteredJourney]) -> dict[int, str]:
+    """Why the jobs' enrollments would end as they begin, by the jobs' ids; most jobs have no such reason.
+
+    An event that ends the journey counts from the moment the job was queued, so nobody who left meanwhile gets a step
+    of it. A job that an event queued counts the events that were recorded after that one, also those of the same call.
+
+    One statement if one of the journeys may be ended by events, otherwise none.
+    """
+    listeners = {
+        job.id: Listener(customer_id=job.customer_id, after=job.serial, patterns=patterns)
+        for job in jobs
+        if job.serial is not None and (patterns := journeys[job.journey_id].exit_patterns)
+    }
+    return {job_id: ended_by(event.name) for job_id, event in earliest_events(listeners).items()}

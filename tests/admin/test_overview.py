@@ -13,8 +13,7 @@ from django.utils.html import strip_tags
 
 from engage.admin.columns import page_url
 from engage.models import App, Workspace
-from journeys.counts.counting import count_entries
-from journeys.counts.folding import fold
+from journeys.counts.counting import count_entries, fold
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, WebhookDelivery
 from tests.admin.failures import failed_webhooks
 from tests.admin.records import list_of

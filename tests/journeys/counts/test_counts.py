@@ -12,7 +12,7 @@ from django.db.models import F
 
 from customers.models import Customer
 from engage.models import Workspace
-from journeys.counts.folding import fold
+from journeys.counts.counting import fold
 from journeys.counts.stats import Span, StepStats, journey_stats
 from journeys.enrollments.transitions import EnrollmentExit, exit_enrollments
 from journeys.models import Chunk, Count, CountDelta, Enrollment, Journey, StepRun
