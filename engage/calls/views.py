@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -22,10 +22,28 @@ from engage.json.reading import read
 from engage.json.writing import written
 
 
-def urlpatterns(calls: Iterable[Call]) -> list[URLPattern]:
-    """Calls that share a path become one view. No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`."""
-    ordered = sorted(calls, key=lambda call: (call.path.endswith("}"), call.path))
-    return [path(_route(found), _view(list(those))) for found, those in groupby(ordered, key=lambda call: call.path)]
+def urlpatterns(calls: Iterable[Call]) -> list[URLPattern | URLResolver]:
+    """Calls that share a path become one view, and those that share its begin are looked for together.
+
+    No look-up of `jobs/{jobId}` takes what is `{journeyId}/graph`.
+    """
+    ordered = sorted(calls, key=lambda call: (_begin(call), call.path.endswith("}"), call.path))
+    return [
+        path(
+            begin, include([_urlpattern(begin, list(those)) for _, those in groupby(found, key=lambda call: call.path)])
+        )
+        for begin, found in groupby(ordered, key=_begin)
+    ]
+
+
+def _begin(call: Call) -> str:
+    """`customers/`, or the whole path if it has no slash."""
+    first, slash, _ = call.path.partition("/")
+    return first + slash
+
+
+def _urlpattern(begin: str, calls: Sequence[Call]) -> URLPattern:
+    return path(_route(calls[0].path.removeprefix(begin)), _view(calls))
 
 
 def _route(documented: str) -> str:
