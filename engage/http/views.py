@@ -196,12 +196,6 @@ class ServerView(_LimitedView):
         return Caller(workspace_id=self.api_key.workspace_id, api_key_id=self.api_key.id)
 
 
-class LookupView(ServerView):
-    """A call that reports the state of something. The same address may also end what it reports (cancelling a job)."""
-
-    policy = "lookup"
-
-
 class WorkspaceView(ServerView):
     """A call about one workspace. Once counted, it must have a key of that workspace before anything else is read."""
 

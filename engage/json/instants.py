@@ -12,8 +12,3 @@ Instant = Annotated[str, Keywords(format="date-time", strict={"pattern": r"^\d{4
 def iso_utc(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds and a Z: "2026-11-20T19:08:00.123Z"."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def iso_utc_or_none(moment: datetime | None) -> str | None:
-    """The same as `iso_utc`, but None for None."""
-    return iso_utc(moment) if moment else None

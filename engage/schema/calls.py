@@ -6,9 +6,8 @@ from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 
-from engage.errors import InvalidRequest, Refusal
+from engage.errors import Refusal
 from engage.http.idempotency import RequestInProgress
-from engage.http.paging import InvalidCursor
 from engage.schema.bodies import Body, TypedBody
 from engage.schema.every_call import OF_A_BODY, OF_A_SERVER, OF_AN_IDEMPOTENCY_KEY, OF_AN_SDK, OF_EVERY_CALL
 from engage.schema.responses import Answer, failures, successes
@@ -39,22 +38,6 @@ def path_id(name: str, description: str) -> OpenApiParameter:
 
 
 WORKSPACE_ID = path_id("workspace_id", "The workspace's id. Must be the workspace of the API key.")
-
-
-def page_parameters(*, default: int, at_most: int) -> list[OpenApiParameter]:
-    """The parameters of a call that answers page by page."""
-    size = {"type": "integer", "minimum": 1, "maximum": at_most, "default": default}
-    return [
-        OpenApiParameter("limit", size, description="The maximum number of items to return."),
-        OpenApiParameter(
-            "cursor", str, description="The `nextCursor` of the previous page. Omit it for the first page."
-        ),
-    ]
-
-
-def bad_page(*, at_most: int) -> list[Refusal]:
-    """The refusals of such parameters."""
-    return [InvalidRequest(f"limit must be a whole number from 1 to {at_most}."), InvalidCursor()]
 
 
 @dataclass(frozen=True, kw_only=True)
