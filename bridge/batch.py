@@ -6,12 +6,13 @@ that whoever sends them again keeps their order.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
 from rest_framework.response import Response
 
-from bridge.calls import CALLS, caller_of
+from bridge.calls import CALLS, caller_of, require_proof
 from bridge.serializers import Sender, call_of, idempotency_key, without_sending
 from engage.http.envelope import answer_exception
 from engage.http.idempotency import KeyedCall, RequestInProgress, require_idempotency_key
@@ -50,7 +51,8 @@ def _do(item: Any, *, sender: Sender, address_of: Callable[[str], str]) -> Respo
     call = KeyedCall(
         caller=caller_of(body, sender=sender), path=address_of(called), key=key, body=without_sending(body)
     )
-    return cast("Response", answer_once(call, lambda: CALLS[called](body, sender=sender)))
+    work, prove = partial(CALLS[called], body, sender=sender), partial(require_proof, body, sender=sender)
+    return cast("Response", answer_once(call, work, prove=prove))
 
 
 def _holds_up(answer: Response) -> bool:

@@ -9,9 +9,11 @@ from rest_framework.response import Response
 from bridge.actions import perform_action
 from bridge.answers import CAPTURED_MESSAGE, action_answer, captured_data
 from bridge.capture import capture_form
-from bridge.serializers import Sender, identifiers_as_sent, read_action, read_capture
+from bridge.identity.proof import proven
+from bridge.serializers import Sender, identifiers_as_sent, read_action, read_capture, read_sent_again
 from engage.http.envelope import success
 from engage.http.idempotency import Caller
+from engage.models import App
 
 
 def do_action(body: Any, *, sender: Sender) -> Response:
@@ -31,6 +33,15 @@ def do_capture(body: Any, *, sender: Sender) -> Response:
 
 
 CALLS: Mapping[str, Callable[..., Response]] = {"action": do_action, "capture": do_capture}
+
+
+def require_proof(body: Any, *, sender: Sender) -> None:
+    """Asks of a call that was made before what it asked of it then: raises the refusals of identity tokens.
+
+    Whom the app lets be anonymous says the same as before; any other token than the first may prove it.
+    """
+    if sender.app.identity == App.Identity.ENFORCE:
+        proven(app=sender.app, call=read_sent_again(body, sender=sender), attributes=None)
 
 
 def caller_of(body: Any, *, sender: Sender) -> Caller:

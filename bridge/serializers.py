@@ -203,6 +203,19 @@ def _require(field: str, *, of: str | None = None) -> Never:
     raise ValidationError({of: missing} if of else missing)
 
 
+def read_sent_again(body: Any, *, sender: Sender) -> BridgeCall:
+    """Who calls, of a body that has been read before."""
+    external_id = body.get("external_id") or body.get("externalId")
+    return BridgeCall(
+        message_id="",
+        known_by=identifiers_of({**body, "external_id": external_id}),
+        form_data={},
+        address=sender.address,
+        identity_token=body.get("identityToken") or sender.identity_token,
+        origin=sender.origin,
+    )
+
+
 def identifiers_as_sent(body: Any) -> str:
     """The identifiers in a body, whatever is wrong with them, as one text; both spellings of a field are the same."""
     sent = {**body, "external_id": body.get("external_id") or body.get("externalId")}

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from bridge import schema
 from bridge.answers import batch_answer
 from bridge.batch import do_batch
-from bridge.calls import caller_of, do_action, do_capture
+from bridge.calls import caller_of, do_action, do_capture, require_proof
 from bridge.serializers import (
     Sender,
     idempotency_key,
@@ -44,6 +44,9 @@ class KeyedView(_BridgeView):
 
     def compared_body(self, request: Request) -> Any:
         return without_sending(request.data)
+
+    def require_proof(self, request: Request) -> None:
+        require_proof(request.data, sender=self.sender)
 
 
 class ActionView(KeyedView):

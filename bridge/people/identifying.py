@@ -25,11 +25,17 @@ def identify(*, app: App, call: BridgeCall, user_id: str) -> list[str]:
     Raises the refusals of identity tokens, IdentifierConflict, CustomerErased, CustomersCreatedLimitExceeded,
     AppQuotaExceeded, TooLargeToMerge and TooManyAtOnce; nothing is then written.
     """
+    call, said = proven_words(app=app, call=call, user_id=user_id)
+    return undisturbed(lambda: _identify(app, call, said))
+
+
+def proven_words(*, app: App, call: BridgeCall, user_id: str) -> tuple[BridgeCall, Said]:
+    """The call, marked with what is proven, and what it says. Raises the refusals of identity tokens."""
     call = proven(app=app, call=call, attributes=None)
     said = Said(workspace_id=app.workspace_id, user_id=user_id, known_by=call.known_by, proven=call.proven)
     if call.is_proven and app.anonymous == App.Anonymous.DENY and not said.proves("user_id"):
         call = unproven(app=app, call=call, refusal=IdentityTokenMismatch("userId"))
-    return undisturbed(lambda: _identify(app, call, said))
+    return call, said
 
 
 def _identify(app: App, call: BridgeCall, said: Said) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any, Protocol, cast
 
@@ -32,6 +32,10 @@ class ReplayingView(Protocol):
         """What of the body must be the same when the call is sent again."""
         ...
 
+    def require_proof(self, request: Request) -> None:
+        """Raises, as the work would, unless the call is from whom a kept answer is for."""
+        ...
+
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         """The body of one of this view's earlier long answers, from its facts; for views that give such answers."""
         ...
@@ -57,7 +61,8 @@ def once_per_key(*, unless: Callable[[Request], bool] = _never) -> Callable[[Met
                 return method(view, request, **ids)
             require_idempotency_key(key)
             call = KeyedCall(caller=view.caller, path=request.path, key=key, body=view.compared_body(request))
-            return answer_once(call, lambda: method(view, request, **ids), replay=view.replay)
+            work, prove = partial(method, view, request, **ids), partial(view.require_proof, request)
+            return answer_once(call, work, prove=prove, replay=view.replay)
 
         vars(answer)["is_once_per_key"] = True  # for the OpenAPI document
         return answer
@@ -69,15 +74,18 @@ def answer_once(
     call: KeyedCall,
     work: Callable[[], HttpResponseBase],
     *,
+    prove: Callable[[], None],
     replay: Callable[[Mapping[str, Any]], Iterator[str]] | None = None,
 ) -> HttpResponseBase:
     """The answer of `work`, or the earlier one to this call. Raises RequestInProgress and IdempotencyKeyReused.
 
-    `replay` makes the body of an earlier long answer from its facts.
+    What `work` asks of who calls, `prove` asks of who is given the earlier answer: it raises the same. `replay` makes
+    the body of an earlier long answer from its facts.
     """
     with transaction.atomic():
         kept = begin_once(call, now=timezone.now())
         if kept is not None:
+            prove()
             return _replayed(kept, replay)
         first = work()
         if first.status_code < HTTPStatus.BAD_REQUEST:

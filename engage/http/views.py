@@ -111,6 +111,9 @@ class _LimitedView(ApiView):
         """What of the body must be the same when the call is sent again with its key."""
         return request.data
 
+    def require_proof(self, request: Request) -> None:
+        """Raises unless it is proven who calls, if anything but the credential has to prove it."""
+
     def replay(self, facts: Mapping[str, Any]) -> Iterator[str]:
         """The body of an earlier long answer, from its facts; for views that give such answers."""
         raise NotImplementedError

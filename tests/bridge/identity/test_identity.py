@@ -259,3 +259,30 @@ def test_secrets_are_encrypted_in_the_database(strict: SdkClient) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT secret FROM engage_identitykey")
         assert SECRET not in str(cursor.fetchall())
+
+
+@pytest.mark.parametrize("path", [ACTION, CAPTURE, "/api/v1/sdk/identify", "/api/v1/sdk/bridge/batch"])
+def test_a_kept_answer_is_for_whom_the_token_proves(strict: SdkClient, path: str) -> None:
+    about: dict[str, Any] = {"external_id": "ada", "idempotencyKey": "k"}
+    body: dict[str, Any] = {
+        ACTION: {**about, "messageId": "m", **SEEN},
+        CAPTURE: {**about, "messageId": "m", "formData": {"plan": "pro"}},
+    }.get(path, {**about, "userId": "u"})
+    if path.endswith("batch"):
+        body = {"calls": [{"call": "action", **about, "messageId": "m", **SEEN}]}
+
+    def sent(headers: dict[str, str]) -> tuple[int, str | None]:
+        answer = strict.post(path, body, headers=headers)
+        one = (
+            answer.json()["data"]["results"][0]
+            if path.endswith("batch")
+            else {**answer.json(), "status": answer.status_code}
+        )
+        return one["status"], one.get("code")
+
+    first, another = ({"X-Identity-Token": token(jti=name)} for name in "12")
+    assert sent(first) == (200, None)
+    assert sent({}) == (401, "identity_token_missing")
+    assert sent({"X-Identity-Token": token(sub="eve")}) == (401, "identity_token_mismatch")
+    assert sent(another) == (200, None)
+    assert Interaction.objects.count() == 1
