@@ -69,7 +69,7 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
     return Timeline(
-        standing=standing_of(read, delivery=latest, waits=waits),
+        standing=standing_of(read, delivery=latest, waits=waits, with_reason=staff.sees_values),
         drawing=drawing_of(history) if may_view(Journey, request=request) else None,
         table={"headers": _HEADERS, "rows": [_row(step, staff) for step in steps]},
         earlier=steps[0].run.ordinal if steps else 0,
@@ -77,11 +77,13 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
     )
 
 
-def standing_of(enrollment: Enrollment, *, delivery: WebhookDelivery | None, waits: Waiting | None = None) -> str:
+def standing_of(
+    enrollment: Enrollment, *, delivery: WebhookDelivery | None, waits: Waiting | None = None, with_reason: bool = True
+) -> str:
     """Where the enrollment is and when it goes on, in words; `delivery` is that of its latest step, if it has one."""
     if enrollment.state != Enrollment.State.ACTIVE:
         ended = f"{enrollment.get_state_display()} at {shown(enrollment.ended_at)}"
-        return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason else f"{ended}."
+        return f"{ended}: {enrollment.exit_reason}" if enrollment.exit_reason and with_reason else f"{ended}."
     if enrollment.was_due_at is not None:
         since = shown(enrollment.was_due_at)
         return f"Stands at {enrollment.step_id}, due since {since}: its journey is held, or releases it in its turn."

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from engage.admin.columns import page_url
@@ -183,6 +184,14 @@ def test_who_may_not_view_customers_or_journeys_sees_none_of_them(acme: Workspac
     assert "No such list." not in page
     assert str(failed.enrollment.customer) not in page
     assert str(failed.enrollment.journey) not in page
+
+
+def test_its_address_leads_to_the_timeline_whoever_may_see_it(staff: Client, acme: Workspace) -> None:
+    (failure,) = failed_webhooks(acme)
+    address = reverse("admin:journeys_webhookdelivery_change", args=[failure.pk])
+    assert staff.get(address).headers["Location"].endswith(f"{failure.enrollment_id}/change/#timeline")
+    for role, status in (("support", 302), ("viewer", 403)):
+        assert member(role, acme=role).get(address).status_code == status
 
 
 def test_a_member_sees_and_sends_what_is_of_their_workspaces_alone(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission, User
-from django.db.models import Model, Value
+from django.db.models import F, Model, Value
 from django.db.models.functions import Concat
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, reverse
@@ -18,7 +18,7 @@ from customers.models import Customer, Segment
 from engage.admin.columns import page_url
 from engage.admin.roles import rights_of_role
 from engage.models import ApiKey, AuditEntry, Membership, Workspace
-from journeys.models import EnrollmentJob, Journey, Trigger
+from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of
 from tests.admin.staff import member, staff_with
 from tests.support.clients import Answer
@@ -39,6 +39,8 @@ def both(acme: Workspace, rival: Workspace) -> None:
         ApiKey.objects.filter(workspace=workspace).update(name=Concat(Value(f"{name}-"), "name"))
         Trigger.objects.filter(workspace=workspace).update(payload={"seen": f"{name}-payload"})
         EnrollmentJob.objects.filter(workspace=workspace).update(reason=f"{name}-reason")
+        left = {"state": "exited", "exit_reason": f"{name}-person left", "ended_at": F("entered_at")}
+        Enrollment.objects.filter(workspace=workspace).update(**left)
 
 
 def addresses(records: dict[type[Model], Model]) -> Iterator[str]:

@@ -132,7 +132,7 @@ class FailureAdmin(SendsAgain):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Goes to the timeline in which it stands."""
         delivery = self.get_object(request, object_id)
-        if delivery is None:
+        if delivery is None or not self.has_view_permission(request, delivery):
             return super().change_view(request, object_id, *args, **kwargs)
         return HttpResponseRedirect(f"{page_url(delivery.enrollment)}#timeline")
 
