@@ -1,6 +1,7 @@
 """The audit: who did what to what, to be filtered, read, and taken along as CSV."""
 
 import csv
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +13,12 @@ from django.template.loader import render_to_string
 from django.urls import URLPattern
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
 from engage.admin.audited import in_words
 from engage.admin.columns import Json, json_line
 from engage.admin.differences import diff_of
-from engage.admin.filters import ChoicesDropdownFilter, ExactFilter
+from engage.admin.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
 from engage.admin.records import ReadOnlyAdmin
 from engage.database.object_ids import is_object_id
 from engage.models import AuditEntry
@@ -58,7 +58,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         ("actor_id", ExactFilter),
         ("object_kind", ExactFilter),
         ("object_id", ExactFilter),
-        ("at", RangeDateFilter),
+        ("at", TimesFilter),
     )
     search_help_text = "Id of an entry, of an object, or of a request"
     fieldsets = (
@@ -115,11 +115,16 @@ def _lines(rows: Iterator[tuple[Any, ...]]) -> Iterator[str]:
         yield writer.writerow([_cell(value) for value in row])
 
 
+# A spreadsheet may take semicolons as the ends of cells, whatever quotes are around them.
+_FORMULA_LATER = re.compile(r"(;\s*)([=+@-])")
+
+
 def _cell(value: Any) -> str:
     """As text, and never as a formula: a spreadsheet would calculate one."""
     if value is None:
         return ""
     if isinstance(value, dict):
-        return json_line(value)
+        return _FORMULA_LATER.sub(lambda found: f"{found[1]}\\u{ord(found[2]):04x}", json_line(value))
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    text = _FORMULA_LATER.sub(r"\1'\2", text)
     return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text

@@ -51,11 +51,15 @@ def answer_out_of_date(request: HttpRequest, reason: str = "") -> HttpResponse:
     """The answer to a form with a wrong CSRF token. It needs no login, because the sender may be logged out by now."""
     if not _is_in_the_admin(request):
         return envelope.answer_forbidden(request, PermissionDenied(reason))
+    log.warning("form_refused", reason=reason, origin=request.headers.get("Origin"))
     opened = request.headers.get("Referer", "")
+    from_elsewhere = reason.startswith(("Origin checking failed", "Referer checking failed"))
+    behind_a_proxy = " Behind a proxy, CSRF_TRUSTED_ORIGINS has to name the origin in the browser's address bar."
     context = {
         "title": "This page is out of date",
         "why": "Nothing was done. Since the page was opened, somebody logged in or out in this browser, or the browser "
-        "keeps no cookies. Load the page again, and enter once more what you entered.",
+        "keeps no cookies. Load the page again, and enter once more what you entered. "
+        f"The reason: {reason}{behind_a_proxy if from_elsewhere else ''}",
         "again": opened if url_has_allowed_host_and_scheme(opened, {request.get_host()}) else request.get_full_path(),
         "try_again": "Load it again",
         "request_id": current_request_id(),

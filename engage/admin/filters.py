@@ -32,6 +32,7 @@ __all__ = [
 
 # How much earlier than what it says a row's id may have been drawn: clocks differ, and work waits.
 _ID_IS_EARLIER = timedelta(hours=1)
+_EARLIEST, _LATEST = datetime(1970, 1, 2, tzinfo=UTC), datetime(2106, 1, 1, tzinfo=UTC)
 
 
 class ExactFilter(FieldListFilter):
@@ -142,9 +143,12 @@ def time_of(text: str) -> datetime | None:
         time = parse_datetime(text)
     except ValueError:
         return None
-    if time is None:
-        return None
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    return None if time is None else bounded(time if time.tzinfo else time.replace(tzinfo=UTC))
+
+
+def bounded(time: datetime) -> datetime:
+    """The time in UTC, or the nearest that an id can begin with: there is room around it to reckon with."""
+    return min(max(time, _EARLIEST), _LATEST).astimezone(UTC)
 
 
 def narrowed_by_id(

@@ -17,6 +17,13 @@ def single_value(query: QueryDict, name: str) -> str | None:
     return values[0] if values else None
 
 
+def whole_number(text: str, *, at_most: int = 2**31 - 1) -> int | None:
+    """The number that is written in ASCII digits, from 0 to `at_most`; None if it is none."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(at_most))):
+        return None
+    return number if (number := int(text)) <= at_most else None
+
+
 def is_true(query: QueryDict, name: str) -> bool:
     """Whether the parameter is `true` or `1`; not if it is missing. Raises InvalidRequest."""
     text = single_value(query, name)

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from engage.admin.differences import DiffLine, diff_of
+from engage.http.query_strings import whole_number
 from journeys.admin.content_rights import sees_credentials
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
@@ -19,7 +20,8 @@ def compared(revision: JourneyRevision, *, request: HttpRequest) -> dict[str, An
     others = list(own.order_by("-number").values_list("number", flat=True)[:_OFFERED])
     before = max((number for number in others if number < revision.number), default=min(others, default=None))
     asked = request.GET.get("from", "")
-    number = int(asked) if asked.isdecimal() and int(asked) in others else before
+    named = whole_number(asked)
+    number = named if named in others else before
     other = None if number is None else own.filter(number=number).first()
     differences = [] if other is None else _differences(other, revision, with_credentials=sees_credentials(request))
     journeys: Any = admin.site.get_model_admin(Journey)

@@ -12,6 +12,7 @@ from unfold.contrib.filters.admin import RadioFilter
 
 from engage.admin.records import RecordAdmin
 from engage.audit.acting import by_staff
+from engage.http.query_strings import whole_number
 from journeys.admin.content_rights import may_write_content, sees_credentials
 from journeys.admin.how_to_trigger import ways_to_trigger
 from journeys.design.keeping import archive_journey, duplicate_journey, restore_journey, roll_back
@@ -98,7 +99,7 @@ def _duplicate(request: HttpRequest, journey: Journey) -> tuple[Journey, str]:
 
 def _roll_back(request: HttpRequest, journey: Journey) -> tuple[Journey, str]:
     sent = request.POST.get("number", "")
-    number = int(sent) if sent.isdecimal() and len(sent) < 10 else 0  # noqa: PLR2004 (as many as the column holds)
+    number = whole_number(sent) or 0
     saved = roll_back(journey, number=number, now=timezone.now())
     if saved.outcome == "unchanged":
         return journey, f"Revision {number} is what the journey has now."

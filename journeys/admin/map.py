@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from engage.admin.columns import may_view
+from engage.admin.filters import bounded
 from engage.errors import Refusal
 from journeys.admin.drawings import Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
@@ -96,7 +97,7 @@ def _span(chosen: dict[str, Any], revision_id: int | None) -> Span:
 
 
 def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+    return bounded(datetime.combine(day, time(), UTC))
 
 
 def _graph(revision: JourneyRevision | None) -> tuple[Graph | None, str]:

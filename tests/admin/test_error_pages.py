@@ -150,3 +150,13 @@ def test_who_logs_in_without_having_been_sent_there_comes_to_the_overview(db: No
     User.objects.create_user("ada", password="lovelace-1815", is_staff=True)
     answer = Client().post("/admin/login/", {"username": "ada", "password": "lovelace-1815"})
     assert answer["Location"] == "/admin/"
+
+
+def test_a_form_from_an_origin_that_is_not_trusted_names_the_reason_and_the_setting(db: None) -> None:
+    with capture_logs() as logs:
+        answer = Client(enforce_csrf_checks=True).post("/admin/login/", headers={"Origin": "https://a.example"})
+    page = with_a_way_back(answer, 403)
+    assert "Origin checking failed" in page
+    assert "CSRF_TRUSTED_ORIGINS" in page
+    (entry,) = (entry for entry in logs if entry["event"] == "form_refused")
+    assert (entry["origin"], "a.example" in entry["reason"]) == ("https://a.example", True)

@@ -12,6 +12,7 @@ from unfold.contrib.filters.admin import RadioFilter, TextFilter
 from engage.admin.columns import may_view, moment
 from engage.admin.filters import AutocompleteSelectFilter, time_of
 from engage.admin.reach import reach_of, reachable
+from engage.http.query_strings import whole_number
 from journeys.models import Journey
 from journeys.webhooks.failures import HAS_FAILED, KEEPS_FAILING, NO_ANSWER, Wanted, of_journey, of_status
 
@@ -55,8 +56,7 @@ def in_words(request: HttpRequest) -> list[tuple[str, Any]]:
 
 
 def _number(text: str | None) -> int | None:
-    text = (text or "").strip()
-    return int(text) if text.isdecimal() and len(text) <= 3 else None  # noqa: PLR2004 (a status has three digits)
+    return whole_number((text or "").strip(), at_most=999)
 
 
 def is_trying(request: HttpRequest) -> bool:

@@ -18,6 +18,7 @@ from customers.admin.search import BY_CUSTOMER, customers_known_as
 from customers.models import Customer
 from engage.admin.columns import badge, count_up_to, link, may_view, moment, page_url
 from engage.admin.filters import ExactFilter, TimesFilter
+from engage.http.query_strings import whole_number
 from journeys.admin.failures.conditions import (
     JourneyFilter,
     StatusFilter,
@@ -94,7 +95,8 @@ class FailureAdmin(SendsAgain):
     def matching(self, text: str, request: HttpRequest) -> Q:
         enrollment, _, ordinal = text.removeprefix("msg_").partition("_")
         if Enrollment.objects.filter(pk=enrollment).exists():
-            return Q(enrollment=enrollment, **({"ordinal": ordinal} if ordinal.isdecimal() else {}))
+            number = whole_number(ordinal)
+            return Q(enrollment=enrollment, **({} if number is None else {"ordinal": number}))
         customers = [customer.pk for customer in customers_known_as(text, request)]
         return Q(enrollment__in=Enrollment.objects.filter(customer__in=customers).values("pk"))
 

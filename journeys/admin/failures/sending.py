@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -16,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from engage.admin.reach import reachable
 from engage.admin.records import ReadOnlyAdmin
 from engage.audit.recording import Deed, deed, record
+from engage.http.query_strings import whole_number
 from engage.models import AuditEntry, Workspace
 from journeys.admin.failures.conditions import conditions_in, in_words, wanted_by
 from journeys.models import Resending, WebhookDelivery
@@ -53,7 +54,10 @@ class SendsAgain(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return self._ask(request, number=sum(count_by_workspace(wanted_by(request)).values()))
-        chosen = [int(pk) for pk in request.POST.getlist("chosen") if pk.isdecimal()]
+        sent = request.POST.getlist("chosen")
+        chosen = [number for pk in sent if (number := whole_number(pk, at_most=2**63 - 1)) is not None]
+        if len(chosen) < len(sent):
+            raise BadRequest  # without it, all that match would be sent
         if chosen:
             self._send_chosen(request, chosen)
         else:
