@@ -30,6 +30,7 @@ _PERSONAL = frozenset(
         "bridge.Interaction.form_data",
         "bridge.Interaction.message_problems",
         "customers.Event.properties",
+        "journeys.Enrollment.exit_reason",  # staff and servers write names into it
         "journeys.Trigger.payload",
         "journeys.WebhookDelivery.answer",
     }

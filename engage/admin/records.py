@@ -27,7 +27,7 @@ from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 
 from engage.admin.acts import ActingAdmin
-from engage.admin.columns import Colours, Id, column_of, count_up_to, linked_fields, may_view, sees_people
+from engage.admin.columns import Colours, Id, column_of, count_up_to, linked_fields, may_view
 from engage.admin.edits import CheckedEdits
 from engage.admin.filters import AutocompleteSelectFilter
 from engage.admin.panels import tables_for
@@ -43,7 +43,6 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
 
     `written_once` names the fields that cannot change after creation, and `colours` those that are shown as labels.
     `titled_by` names what a record without a name of its own is called by, and `rank` tells what is found first.
-    `about_people` names fields that are shown to nobody who may not view customers.
     `never_added` and `never_deleted` say why nobody may do that by hand, if so: no permission allows it.
     """
 
@@ -60,7 +59,6 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
     change_form_outer_after_template: Any = "engage/admin/panels.html"
     written_once: ClassVar[tuple[str, ...]] = ()
     titled_by: ClassVar[tuple[str, ...]] = ()
-    about_people: ClassVar[tuple[str, ...]] = ()
     rank: ClassVar[int] = 1
     filters_by_workspace: ClassVar[bool] = True
     colours: ClassVar[Colours] = {}
@@ -221,8 +219,6 @@ class RecordAdmin(ModelAdmin, ActingAdmin, CheckedEdits):  # type: ignore[misc] 
 
     def shown_as(self, name: str, request: HttpRequest) -> Any:
         """The column or the read-only field for this name; None if this member of staff may not see it."""
-        if name in self.about_people and not sees_people(request):
-            return None
         return column_of(self.model, name, request=request, colours=self.colours)
 
     def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:

@@ -53,7 +53,6 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     list_display = ("customer", "journey", "state", "step_id", "due_at", "entered_at", "exit_reason", "workspace", "id")
     list_display_links = ("entered_at", "id")
     titled_by = ("customer", "journey")
-    about_people = ("exit_reason",)  # whoever ended it may have written anything
     colours: ClassVar = {"state": ENROLLMENT_STATE}
     list_filter = (
         ("journey", SelectFilter),

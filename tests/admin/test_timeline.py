@@ -17,7 +17,8 @@ from engage.models import Workspace
 from journeys.admin import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.admin.enrollment_page import page_of
-from tests.admin.staff import staff_with
+from tests.admin.records import list_of
+from tests.admin.staff import member, staff_with
 from tests.journeys.events.reporting import report
 from tests.journeys.walking.stories import walked
 from tests.journeys.webhooks.standing import send
@@ -241,3 +242,13 @@ def test_an_event_that_is_deleted_while_its_page_is_made_is_shown_by_its_id(
     page = page_of(staff, enrollment)
     assert f"{event.pk} " in page
     assert page_url(event) not in page
+
+
+def test_the_reason_of_an_exit_is_for_who_sees_customers(staff: Client, server: ServerClient, acme: Workspace) -> None:
+    enrollment = walked(server, acme, [DAY])
+    staff.post(page_url(enrollment).replace("change/", "end/"), {"reason": "Ada asked to leave."})
+    pages = (page_url(enrollment), list_of(Enrollment))
+    for role in ("viewer", "support", "author", "admin"):
+        client = member(role, acme=role)
+        told = ["Ada asked" in client.get(page).content.decode() for page in pages]
+        assert told == [role != "viewer"] * 2, role

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import DateTimeField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -132,9 +133,11 @@ class FailureAdmin(SendsAgain):
         return render_to_string("journeys/admin/failures/again_button.html", {"delivery": delivery})
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Goes to the timeline in which it stands."""
+        """Goes to the timeline in which it stands, for who may see that."""
+        if not (self.has_view_permission(request) and may_view(Enrollment, request=request)):
+            raise PermissionDenied
         delivery = self.get_object(request, object_id)
-        if delivery is None or not self.has_view_permission(request, delivery):
+        if delivery is None:
             return super().change_view(request, object_id, *args, **kwargs)
         return HttpResponseRedirect(f"{page_url(delivery.enrollment)}#timeline")
 
