@@ -143,10 +143,10 @@ def time_of(text: str) -> datetime | None:
         time = parse_datetime(text)
     except ValueError:
         return None
-    return None if time is None else bounded(time if time.tzinfo else time.replace(tzinfo=UTC))
+    return None if time is None else _bounded(time if time.tzinfo else time.replace(tzinfo=UTC))
 
 
-def bounded(time: datetime) -> datetime:
+def _bounded(time: datetime) -> datetime:
     """The time in UTC, or the nearest that an id can begin with: there is room around it to reckon with."""
     return min(max(time, _EARLIEST), _LATEST).astimezone(UTC)
 

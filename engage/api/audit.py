@@ -11,19 +11,21 @@ from engage.calls.call import get
 from engage.calls.queries import LIMIT
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
+from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Whole
 from engage.json.keywords import Keywords
 from engage.models import ActorKind, AuditEntry
 from engage.scopes import Scope
 
 _BAD_AFTER = InvalidRequest("after must be a whole number, as an earlier answer had it.")
-_DIGITS = 18
+_GREATEST = 10**18 - 1
 
 
 def _after(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+    number = whole_number(text, at_most=_GREATEST)
+    if number is None:
         raise _BAD_AFTER
-    return int(text)
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)

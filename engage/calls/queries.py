@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from engage.errors import InvalidRequest, Refusal
 from engage.http.paging import InvalidCursor
-from engage.http.query_strings import is_true, one_of, single_value
+from engage.http.query_strings import is_true, one_of, single_value, whole_number
 from engage.json.fields import Member, Parsed, Whole, is_choice, members
 
 Shape = TypeVar("Shape")
@@ -58,16 +58,15 @@ def _value(member: Member, query: QueryDict) -> Any:
     if member.hint is bool:
         return is_true(query, name)
     if member.hint is int:
-        return whole_number(name, text, member.note(Whole))
+        return _whole(name, text, member.note(Whole))
     return text
 
 
-def whole_number(name: str, text: str, bounds: Whole) -> int:
-    """The number in a parameter. Raises InvalidRequest."""
-    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(bounds.most))
-    if not is_short or not bounds.least <= int(text) <= bounds.most:
+def _whole(name: str, text: str, bounds: Whole) -> int:
+    number = whole_number(text, at_most=bounds.most)
+    if number is None or number < bounds.least:
         raise not_whole(name, bounds)
-    return int(text)
+    return number
 
 
 def not_whole(name: str, bounds: Whole) -> InvalidRequest:

@@ -1,6 +1,6 @@
 """How the API writes a point in time."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated
 
 from engage.json.keywords import Keywords
@@ -12,3 +12,8 @@ Instant = Annotated[str, Keywords(format="date-time", strict={"pattern": r"^\d{4
 def iso_utc(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds and a Z: "2026-11-20T19:08:00.123Z"."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def has_room(day: date) -> bool:
+    """Whether offsets and durations around the day, or the point in time, stay within the years 1 to 9999."""
+    return 1971 <= day.year <= 8999  # noqa: PLR2004

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from engage.admin.columns import may_view
-from engage.admin.filters import bounded
 from engage.errors import Refusal
+from engage.json.instants import has_room
 from journeys.admin.drawings import Drawing, counted
 from journeys.counts.stats import JourneyStats, Span, journey_stats
 from journeys.design.warnings import DefinitionWarning, warnings_of
@@ -42,7 +42,7 @@ class _Choice(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         begin, end = cleaned.get("begin"), cleaned.get("end")
         for name in ("begin", "end"):
-            if (day := cleaned.get(name)) and not 1971 <= day.year <= 8999:  # noqa: PLR2004 (what counts are of)
+            if (day := cleaned.get(name)) and not has_room(day):
                 self.add_error(name, "Choose a day of these times.")
         if begin and end and begin > end:
             self.add_error("end", "This must not be before the first day.")
@@ -97,7 +97,7 @@ def _span(chosen: dict[str, Any], revision_id: int | None) -> Span:
 
 
 def _midnight(day: date) -> datetime:
-    return bounded(datetime.combine(day, time(), UTC))
+    return datetime.combine(day, time(), UTC)
 
 
 def _graph(revision: JourneyRevision | None) -> tuple[Graph | None, str]:

@@ -14,7 +14,9 @@ from engage.calls.asked import Asked
 from engage.calls.call import get
 from engage.database.object_ids import ObjectId
 from engage.errors import InvalidRequest
+from engage.http.query_strings import whole_number
 from engage.json.fields import Parsed, Spelled
+from engage.json.instants import has_room
 from engage.json.keywords import Keywords
 from engage.scopes import Scope
 from journeys.api.path_ids import ANY_JOURNEY
@@ -26,18 +28,17 @@ from journeys.models import Journey
 from journeys.steps.graph import NODE, Edge, Node, graph_of, mermaid_of
 from journeys.steps.times_of_day import InvalidTime, parse_timezone
 
-_GREATEST_REVISION = 2**31 - 1
-
 
 def _revision(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(_GREATEST_REVISION)) and int(text)):
+    number = whole_number(text)
+    if not number:
         raise InvalidRequest("revision must be the number of a revision, from 1.")
-    return min(int(text), _GREATEST_REVISION)
+    return number
 
 
 def _instant(name: str, text: str) -> datetime:
     moment = parse_instant(text)
-    if moment is None or not 1971 <= moment.year <= 8999:  # noqa: PLR2004
+    if moment is None or not has_room(moment):
         raise InvalidRequest(f"{name} must be a time in ISO 8601 such as 2026-11-20T19:00:00Z.")
     return moment
 

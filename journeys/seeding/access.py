@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from customers.conditions.instants import parse_instant
@@ -108,9 +108,13 @@ def _network(part: Part) -> str:
 
 def _instant(part: Part) -> datetime:
     instant = parse_instant(part.text())
-    if instant is None:
+    try:
+        in_utc = instant and instant.astimezone(UTC)
+    except OverflowError:
+        in_utc = None
+    if in_utc is None:
         part.refuse("must be a time in ISO 8601.")
-    return instant
+    return in_utc
 
 
 def read_apps(part: Part) -> list[SeedApp]:

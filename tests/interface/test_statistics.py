@@ -106,6 +106,9 @@ def test_a_series_until_now_has_all_that_its_sums_have_even_of_an_hour_that_has_
         ("from=2026-01-02&to=2026-01-01", "from must be before to, and in the past."),
         ("from=2020-01-01&interval=hour", "The interval divides the time into more than 400 buckets."),
         ("timezone=Mars", "timezone must be an IANA time zone such as Europe/Berlin or UTC."),
+        (f"revision={2**31}", "revision must be the number of a revision, from 1."),
+        (f"revision={'9' * 5000}", "revision must be the number of a revision, from 1."),
+        ("from=9999-12-31", "from must be a time in ISO 8601 such as 2026-11-20T19:00:00Z."),
         ("revision=0", "revision must be the number of a revision, from 1."),
     ],
 )

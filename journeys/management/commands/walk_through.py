@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from engage.errors import Refusal
+from engage.json.instants import has_room
 from engage.terminal import printable
 from journeys.api.triggers.dry_run_answers import RehearsedStepData, rehearsal_data, tried_data
 from journeys.api.triggers.serializers import read_payload
@@ -58,8 +59,8 @@ a wait for an event to last until its time-out. The event of an event journey is
 
 
 def _instant(text: str) -> datetime:
-    with suppress(ValueError, OverflowError):  # in UTC it may also be out of range
-        if moment := parse_datetime(text):
+    with suppress(ValueError):
+        if (moment := parse_datetime(text)) and has_room(moment):
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     raise CommandError(f"--at must be a time in ISO 8601 such as 2026-11-20T12:00:00Z, not {text[:100]!r}.")
 

@@ -60,7 +60,10 @@ BAD: list[tuple[Any, str]] = [
         described(apiKeys=[{"name": "a", "networks": ["10.0.0.1/8"]}]),
         "apiKeys[0].networks[0] must be a network such as 203.0.113.0/24: 10.0.0.1/8 has host bits set.",
     ),
-    (described(apiKeys=[{"name": "a", "expiresAt": "soon"}]), "apiKeys[0].expiresAt must be a time in ISO 8601."),
+    *(
+        (described(apiKeys=[{"name": "a", "expiresAt": time}]), "apiKeys[0].expiresAt must be a time in ISO 8601.")
+        for time in ("soon", "9999-12-31T23:59:59-14:00")
+    ),
     (described(apps=[{"name": 7}]), "apps[0].name must be a string, but a number came."),
     (described(apps=[{"name": "a", "allowedOrigins": "*"}]), "apps[0].allowedOrigins must be an array, but a string"),
     (
