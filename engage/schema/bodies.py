@@ -26,7 +26,8 @@ from engage.schema.shapes import JSON_OBJECT_REFERENCE, Schema, or_null
 from engage.sizes import KIB
 
 NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
-BLANK: Schema = {"pattern": r"^\s*$"}  # or null
+# Or null. Python counts the four separators of ASCII as blank, other languages' `\s` does not.
+BLANK: Schema = {"pattern": r"^[\s\x1c-\x1f]*$"}
 OPTIONAL = "x-optional"  # until the document is finished: the request need not have this body
 
 
