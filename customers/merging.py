@@ -57,7 +57,8 @@ class MovedProfile:
 def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -> Person:
     """Who is merged and into whom, as a server names them; `into` must exist, and `anonymous` may be a new user id.
 
-    A user id that only a page has made an alias of somebody else's is nobody's. Must run in `undisturbed`. Raises
+    A user id that only a page has made somebody's, or an alias of theirs, is nobody's: so a merge into the same person
+    confirms it. Must run in `undisturbed`. Raises
     CustomerNotFound, IdentifierConflict and CustomerErased.
     """
     both = [(anonymous.field, anonymous.value), (into.field, into.value)]
@@ -65,7 +66,7 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     known, holder = names.get((into.field, into.value)), names.get((anonymous.field, anonymous.value))
     if known is None:
         raise CustomerNotFound(named=f"into.{into.name}", advice="Create them with putCustomer.")
-    if holder is not None and holder.id != known.id and _only_claims(holder, anonymous):
+    if holder is not None and _only_claims(holder, anonymous):
         return _with_new_id(known, anonymous.value)
     if holder is not None:
         return _both(holder, known, anonymous.value if anonymous.field == "user_id" else holder.user_id)

@@ -68,6 +68,16 @@ def test_it_says_in_numbers_what_was_moved(
     assert again == {"customerId": ada.id, "merged": False, "moved": NOTHING}
 
 
+def test_it_confirms_what_only_a_page_had_said(acme: Workspace, server: ServerClient, sdk: SdkClient) -> None:
+    """So the server's next PUT of the user id finds the person, as if no page had said anything."""
+    ada = data(server.put(customers_path(acme), {"external_id": "ada"}), status=201)["customerId"]
+    said = {"userId": "anon-1", "external_id": "ada"}
+    assert sdk.post("/api/v1/sdk/identify", said).status_code == 200
+    named = {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "ada"}}
+    assert data(merge(server, acme, **named), status=200)["customerId"] == ada
+    assert data(server.put(customers_path(acme), {"userId": "anon-1"}), status=200)["customerId"] == ada
+
+
 @pytest.mark.parametrize("named", ["customerId", "userId"])
 def test_either_may_be_named_by_any_identifier(
     acme: Workspace, server: ServerClient, anonymous: Customer, ada: Customer, named: str

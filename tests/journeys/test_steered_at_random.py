@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,7 +116,7 @@ class Steering(RuleBasedStateMachine):
         queued = jobs.filter(status="queued").count()
         would = cancel_trigger(sent, exit_enrollments=leave, dry_run=True, **WHO)
         did = cancel_trigger(sent, exit_enrollments=leave, **WHO)
-        assert did == would
+        assert replace(did, dry_run=True) == would
         assert (did.cancelled, did.cancelled + did.already_decided) == (queued, sent.customers)
         assert not jobs.filter(status="queued").exists()
         assert Enrollment.objects.filter(job__trigger=sent, state="active").count() == did.inside
