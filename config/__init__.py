@@ -1,6 +1,7 @@
 """How processes start and are watched.
 
-settings.py reads environment.py and server_urls.py. The web process is serving/ with wsgi.py, workers are celery.py.
+settings.py reads environment.py and server_urls.py. The web process is serving/ with wsgi.py and urls.py, workers are
+celery.py. The admin is admin_app.py with navigation.py; apps.py and formats/ tell Django of this folder.
 
 - process/: what any process of the service does for itself, from its start to a Redis that is away.
 - monitoring/: probes, metrics, and what `manage.py doctor` finds.

@@ -1,9 +1,11 @@
 """The ground floor: what has nothing to do with customers, journeys or messages.
 
-1. http/: a call, from its bytes to its answer; schema/: how the OpenAPI document describes it.
+1. http/: a call, from its bytes to its answer; calls/: what a call is; schema/: how the OpenAPI document describes it.
 2. api/: calls about access itself; scopes.py, networks.py: what a key may do, and from where.
 3. admin/: the pages of staff, and what those of the other apps are made of.
 4. models.py: workspaces, keys and apps, on database/: the engine, tenancy, ids, and what makes work repeatable.
 5. audit/: who changed what. redis/: what may vanish; json/: what can be stored.
-6. errors.py, credentials.py, encryption.py, rates.py, sizes.py, origins.py: words that all of these use.
+6. errors.py, credentials.py, encryption.py, sealed.py, rates.py, sizes.py, origins.py, plurals.py: words that all of
+   these use; request_log.py, middleware.py, bounded_cache.py, terminal.py: what processes are made of.
+7. identity_keys.py, second_factor.py, break_glass.py: keys of apps, phones of staff, a way in. apps.py: for Django.
 """

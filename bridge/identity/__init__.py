@@ -8,5 +8,5 @@
    the call must be covered by the token. A person who has only a `userId` needs none, if the app allows it; then the
    call must not lead to somebody who has other identifiers, which interactions.py checks.
 4. Staff see how many calls of seven days would have been refused, why, and from which pages (figures.py), and then
-   switch the app to refuse them (enforcing.py).
+   switch the app to refuse them (enforcing.py). problems.py: why a call is not proven.
 """

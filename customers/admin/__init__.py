@@ -1,4 +1,7 @@
-"""The admin's pages for customers, their segments and their events."""
+"""The admin's pages for customers (customers.py), their segments (segments.py) and their events (events.py).
+
+search.py: by whom all pages are searched; condition_help.py: how conditions are written.
+"""
 
 from customers.admin import customers, events, segments
 

@@ -9,6 +9,9 @@ the meaning: `evaluate` for one customer in Python, `compile_condition` for sets
 - `gt`, `gte`, `lt`, `lte` compare a number with a number, or a string with a string by code points; all else is false.
 - `contains` tests for a part of a string or for a member of an array.
 - `before` and `after` compare instants; a value that is not an ISO 8601 instant makes them false.
+
+tree.py parses them, with fields.py, operands.py and instants.py; evaluate.py and sql.py are the two evaluators, and
+explain.py tells why one holds.
 """
 
 from customers.conditions.evaluate import CustomerFacts, Facts, evaluate

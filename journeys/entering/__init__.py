@@ -4,7 +4,8 @@
    customer, bulk.py for an audience; by_event.py for customers whom events enter, in the transaction that records the
    events; inserts.py is what these share.
 2. lanes.py: a worker's turn at a lane, one piece of work after another.
-3. chunks.py: a committed claim of a due chunk, and what becomes of those that fail; claims.py: whose turn it is.
+3. chunks.py: a committed claim of a due chunk, and what becomes of those that fail; claims.py: whose turn it is;
+   held_up.py: jobs whose customers others have locked.
 4. settling.py: one transaction, in which the customers are locked, the jobs decided and the results written in sets.
 5. entry_decisions.py: job by job, by the entry rules (journeys/entry_rules.py); a dry run decides by it as well
    (dry_runs.py, walk_through.py).

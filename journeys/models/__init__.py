@@ -1,4 +1,8 @@
-"""Journeys, the triggers that name customers for them, the resulting jobs and enrollments, and their webhooks."""
+"""Journeys (journeys.py), the triggers that name customers for them and the resulting jobs (entering.py), enrollments
+(walking.py) and their webhooks (webhooks.py); what is done about them (steering.py) and counted of them (counts.py).
+
+credentials.py: columns that hold credentials; choices.py: what answers choose from.
+"""
 
 from journeys.models.counts import Count, CountDelta, CountKind
 from journeys.models.entering import CHUNK_SIZE, Chunk, EnrollmentJob, Trigger, TriggerProgress, UnknownExternalId

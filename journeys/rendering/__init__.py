@@ -7,6 +7,11 @@
 - A string is written unchanged; anything else is written as compact JSON.
 - Whatever the templates of a step and their values are, rendering them ends within a fraction of a second, with text
   or with RenderingFailed.
+
+1. template.py: a template, parsed, with its expressions (expressions.py); failures.py: what may be wrong with it.
+2. environment.py: the dialect, with blanks.py, missing.py and ranges.py, where the library's is another.
+3. filters.py: all filters, of which text_filters.py, number_filters.py, array_filters.py and markup.py are our own.
+4. rendering.py: one step's rendering; context.py: how much work is left; values.py: how values are written.
 """
 
 from journeys.rendering.failures import InvalidTemplate, RenderingFailed

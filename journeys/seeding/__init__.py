@@ -1,1 +1,4 @@
-"""Seeding: a workspace from a JSON description. seed.py is the whole; the other files read and write a part each."""
+"""Seeding: a workspace from a JSON description. seed.py is the whole, in parts that are read by one rule (reading.py).
+
+access.py, customers.py, segments.py, journeys.py: a part each; sections.py: those of apps above; crowd.py: many people.
+"""

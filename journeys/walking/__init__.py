@@ -1,6 +1,6 @@
 """Walking: due enrollments go on with their journey's steps.
 
-A wait is a `due_at` in PostgreSQL. What happens to one batch:
+A wait is a `due_at` in PostgreSQL. loop.py goes from batch to batch. What happens to one:
 
 1. claims.py: one committed statement claims many due enrollments for some seconds (its update is in
    enrollments/transitions.py). So a worker that dies leaves a trace, and delays no enrollment for long: whoever comes
@@ -8,7 +8,8 @@ A wait is a `due_at` in PostgreSQL. What happens to one batch:
 2. One transaction: the customers' rows are locked in the order of their ids (everything about one customer happens one
    after the other), and what the steps may read is read in sets (positions.py).
 3. Each enrollment is walked by the engine (steps/course.py), in memory, to its next stop.
-4. The resulting attributes and events, the history and the new stops are written in sets (writing.py).
+4. The resulting attributes and events, the history and the new stops are written in sets (writing.py), and counted
+   (counts.py).
 
 Events that are recorded, by a step or by a call (recording.py), end enrollments, move those that wait for them, and
 start journeys (reactions.py).

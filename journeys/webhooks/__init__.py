@@ -6,5 +6,6 @@
 3. client.py: one request, to a public address (addresses.py), in a bounded time (deadlines.py).
 4. outcomes.py, schedule.py: what came of it, and what follows: delivered, tried again and when, or failed for good.
 5. results.py: attempts, ends and circuits of many deliveries, in one transaction.
-6. waiting.py: what webhooks wait for, and what is left alone, in words; sources.py: what has a circuit of its own.
+6. waiting.py: what webhooks wait for, and what is left alone, in words; sources.py: what has a circuit of its own;
+   failures.py: those that failed.
 """

@@ -1,1 +1,3 @@
-"""Django's PostgreSQL backend, which also detects a server that was away or is silent."""
+"""Django's PostgreSQL backend (base.py, sessions.py), which writes arrays in one go (arrays.py) and detects a server
+that was away or is silent (unresponsive.py).
+"""

@@ -1,0 +1,36 @@
+"""A folder's overview names every module and folder in it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config import ROOT
+
+APPS = ("bridge", "config", "customers", "engage", "journeys")
+WITHOUT = {"migrations", "management", "commands"}
+# Their rooms are being moved.
+UNTOLD = {
+    "bridge", "bridge/people", "customers", "engage/admin", "journeys/admin", "journeys/api", "journeys/api/events",
+    "journeys/api/triggers",
+}  # fmt: skip
+
+
+def rooms() -> Iterator[Path]:
+    for app in APPS:
+        for overview in sorted((ROOT / app).rglob("__init__.py")):
+            room = overview.parent.relative_to(ROOT)
+            if not WITHOUT & set(room.parts) and str(room) not in UNTOLD:
+                yield room
+
+
+@pytest.mark.parametrize("room", [*rooms()], ids=str)
+def test_an_overview_names_all_that_is_in_its_folder(room: Path) -> None:
+    folder = ROOT / room
+    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+    folders = [f"{path.parent.name}/" for path in folder.glob("*/__init__.py") if path.parent.name not in WITHOUT]
+    names = modules + folders
+    untold = [name for name in names if name not in told and f"`{name.removesuffix('.py')}`" not in told]
+    assert len(names) < 2 or not untold, untold
