@@ -67,7 +67,9 @@ def pair_to_merge(*, workspace_id: str, anonymous: Reference, into: Reference) -
     if known is None:
         raise CustomerNotFound(named=f"into.{into.name}", advice="Create them with putCustomer.")
     if holder is not None and _only_claims(holder, anonymous):
-        return _with_new_id(known, anonymous.value)
+        if holder.id != known.id:
+            return _with_new_id(known, anonymous.value)
+        leave_alias(known, user_id=anonymous.value, claimed=False)
     if holder is not None:
         return _both(holder, known, anonymous.value if anonymous.field == "user_id" else holder.user_id)
     if anonymous.field != "user_id":

@@ -74,7 +74,8 @@ def test_it_confirms_what_only_a_page_had_said(acme: Workspace, server: ServerCl
     said = {"userId": "anon-1", "external_id": "ada"}
     assert sdk.post("/api/v1/sdk/identify", said).status_code == 200
     named = {"anonymous": {"userId": "anon-1"}, "into": {"external_id": "ada"}}
-    assert data(merge(server, acme, **named), status=200)["customerId"] == ada
+    answer = data(merge(server, acme, **named), status=200)
+    assert (answer["customerId"], answer["merged"]) == (ada, False)
     assert data(server.put(customers_path(acme), {"userId": "anon-1"}), status=200)["customerId"] == ada
 
 
