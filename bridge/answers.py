@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from rest_framework.response import Response
 
-from bridge.interactions import RecordedInteraction
+from bridge.interactions.recording import RecordedInteraction
 from bridge.models import Interaction
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail

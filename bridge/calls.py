@@ -6,10 +6,10 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.response import Response
 
-from bridge.actions import perform_action
 from bridge.answers import CAPTURED_MESSAGE, action_answer, captured_data
-from bridge.capture import capture_form
 from bridge.identity.proof import proven
+from bridge.interactions.actions import perform_action
+from bridge.interactions.capture import capture_form
 from bridge.serializers import Sender, identifiers_as_sent, read_action, read_capture, read_sent_again
 from engage.http.envelope import success
 from engage.http.idempotency import Caller

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from bridge.models import Interaction
-from customers.identity import Identifiers
+from customers.identity.identifiers import Identifiers
 
 MAX_ORIGIN_LENGTH = 255  # of an origin that is stored
 
@@ -73,8 +73,8 @@ class BridgeCall:
 
     `action_id` names a button or a form of the message's definition. `identity_token` says who the person is, signed;
     `proven` are the identifiers that it proves. `origin` is the calling page's, "" outside browsers. With
-    `must_be_anonymous` it leads to nobody but who is anonymous (customers/claims.py): no token proves that it is them.
-    `occurred_at` is None if it was sent when it happened.
+    `must_be_anonymous` it leads to nobody but who is anonymous (customers/identity/claims.py): no token proves that
+    it is them. `occurred_at` is None if it was sent when it happened.
     """
 
     message_id: str

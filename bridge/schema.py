@@ -3,16 +3,16 @@
 from functools import partial
 
 from bridge import answers
-from bridge.actions import ACTION_TYPES, InvalidActionType
 from bridge.answers import EventTrackedData, LinkOpenedData, MessageClosedData, ProfileUpdatedData
 from bridge.caps import CustomersCreatedLimitExceeded
-from bridge.capture import InvalidSubmitAction
 from bridge.identity.problems import (
     IdentityTokenExpired,
     IdentityTokenInvalid,
     IdentityTokenMismatch,
     IdentityTokenMissing,
 )
+from bridge.interactions.actions import ACTION_TYPES, InvalidActionType
+from bridge.interactions.capture import InvalidSubmitAction
 from bridge.messages.problems import MessageNotRegistered, NotInMessage, Problem, Reason
 from bridge.models import Interaction
 from bridge.requests import SubmitType

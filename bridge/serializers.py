@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Never
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from bridge.actions import action_type
-from bridge.capture import submit_type
+from bridge.interactions.actions import action_type
+from bridge.interactions.capture import submit_type
 from bridge.models import MAX_ID_LENGTH, Interaction
 from bridge.requests import Action, BridgeCall, SubmitAction, SubmitType
 from customers.event_rules import MAX_EVENT_NAME_LENGTH, MAX_EVENT_PROPERTIES_BYTES
 from customers.event_times import event_time
 from customers.identifier_rules import DESCRIPTIONS
-from customers.identity import identifiers_of
+from customers.identity.identifiers import identifiers_of
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextField, optional_text
 from engage.json.storable import describe

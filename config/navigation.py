@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from bridge.models import Interaction, Message
 from customers.models import Customer, Event, Segment, SegmentMembership
-from engage.admin.columns import may_view
+from engage.admin.parts.columns import may_view
 from engage.models import ApiKey, App, AuditEntry, IdentityKey, Membership, Workspace
 from journeys.models import (
     Chunk,

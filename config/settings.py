@@ -149,13 +149,13 @@ MIDDLEWARE = [
 # What calls of the API do without: that makes them 6 % cheaper.
 ADMIN_MIDDLEWARE = [
     "engage.admin.layers.LongStatementsMiddleware",
-    "engage.admin.idle_sessions.IdleSessionMiddleware",
+    "engage.admin.login.idle_sessions.IdleSessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "engage.admin.reach.ChosenWorkspaceMiddleware",
+    "engage.admin.rights.reach.ChosenWorkspaceMiddleware",
     "engage.admin.layers.ActingMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "engage.admin.second_factor.requirement.SecondFactorMiddleware",
+    "engage.admin.login.second_factor.requirement.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "engage.admin.layers.ContentSecurityMiddleware",
@@ -167,7 +167,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FORM_BYTES
 FILE_UPLOAD_HANDLERS = ["engage.http.parsing.NoUploads"]
-AUTHENTICATION_BACKENDS = ["engage.admin.reach.StaffBackend"]
+AUTHENTICATION_BACKENDS = ["engage.admin.rights.reach.StaffBackend"]
 LOGIN_REDIRECT_URL = "admin:index"  # for users who open the login page itself
 TEMPLATES = [
     {
@@ -222,7 +222,7 @@ if PRODUCTION:
 UNFOLD = {
     "SITE_TITLE": "Engage",
     "SITE_HEADER": "Engage",
-    "SITE_SUBHEADER": "engage.admin.reach.seen_in_words",
+    "SITE_SUBHEADER": "engage.admin.rights.reach.seen_in_words",
     "SITE_SYMBOL": "route",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("engage/icon.svg")},
@@ -230,8 +230,8 @@ UNFOLD = {
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("engage/admin.css")],
-    "DASHBOARD_CALLBACK": "journeys.admin.dashboard.with_overview",
-    "COMMAND": {"search_callback": "engage.admin.global_search.find_anywhere"},
+    "DASHBOARD_CALLBACK": "journeys.admin.overview.dashboard.with_overview",
+    "COMMAND": {"search_callback": "engage.admin.pages.global_search.find_anywhere"},
     "ACCOUNT": {"navigation": [{"title": "Second factor", "link": reverse_lazy("second_factor_set_up")}]},
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "config.navigation.sidebar"},
 }

@@ -12,8 +12,8 @@ from config.docs.landing import ElsewhereView, LandingView
 from config.local import message_demo
 from config.monitoring.health import livez, readyz
 from config.monitoring.metrics import metrics
-from engage.admin import break_glass
-from engage.admin.second_factor import pages as second_factor
+from engage.admin.login import break_glass
+from engage.admin.login.second_factor import pages as second_factor
 from engage.calls.call import Call
 from engage.calls.views import urlpatterns as views_of
 from journeys.api import urls as journeys
@@ -40,7 +40,7 @@ urlpatterns = [
     path("admin/second-factor/", second_factor.ask, name="second_factor"),
     path("admin/second-factor/set-up/", second_factor.set_up, name="second_factor_set_up"),
     path("admin/break-glass/<str:token>", break_glass.enter, name="break_glass"),
-    *([path("admin/openid/", include("engage.admin.openid.urls"))] if settings.OIDC_ISSUER else []),
+    *([path("admin/openid/", include("engage.admin.login.openid.urls"))] if settings.OIDC_ISSUER else []),
     path("admin/", admin.site.urls),
     path("admin", ElsewhereView.as_view(address="/admin/")),
     *message_demo.urlpatterns,

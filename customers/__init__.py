@@ -1,0 +1,10 @@
+"""Customers: who they are, and what is known of them.
+
+1. models.py, and the rules that need no database: identifier_rules.py, attribute_rules.py, event_rules.py,
+   event_times.py; conditions/: tests of what is known.
+2. profile.py, events.py: attributes and events; tombstones.py: what is known of those who were erased.
+3. identity/: who is who; audience/: whom a call means.
+4. personal.py, erasure.py: all that is known of a person, to be told and erased.
+5. The calls: urls.py, views.py, serializers.py, answers.py, examples.py, schema.py. admin/: the pages of staff.
+   apps.py: for Django.
+"""

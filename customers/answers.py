@@ -5,13 +5,13 @@ from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
+from customers.audience.membership import MembershipChange
 from customers.erasure import ErasureReceipt
 from customers.identifier_rules import LONGEST
-from customers.membership import MembershipChange
+from customers.identity.roster import Upserted
+from customers.identity.upsert import UpsertedItem
 from customers.models import Customer
 from customers.personal import Records
-from customers.roster import Upserted
-from customers.upsert import UpsertedItem
 from engage.database.object_ids import ObjectId
 from engage.errors import FailureDetail, Refusal
 from engage.http.fields import BodySerializer

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
+from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound
 from customers.models import Customer
 from customers.personal import counts_of, time_for_all_of
 from customers.tombstones import delete_and_leave_tombstone

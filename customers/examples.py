@@ -10,7 +10,7 @@ from customers.answers import (
     MembersChanged,
     item_failed,
 )
-from customers.roster import IdentifierConflict
+from customers.identity.roster import IdentifierConflict
 
 ADA, BOB = "68a1f0c2e4b0a1d2c3e4f5a1", "68a1f0c2e4b0a1d2c3e4f5a2"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from customers.lookup import customer_by_id
+from customers.identity.lookup import customer_by_id
 from engage.audit.recording import Deed, record
 from engage.database.sql import Statement, Template
 from engage.database.statement_limit import large_work

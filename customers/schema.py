@@ -5,9 +5,9 @@ from functools import partial
 from drf_spectacular.utils import OpenApiParameter
 
 from customers import answers, examples
-from customers.locks import TooManyAtOnce
-from customers.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
-from customers.membership import SegmentNotFound
+from customers.audience.membership import SegmentNotFound
+from customers.identity.locks import TooManyAtOnce
+from customers.identity.lookup import IDENTIFIER_NAMES, NOBODY_NAMED, CustomerNotFound
 from customers.serializers import (
     NO_IDENTIFIER,
     NO_MEMBERS,

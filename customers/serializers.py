@@ -7,9 +7,9 @@ from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
 from customers.identifier_rules import DESCRIPTIONS, LONGEST, one_spelling_of_each
-from customers.identity import identifiers_of
-from customers.lookup import NOBODY_NAMED, Reference
-from customers.roster import CustomerData
+from customers.identity.identifiers import identifiers_of
+from customers.identity.lookup import NOBODY_NAMED, Reference
+from customers.identity.roster import CustomerData
 from engage.errors import InvalidRequest, MissingParameter, Refusal
 from engage.http.fields import ArrayField, BodySerializer, ObjectField, TextArrayField, optional_text
 from engage.http.query_strings import single_value

@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from customers import answers, schema
+from customers.audience.membership import change_members
 from customers.erasure import erase_customer
-from customers.lookup import customer_by_id, customer_named
-from customers.membership import change_members
+from customers.identity.lookup import customer_by_id, customer_named
+from customers.identity.upsert import upsert_customer, upsert_customers
 from customers.personal import export_customer, time_for_all_of
 from customers.serializers import CustomerBody, read_batch, read_customer, read_members, read_query
-from customers.upsert import upsert_customer, upsert_customers
 from engage.database.snapshot import snapshot
 from engage.http.envelope import success
 from engage.http.long_answers import finished_answer

@@ -41,7 +41,7 @@ class Workspace(models.Model):
 
 
 class Membership(models.Model):
-    """A member of staff in a workspace. Members see their workspaces only; see engage/admin/reach.py."""
+    """A member of staff in a workspace. Members see their workspaces only; see engage/admin/rights/reach.py."""
 
     class Role(models.TextChoices):
         VIEWER = "viewer"

@@ -14,11 +14,11 @@ from bridge.browser.files import script_tag
 from bridge.identity.enforcing import enforce_identity, valid_keys
 from bridge.identity.figures import COUNTED_AT_MOST, PAGES_OF_AT_MOST, IdentityFigures, identity_figures
 from bridge.models import Interaction
-from engage.admin.columns import may_view, page_url
-from engage.admin.filters import BooleanRadioFilter
-from engage.admin.origins import OriginsField
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import RecordAdmin
+from engage.admin.parts.columns import may_view, page_url
+from engage.admin.parts.filters import BooleanRadioFilter
+from engage.admin.parts.origins import OriginsField
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import RecordAdmin
 from engage.http.app_quotas import counted_today
 from engage.models import App, IdentityKey, Workspace
 

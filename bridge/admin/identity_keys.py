@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from engage.admin.columns import badge, page_url
-from engage.admin.filters import AutocompleteSelectFilter
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import RecordAdmin
+from engage.admin.parts.columns import badge, page_url
+from engage.admin.parts.filters import AutocompleteSelectFilter
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import RecordAdmin
 from engage.identity_keys import MAX_KEYS, InvalidIdentityKey, verifying_key
 from engage.models import App, IdentityKey
 

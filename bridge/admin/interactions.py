@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from bridge.models import Interaction
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer
-from engage.admin.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import ReadOnlyAdmin
+from engage.admin.parts.filters import AutocompleteSelectFilter, ChoicesDropdownFilter, ExactFilter, TimesFilter
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import ReadOnlyAdmin
 
 
 @admin.register(Interaction)

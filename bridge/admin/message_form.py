@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from bridge.messages.authoring import MessageChanges, check_key
 from bridge.messages.definition import InvalidMessage, parse_definition
 from bridge.models import Message
-from engage.admin.json_field import JsonField
+from engage.admin.parts.json_field import JsonField
 
 _CHANGED = ("status", "actions", "forms")
 

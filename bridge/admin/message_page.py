@@ -20,8 +20,8 @@ from bridge.messages.recorded import recorded_lately
 from bridge.messages.usage import READ_AT_MOST, Usage, usage_of
 from bridge.models import Interaction, Message
 from customers.models import Customer, Event
-from engage.admin.columns import link, may_view, page_url
-from engage.admin.differences import DiffLine, diff_of
+from engage.admin.parts.columns import link, may_view, page_url
+from engage.admin.parts.differences import DiffLine, diff_of
 from engage.plurals import counted
 from journeys.design.listening import listeners_to
 from journeys.models import Journey

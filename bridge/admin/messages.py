@@ -14,11 +14,11 @@ from bridge.admin.message_page import learned_of, may_learn, page_of
 from bridge.messages.authoring import save_message
 from bridge.messages.figures import COUNTED_AT_MOST, recent_figures
 from bridge.models import Interaction, Message
-from engage.admin.columns import badge, may_view
-from engage.admin.edits import TakenMeanwhile
-from engage.admin.filters import ChoicesDropdownFilter
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import RecordAdmin
+from engage.admin.parts.columns import badge, may_view
+from engage.admin.parts.edits import TakenMeanwhile
+from engage.admin.parts.filters import ChoicesDropdownFilter
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import RecordAdmin
 from engage.models import Workspace
 
 _STATUS = {"active": "success", "draft": "info", "archived": ""}

@@ -15,7 +15,7 @@ from bridge.identity.keyring import keyring_of
 from bridge.identity.problems import IdentityRefused, IdentityTokenMismatch, IdentityTokenMissing
 from bridge.identity.tokens import Identity, verify_token
 from bridge.requests import MAX_ORIGIN_LENGTH, BridgeCall
-from customers.identity import Identifiers
+from customers.identity.identifiers import Identifiers
 from engage.models import App
 from engage.redis.metric_counters import IDENTITY, IDENTITY_REFUSALS, metric_counters
 

@@ -15,7 +15,7 @@ import jwt
 
 from bridge.identity.keyring import Key, Keyring
 from bridge.identity.problems import IdentityTokenExpired, IdentityTokenInvalid
-from customers.identity import Identifiers, identifiers
+from customers.identity.identifiers import Identifiers, identifiers
 from engage.errors import InvalidRequest
 from engage.sizes import KIB
 

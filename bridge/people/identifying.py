@@ -5,12 +5,12 @@ from django.db import transaction
 from bridge.caps import count_customer_created
 from bridge.identity.problems import IdentityTokenMismatch
 from bridge.identity.proof import proven, unproven
-from bridge.interactions import RecordedInteraction, insert_interaction
+from bridge.interactions.recording import RecordedInteraction, insert_interaction
 from bridge.models import Interaction
 from bridge.people.merging import TooLargeToMerge, move_all
 from bridge.requests import BridgeCall
-from customers.identifying import Said, identify_person
-from customers.locks import undisturbed
+from customers.identity.identifying import Said, identify_person
+from customers.identity.locks import undisturbed
 from customers.personal import is_large
 from engage.audit.acting import Actor
 from engage.models import ActorKind, App

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from customers.locks import undisturbed
-from customers.lookup import Reference
-from customers.merging import MovedProfile, Person, merge_profile, pair_to_merge
+from customers.identity.locks import undisturbed
+from customers.identity.lookup import Reference
+from customers.identity.merging import MovedProfile, Person, merge_profile, pair_to_merge
 from customers.models import Customer
 from customers.personal import time_for_all_of
 from engage.audit.acting import Actor

@@ -6,9 +6,9 @@ from bridge.people.merging import TooLargeToMerge
 from bridge.people.serializers import NO_ANONYMOUS, NOBODY, IdentifyBody, MergeAnonymousPart, MergeBody, MergeIntoPart
 from bridge.schema import IDENTIFIERS, OF_IDENTITY, TOO_MANY_NEW
 from customers.examples import ADA
-from customers.locks import TooManyAtOnce
-from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound
-from customers.merging import never_merged
+from customers.identity.locks import TooManyAtOnce
+from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound
+from customers.identity.merging import never_merged
 from customers.tombstones import CustomerErased
 from engage.database.statement_limit import LargeWorkInProgress
 from engage.errors import InvalidRequest, MissingParameter

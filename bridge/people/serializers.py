@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 from bridge.requests import BridgeCall
 from bridge.serializers import Sender, identity_token_field, key_field
 from customers.identifier_rules import DESCRIPTIONS
-from customers.identity import identifiers_of
-from customers.lookup import Reference
+from customers.identity.identifiers import identifiers_of
+from customers.identity.lookup import Reference
 from customers.serializers import ReferenceBody, read_reference
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, TextField, optional_text

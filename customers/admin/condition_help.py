@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from engage.admin.columns import json_line
+from engage.admin.parts.columns import json_line
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from unfold.decorators import display
 
 from customers.admin.search import by_part, exactly
 from customers.erasure import erase_customer
-from customers.lookup import CustomerNotFound
+from customers.identity.lookup import CustomerNotFound
 from customers.models import Customer
-from engage.admin.filters import TimesFilter
-from engage.admin.records import ReadOnlyAdmin
+from engage.admin.parts.filters import TimesFilter
+from engage.admin.parts.records import ReadOnlyAdmin
 from engage.database.statement_limit import LargeWorkInProgress
 
 _MOST_ALIASES = 50

@@ -8,9 +8,9 @@ from django.http import HttpRequest
 
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
 from customers.models import Customer, Event
-from engage.admin.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import ReadOnlyAdmin
+from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, TimesFilter
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import ReadOnlyAdmin
 
 SEARCHED_BY_NAME = 10_000
 

@@ -6,10 +6,10 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from customers.identifier_rules import comparable_email, one_spelling
-from customers.identity import stored_phone
+from customers.identity.identifiers import stored_phone
 from customers.models import Alias, Customer
-from engage.admin.columns import may_view
-from engage.admin.reach import reach_of, reachable
+from engage.admin.parts.columns import may_view
+from engage.admin.rights.reach import reach_of, reachable
 from engage.database.sql import Statement
 from engage.models import Workspace
 

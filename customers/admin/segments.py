@@ -12,14 +12,14 @@ from unfold.decorators import display
 
 from customers.admin.condition_help import CONDITION_HELP
 from customers.admin.search import BY_CUSTOMER, of_customers_known_as
+from customers.audience.segments import ErrorResolvingSegments, check_segment_conditions, count_meeting, try_conditions
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Segment, SegmentMembership
-from customers.segments import ErrorResolvingSegments, check_segment_conditions, count_meeting, try_conditions
-from engage.admin.columns import count_up_to
-from engage.admin.filters import ExactFilter, SelectFilter
-from engage.admin.json_field import JsonField
-from engage.admin.panels import Panel, show_on
-from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.admin.parts.columns import count_up_to
+from engage.admin.parts.filters import ExactFilter, SelectFilter
+from engage.admin.parts.json_field import JsonField
+from engage.admin.parts.panels import Panel, show_on
+from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
 from engage.models import Workspace
 from engage.plurals import counted
 

@@ -1,12 +1,18 @@
-"""The admin's pages for workspaces and access, and what the pages of every app share."""
+"""The admin's pages for workspaces and access, and what the pages of every app share.
+
+1. parts/: what pages are made of; rights/: who may do what.
+2. login/: who gets in; pages/: workspaces, keys, staff, the audit.
+3. layers.py: the middlewares of all pages; error_pages.py: what is shown where something fails.
+"""
 
 from django.contrib import admin
 
-from engage.admin import access, audit, memberships, staff, workspaces
-from engage.admin.filters import ChoicesView
-from engage.admin.known_devices import remembering
-from engage.admin.login import LoginForm
-from engage.admin.second_factor import pages as second_factor
+from engage.admin.login.known_devices import remembering
+from engage.admin.login.passwords import LoginForm
+from engage.admin.login.second_factor import pages as second_factor
+from engage.admin.pages import audit, memberships, staff, workspaces
+from engage.admin.pages import keys as access
+from engage.admin.parts.filters import ChoicesView
 
 __all__ = ["access", "audit", "memberships", "second_factor", "staff", "workspaces"]
 

@@ -1,16 +1,15 @@
-"""The admin's pages for journeys, their triggers, jobs and enrollments, what steers them, and the webhook secrets."""
+"""The admin's pages for journeys, their triggers, jobs and enrollments, what steers them, and the webhook secrets.
 
-from journeys.admin import (
-    dashboard,
-    enrollments,
-    failures,
-    jobs,
-    journeys,
-    panels,
-    steered,
-    triggers,
-    webhook_secrets,
-)
+1. content_rights.py: who may see what journeys send; results.py: colours of results and states.
+2. drawing/: journeys drawn; steering/: buttons; people/: who went where; deliveries/: webhooks; overview/: page one.
+3. journeys/: the page of a journey, of all of these.
+"""
+
+from journeys.admin.deliveries import failures, webhook_secrets
+from journeys.admin.journeys import page as journeys
+from journeys.admin.overview import dashboard
+from journeys.admin.people import enrollments, jobs, panels, triggers
+from journeys.admin.steering import steered
 
 __all__ = [
     "dashboard",

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from customers.models import Customer
-from engage.admin.columns import Json, json_block, may_view, named_first
+from engage.admin.parts.columns import Json, json_block, may_view, named_first
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from engage.admin.columns import badge
+from engage.admin.parts.columns import badge
 from journeys.jobs.progress import CountedJobs
 from journeys.models import Enrollment, EnrollmentJob, Journey, StepRun, WebhookDelivery
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Self
 
 from customers.examples import ADA
-from customers.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
+from customers.identity.lookup import IDENTIFIER_NAMES, CustomerNotFound, customer_by_id
 from engage.calls.asked import Asked
 from engage.calls.call import PathId, get, post
 from engage.calls.queries import CURSOR, LIMIT

@@ -6,7 +6,7 @@ customer's row therefore ends the enrollment between two walks, and the next wal
 
 from django.db import transaction
 
-from customers.locks import lock_customer
+from customers.identity.locks import lock_customer
 from engage.database.object_ids import is_object_id
 from engage.errors import Refusal
 from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, enrollment_state

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from customers.audience import Selection
+from customers.audience.selection import Selection
 from customers.identifier_rules import LONGEST
 from engage.database.object_ids import new_object_id
 from engage.database.sql import Fragment, Statement

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.audience import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
+from customers.audience.selection import Audience, LeftOut, NamedCustomer, left_out, pages_of_audience, resolve_segments
 from customers.conditions import CustomerFacts
 from customers.models import Customer
 from engage.database.object_ids import row_with_id

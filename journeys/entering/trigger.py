@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from customers.aliases import merged_into
-from customers.audience import Audience, resolve_segments, select_audience
+from customers.audience.selection import Audience, resolve_segments, select_audience
 from customers.identifier_rules import comparable_email, one_spelling
-from customers.lookup import CustomerNotFound
+from customers.identity.aliases import merged_into
+from customers.identity.lookup import CustomerNotFound
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.database.sql import Statement
 from engage.database.statement_limit import longer_statements

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.audience import NamedCustomer
+from customers.audience.selection import NamedCustomer
 from customers.identifier_rules import one_spelling
-from customers.lookup import CustomerNotFound
+from customers.identity.lookup import CustomerNotFound
 from customers.models import Customer
 from engage.database.object_ids import is_object_id, row_with_id
 from engage.errors import Refusal

@@ -7,7 +7,7 @@ the customer's row comes entirely before the decision or entirely after it.
 from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 
-from customers.locks import lock_customer
+from customers.identity.locks import lock_customer
 from engage.errors import Refusal
 from engage.redis.metric_counters import DECISIONS, metric_counters
 from journeys.counts.counting import count_entries

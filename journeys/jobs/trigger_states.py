@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from customers.audience import LeftOut, NamedCustomer
+from customers.audience.selection import LeftOut, NamedCustomer
 from engage.database.object_ids import row_with_id
 from engage.database.sql import Statement
 from engage.errors import Refusal

@@ -7,11 +7,11 @@ from typing import Any
 
 from customers.attribute_rules import check_attribute_names
 from customers.identifier_rules import SPELLINGS, one_spelling
-from customers.identity import identifiers
-from customers.locks import undisturbed
+from customers.identity.identifiers import identifiers
+from customers.identity.locks import undisturbed
+from customers.identity.roster import CustomerData, IdentifierConflict, Roster
+from customers.identity.upsert import locked_customers, write_roster
 from customers.models import Customer
-from customers.roster import CustomerData, IdentifierConflict, Roster
-from customers.upsert import locked_customers, write_roster
 from engage.errors import InvalidRequest
 from engage.json.documents import Part
 from engage.json.storable import STORED_DEPTH, depth

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from customers.audience.segments import check_segment_conditions
 from customers.conditions import InvalidCondition
 from customers.identifier_rules import one_spelling
 from customers.models import Customer, Segment
-from customers.segments import check_segment_conditions
 from engage.audit.facts import facts_of
 from engage.database.sql import Rows, Statement
 from engage.json.compact import same_json

@@ -16,8 +16,8 @@ from typing import Any
 from django.db import transaction
 
 from customers.events import NewEvent
-from customers.locks import lock_customers_named, undisturbed
-from customers.lookup import CustomerNotFound, Reference
+from customers.identity.locks import lock_customers_named, undisturbed
+from customers.identity.lookup import CustomerNotFound, Reference
 from customers.models import Event
 from engage.errors import Refusal
 from journeys import wakeups

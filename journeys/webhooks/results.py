@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from customers.locks import CustomersMoved, undisturbed
+from customers.identity.locks import CustomersMoved, undisturbed
 from engage.database.sql import Rows, Statement
 from journeys.due import Due
 from journeys.enrollments.transitions import MOVE_ANSWERED

@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from journeys.models import Enrollment
 
 

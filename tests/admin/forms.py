@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Model
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 
 
 class _Form(HTMLParser):

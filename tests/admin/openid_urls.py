@@ -4,5 +4,5 @@ from django.urls import include, path
 
 from config import urls
 
-urlpatterns = [path("admin/openid/", include("engage.admin.openid.urls")), *urls.urlpatterns]
+urlpatterns = [path("admin/openid/", include("engage.admin.login.openid.urls")), *urls.urlpatterns]
 handler403 = urls.handler403

@@ -9,8 +9,8 @@ from django.db.models import Model
 from django.test import Client
 from django.utils.html import strip_tags
 
-from engage.admin.columns import page_url
-from engage.admin.records import ReadOnlyAdmin, RecordAdmin
+from engage.admin.parts.columns import page_url
+from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
 from journeys.models import WebhookDelivery
 
 admin.autodiscover()

@@ -6,7 +6,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils.crypto import get_random_string
 
-from engage.admin.key_rights import KEY_RIGHTS
+from engage.admin.rights.key_rights import KEY_RIGHTS
 from engage.models import Membership, Workspace
 
 

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys import wakeups
-from journeys.admin import enrollments
+from journeys.admin.people import enrollments
 from journeys.models import Enrollment, StepRun, WebhookDelivery
 from journeys.steps.exit import LONGEST_REASON
 from tests.admin.enrollment_page import action, page_of

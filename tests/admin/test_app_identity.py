@@ -10,7 +10,7 @@ from django.utils import timezone
 from bridge.browser.files import script_tag
 from bridge.identity import figures
 from bridge.identity.figures import identity_figures
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, IdentityKey, Workspace
 from engage.redis.metric_counters import metric_counters
 from tests.admin.messages import HOSTILE, interact

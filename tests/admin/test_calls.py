@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils.html import strip_tags
 
 from customers.models import Customer, Segment
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, Trigger
 from tests.admin.staff import staff_with

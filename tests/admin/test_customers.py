@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.database.statement_limit import large_work
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob, Trigger

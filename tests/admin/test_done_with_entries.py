@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, AuditEntry, IdentityKey, Workspace
 from journeys.design.authoring import save_journey
 from journeys.models import Enrollment, Journey, JourneyRevision, Resending, StepRun, Trigger, WebhookDelivery

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from customers.models import Segment
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import ApiKey, Workspace
 from journeys.design.authoring import save_journey
 from tests.admin.forms import _read, edit, form_of

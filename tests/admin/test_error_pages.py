@@ -12,7 +12,7 @@ from django.urls import get_callable
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
-from engage.admin.records import ReadOnlyAdmin
+from engage.admin.parts.records import ReadOnlyAdmin
 from tests.admin.staff import staff_with
 
 

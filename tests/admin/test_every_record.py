@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 
 from bridge.models import Message
 from customers.models import Customer, Segment, SegmentMembership
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import ApiKey, App, IdentityKey, Workspace
 from journeys.models import Chunk, EnrollmentJob, Journey, Trigger, WebhookDelivery, WebhookSecret
 from tests.admin.records import MODELS, list_of, named

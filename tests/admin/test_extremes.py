@@ -9,9 +9,9 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from engage.admin.audit import _cell
-from engage.admin.columns import page_url
-from engage.admin.filters import TimesFilter
+from engage.admin.pages.audit import _cell
+from engage.admin.parts.columns import page_url
+from engage.admin.parts.filters import TimesFilter
 from engage.models import Workspace
 from journeys.models import Journey, WebhookDelivery
 from tests.admin.failures import failed_webhooks

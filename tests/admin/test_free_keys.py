@@ -4,7 +4,7 @@ import pytest
 from django.db.models import JSONField
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Trigger
 from tests.admin.enrollment_page import page_of

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.audit.recording import deed, record
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from journeys.models import Journey, WebhookSecret

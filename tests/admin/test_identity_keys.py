@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, IdentityKey, Workspace
 from tests.admin.records import cells
 from tests.admin.staff import member, staff_with

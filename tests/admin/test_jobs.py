@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import EnrollmentJob
 from tests.admin.staff import staff_with

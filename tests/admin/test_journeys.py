@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Journey, JourneyRevision
 from tests.admin.journey_form import ADD, CONDITION, EXITS, PRICEY, STEPS, make, said

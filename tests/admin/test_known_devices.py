@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from engage.admin.login import LONGEST_WAIT
+from engage.admin.login.passwords import LONGEST_WAIT
 from tests.admin.logins import BUSY, tried, while_somebody_logs_in
 
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)

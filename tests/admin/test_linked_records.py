@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from bridge.models import Interaction
 from customers.models import Customer, Event, Segment, SegmentMembership
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger, WebhookSecret
 from tests.admin.records import ALL_SCOPES, MODELS, NO_CHECKS, cells, list_of, named

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from engage.admin.idle_sessions import REFRESHED_SECONDS
-from engage.admin.login import LONGEST_WAIT
+from engage.admin.login.idle_sessions import REFRESHED_SECONDS
+from engage.admin.login.passwords import LONGEST_WAIT
 from tests.admin.logins import BUSY, LOGIN, tried, while_somebody_logs_in
 
 NOW = datetime(2030, 1, 2, 3, 4, 0, tzinfo=UTC)

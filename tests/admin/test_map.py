@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, Journey
 from tests.admin.drawn import BRANCH, drawing_in, node_in, notes_of, rows_in, ways_of

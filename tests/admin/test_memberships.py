@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from hypothesis.strategies import integers, sampled_from
 
 from customers.models import Customer, Segment
-from engage.admin.columns import page_url
-from engage.admin.roles import rights_of_role
+from engage.admin.parts.columns import page_url
+from engage.admin.rights.roles import rights_of_role
 from engage.models import ApiKey, AuditEntry, Membership, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, Trigger
 from tests.admin.records import MODELS, cells, list_of

@@ -16,7 +16,7 @@ from bridge.messages.definition import parse_definition
 from bridge.messages.usage import usage_of
 from bridge.models import Interaction, Message
 from customers.models import Event
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
 from engage.redis.metric_counters import metric_counters
 from tests.admin.messages import HOSTILE, interact

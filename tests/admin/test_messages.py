@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from bridge.models import Message
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
 from engage.redis.metric_counters import metric_counters
 from tests.admin.messages import HOSTILE, interact

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 
 from customers.models import Customer
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob
 from tests.admin.records import cells, list_of

@@ -22,9 +22,9 @@ from oidc_provider_mock import run_server_in_thread
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from engage.admin.login import LoginLimitExceeded
-from engage.admin.openid import provider
-from engage.admin.openid.provider import NotProven, Provider, claims_of
+from engage.admin.login.openid import provider
+from engage.admin.login.openid.provider import NotProven, Provider, claims_of
+from engage.admin.login.passwords import LoginLimitExceeded
 from engage.audit import refusals
 from engage.models import AuditEntry, Membership, Workspace
 from tests.admin import openid_urls  # before a provider is set

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
 from journeys.counts.counting import count_entries, fold
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, Trigger, WebhookDelivery
@@ -62,7 +62,7 @@ def test_it_counts_failures_no_further_than_it_is_worth(
 ) -> None:
     failed_webhooks(acme, number=3)
     for most, value in ((3, "3"), (2, "2+")):
-        monkeypatch.setattr("journeys.admin.dashboard.COUNTED_AT_MOST", most)
+        monkeypatch.setattr("journeys.admin.overview.dashboard.COUNTED_AT_MOST", most)
         assert figures_of(staff, "failures")["Failed webhooks"].value == value
 
 
@@ -114,7 +114,7 @@ def test_it_looks_for_failures_among_the_oldest_chunks_only(
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE journeys_chunk, journeys_trigger")  # else the plans are those of earlier tests' tables
     for searched, value in ((1_000, "1"), (20, "0")):
-        monkeypatch.setattr("journeys.admin.dashboard.OLDEST_CHUNKS", searched)
+        monkeypatch.setattr("journeys.admin.overview.dashboard.OLDEST_CHUNKS", searched)
         with rows_gone_through() as rows:
             figures = figures_of(staff, "failures")
         assert figures["Decisions that fail"].value == value
@@ -169,7 +169,7 @@ def test_it_shows_the_latest_triggers_and_results(staff: Client, acme: Workspace
 def test_it_tells_the_results_of_the_latest_jobs_only(
     staff: Client, acme: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journeys.admin.dashboard.LATEST_JOBS", 2)
+    monkeypatch.setattr("journeys.admin.overview.dashboard.LATEST_JOBS", 2)
     (customer,) = populate(acme, rows=1)
     trigger = Trigger.objects.get()
     for result in ("journey_inactive", "enrolled", "enrolled"):

@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.test import Client
 
 from customers.models import Customer, Segment
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import ApiKey, App, AuditEntry, Workspace
 from journeys.models import Journey, Trigger
 from tests.admin.records import MODELS, READ_ONLY, list_of, named

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils.html import strip_tags
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from tests.admin.records import ALL_SCOPES, NO_CHECKS, list_of
 from tests.support.audit import told

@@ -7,8 +7,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from engage.admin.columns import page_url
-from engage.admin.key_rights import KEY_RIGHTS, rights_of
+from engage.admin.parts.columns import page_url
+from engage.admin.rights.key_rights import KEY_RIGHTS, rights_of
 from engage.models import ApiKey, Workspace
 from engage.scopes import Scope
 from journeys.design.authoring import JourneyChanges

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from bridge.models import Interaction
 from customers.models import Customer, Event, SegmentMembership
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import Chunk, Enrollment, EnrollmentJob, Journey, JourneyRevision, Trigger, WebhookSecret
 from tests.admin.records import list_of, named

@@ -17,7 +17,7 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
-from engage.admin.login import _hashing
+from engage.admin.login.passwords import _hashing
 from engage.models import Membership, Phone, Workspace
 from engage.second_factor import phone_to_set_up
 from tests.support.audit import told, written

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from customers.models import Segment, SegmentMembership
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.database.sql import Statement
 from engage.models import Workspace
 from tests.admin.staff import staff_with
@@ -111,7 +111,9 @@ def test_too_many_to_be_counted_are_tried_on_the_latest_customers_and_that_is_to
 ) -> None:
     monkeypatch.setattr("customers.admin.segments.TRIED_ON", 2)
     slow = "SELECT count({condition}), count(pg_sleep(1)) FROM customers_customer customer"
-    monkeypatch.setattr("customers.segments._COUNT", Statement(f"{slow} WHERE workspace_id = {{workspace_id}}"))
+    monkeypatch.setattr(
+        "customers.audience.segments._COUNT", Statement(f"{slow} WHERE workspace_id = {{workspace_id}}")
+    )
     monkeypatch.setattr("customers.admin.segments.COUNTING_SECONDS", 0.01)
     segment = SegmentFactory.create(workspace=acme, conditions=PRO)
     for number, (plan, trial) in enumerate(

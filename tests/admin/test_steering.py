@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import AuditEntry, Workspace
 from journeys.models import Enrollment, EnrollmentJob, Journey, SteeredHost, SteeringAct, Trigger
 from tests.admin.staff import staff_with

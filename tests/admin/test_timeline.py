@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from config import ROOT
 from customers.models import Event
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
-from journeys.admin import timeline
+from journeys.admin.people import timeline
 from journeys.models import Enrollment, StepRun, WebhookAttempt, WebhookDelivery, WebhookSecret
 from tests.admin.enrollment_page import page_of
 from tests.admin.records import list_of

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import Workspace
 from journeys.models import WebhookSecret
 from journeys.webhooks.signing_secrets import current_secrets

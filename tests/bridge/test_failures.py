@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 
 from bridge.models import Interaction
-from customers.identity import Identifiers, find_or_create_customer
+from customers.identity.identifiers import Identifiers, find_or_create_customer
 from customers.models import Customer, Event
 from engage.models import Workspace
 from tests.support.bridge_calls import ACTION, CAPTURE, call

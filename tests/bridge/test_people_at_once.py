@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from bridge.people.merging import merge_customers
-from customers.lookup import Reference
+from customers.identity.lookup import Reference
 from customers.models import Alias, Customer, Event, SegmentMembership
 from engage.database.statement_limit import large_work
 from engage.models import Workspace

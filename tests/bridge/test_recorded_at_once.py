@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from bridge.models import Interaction
-from customers.identity import Identifiers, find_or_create_customer
+from customers.identity.identifiers import Identifiers, find_or_create_customer
 from customers.models import Customer, Event
 from engage.models import Workspace
 from journeys.models import Enrollment, EnrollmentJob

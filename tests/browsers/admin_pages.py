@@ -7,7 +7,7 @@ from django.apps import apps
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from bridge.models import Message
-from journeys.admin.steering import ACTS
+from journeys.admin.steering.buttons import ACTS
 from journeys.models import Journey
 from tests.browsers.furnished import Shown
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page
 
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 
 _SERIOUS = {"serious", "critical"}
 _TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>

@@ -10,7 +10,7 @@ from bridge.messages.definition import parse_definition
 from bridge.messages.markup import html_of
 from bridge.models import Interaction, Message
 from customers.models import Customer, Event
-from engage.admin.columns import page_url
+from engage.admin.parts.columns import page_url
 from engage.models import App, Workspace
 from tests.admin.messages import HOSTILE, interact
 from tests.bridge.messages import sale

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
-from customers.audience import Audience, pages_of_audience, select_audience
+from customers.audience.segments import ErrorResolvingSegments
+from customers.audience.selection import Audience, pages_of_audience, select_audience
 from customers.models import Customer, Segment
-from customers.segments import ErrorResolvingSegments
 from engage.models import Workspace
 from tests.support.factories import PRO, CustomerFactory, SegmentFactory, crowd
 from tests.support.plans import rows_gone_through

@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from customers.identity import Identifiers
+from customers.identity.identifiers import Identifiers
+from customers.identity.roster import CustomerData, Upserted
+from customers.identity.upsert import UpsertedItem, upsert_customer, upsert_customers
 from customers.models import Customer
-from customers.roster import CustomerData, Upserted
-from customers.upsert import UpsertedItem, upsert_customer, upsert_customers
 from engage.errors import Refusal
 from engage.models import Workspace
 from tests.support.factories import CustomerFactory, WorkspaceFactory
@@ -77,8 +77,8 @@ def _state(workspace: Workspace) -> list[str]:
 def test_a_batch_ends_where_its_items_one_after_the_other_end(
     monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
-    monkeypatch.setattr("customers.upsert._LARGE_BYTES", large_bytes)  # -1: a few items at a time
-    monkeypatch.setattr("customers.upsert._ITEMS_AT_A_TIME", 3)
+    monkeypatch.setattr("customers.identity.upsert._LARGE_BYTES", large_bytes)  # -1: a few items at a time
+    monkeypatch.setattr("customers.identity.upsert._ITEMS_AT_A_TIME", 3)
     batched, batched_ids = _populated(BEFORE)
     single, single_ids = _populated(BEFORE)
 
@@ -103,7 +103,7 @@ def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: py
         tried.append(1)
         raise IntegrityError("what no other call has done")
 
-    monkeypatch.setattr("customers.upsert.write_roster", fail)
+    monkeypatch.setattr("customers.identity.upsert.write_roster", fail)
     data = CustomerData(customer_id=None, known_by=Identifiers(external_id="ada"), attributes={})
     with pytest.raises(IntegrityError, match="no other call"):
         upsert_customer(workspace_id=WorkspaceFactory.create().id, data=data, now=NOW)
@@ -112,7 +112,7 @@ def test_an_error_that_no_other_call_explains_is_not_tried_again(monkeypatch: py
 
 @pytest.mark.django_db
 def test_large_profiles_are_read_a_few_at_a_time_however_well_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("customers.upsert._LARGE_BYTES", 205 * 1024)  # a tenth
+    monkeypatch.setattr("customers.identity.upsert._LARGE_BYTES", 205 * 1024)  # a tenth
     workspace = WorkspaceFactory.create()
     names = [f"large-{number}" for number in range(25)]
     for name in names:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from customers import upsert
+from customers.identity import upsert
 from customers.models import Customer, Segment, SegmentMembership
 from engage.models import Workspace
 from tests.support.calls import customers_path, data

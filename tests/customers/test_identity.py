@@ -8,7 +8,13 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from customers.identity import Identifiers, Resolution, best_match_query, find_or_create_customer, identifiers
+from customers.identity.identifiers import (
+    Identifiers,
+    Resolution,
+    best_match_query,
+    find_or_create_customer,
+    identifiers,
+)
 from customers.models import Customer
 from engage.errors import InvalidRequest
 from engage.models import Workspace

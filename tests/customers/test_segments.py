@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from customers.audience.segments import check_segment_conditions
 from customers.conditions import InvalidCondition
 from customers.models import Customer
-from customers.segments import check_segment_conditions
 from engage.models import Workspace
 from journeys.models import EnrollmentJob, Journey, Trigger
 from tests.support.calls import data, refused, trigger

@@ -328,7 +328,7 @@ def test_where_others_are_always_first_nothing_is_done_and_the_caller_may_try_ag
     acme: Workspace, server: ServerClient, ada: Customer, monkeypatch: pytest.MonkeyPatch, below: tuple[str, ...]
 ) -> None:
     """As if Ada had come between the look for her and the write, every time."""
-    monkeypatch.setattr("customers.upsert.locked_customers", lambda *_, **__: [])
+    monkeypatch.setattr("customers.identity.upsert.locked_customers", lambda *_, **__: [])
     before = _stored(acme)
     people = [{"external_id": "eve"}, {"external_id": "ada"}]
     path = customers_path(acme, *below)

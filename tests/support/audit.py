@@ -1,6 +1,6 @@
 """What the audit says."""
 
-from engage.admin.audited import in_words
+from engage.admin.parts.audited import in_words
 from engage.models import AuditEntry
 
 

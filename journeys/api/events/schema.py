@@ -4,8 +4,8 @@ from customers.answers import ItemSent, item_failed
 from customers.conditions.instants import GRAMMAR_WITH_OFFSET
 from customers.event_times import IN_THE_FUTURE
 from customers.examples import ADA
-from customers.locks import TooManyAtOnce
-from customers.lookup import IDENTIFIER_NAMES
+from customers.identity.locks import TooManyAtOnce
+from customers.identity.lookup import IDENTIFIER_NAMES
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer
 from engage.http.views import WorkspaceNotFound

@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from customers.audience import LeftOut, NamedCustomer
+from customers.audience.selection import LeftOut, NamedCustomer
 from engage.database.object_ids import ObjectId
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from drf_spectacular.utils import OpenApiParameter
 
-from customers.segments import ErrorResolvingSegments
+from customers.audience.segments import ErrorResolvingSegments
 from engage.errors import MissingParameter
 from engage.json.reading import ArraySizeExceeded
 from engage.schema.bodies import BLANK, NOT_BLANK, Body, at_least_one_of, none_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from customers.audience import Audience
+from customers.audience.selection import Audience
 from customers.identifier_rules import one_spelling_of_each
 from engage.errors import InvalidRequest, MissingParameter
 from engage.http.fields import BodySerializer, ObjectField, TextArrayField, optional_text

@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from customers.audience import Audience
+from customers.audience.selection import Audience
 from engage.http.envelope import success
 from engage.http.long_answers import long_answer
 from engage.http.replays import once_per_key

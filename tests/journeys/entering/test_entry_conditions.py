@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from customers.audience import Audience, Selection, select_audience
+from customers.audience.selection import Audience, Selection, select_audience
 from customers.conditions import InvalidCondition
 from customers.models import Customer, Event
 from engage.database.fragment import Fragment

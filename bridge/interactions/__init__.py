@@ -1,0 +1,1 @@
+"""From a click or a form to what it does: actions.py and capture.py say what is asked for, recording.py does it."""

@@ -1,0 +1,80 @@
+"""Putting customers into a segment, and taking them out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from customers.identity.locks import lock_having_any, undisturbed
+from customers.models import Segment, SegmentMembership
+from engage.database.object_ids import row_with_id
+from engage.database.sql import Statement
+from engage.errors import InvalidRequest, Refusal
+
+_ADD = Statement("""
+    INSERT INTO customers_segmentmembership (workspace_id, segment_id, customer_id)
+    SELECT {workspace_id}, {segment_id}, unnest({customer_ids}::text[])
+    ON CONFLICT (segment_id, customer_id) DO NOTHING
+""")
+
+
+class SegmentNotFound(Refusal):
+    """The segment does not exist, or belongs to another workspace."""
+
+    status = 404
+    error = "Segment not found"
+    says = "This workspace has no segment with this id."
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipChange:
+    """How many customers were put in and taken out, and the external ids that no customer has, in the order sent."""
+
+    added: int
+    removed: int
+    unknown: list[str]
+
+
+def change_members(
+    *, workspace_id: str, segment_id: str, add: Sequence[str], remove: Sequence[str]
+) -> MembershipChange:
+    """Puts the customers with the external ids `add` into the segment, and takes those of `remove` out.
+
+    Customers already in it are not added again, and those not in it are not removed. Raises InvalidRequest for an id
+    in both lists, SegmentNotFound and TooManyAtOnce.
+    """
+    in_both = set(add) & set(remove)
+    if in_both:
+        raise InvalidRequest(f"{min(in_both)[:255]!r} stands in both add and remove.")
+
+    def change() -> MembershipChange:
+        _lock_segment(workspace_id, segment_id)
+        ids = _locked_customers(workspace_id, [*add, *remove])
+        removed = _take_out(workspace_id, segment_id, [ids[known] for known in remove if known in ids])
+        added = _put_in(workspace_id, segment_id, [ids[known] for known in add if known in ids])
+        unknown = [external_id for external_id in dict.fromkeys([*add, *remove]) if external_id not in ids]
+        return MembershipChange(added=added, removed=removed, unknown=unknown)
+
+    return undisturbed(change)
+
+
+def _lock_segment(workspace_id: str, segment_id: str) -> None:
+    """Keeps the segment from being deleted before its members are in, and serializes changes to one segment."""
+    in_workspace = Segment.objects.filter(workspace_id=workspace_id)
+    if row_with_id(in_workspace.select_for_update(no_key=True), segment_id) is None:
+        raise SegmentNotFound
+
+
+def _locked_customers(workspace_id: str, external_ids: Sequence[str]) -> dict[str, str]:
+    """External id to customer id. Locks the rows in id order, as everywhere, so none is erased before it is in."""
+    wanted = {"external_id": set(external_ids)}
+    known = lock_having_any(workspace_id=workspace_id, identifiers=wanted, columns="id, external_id")
+    return {str(customer.external_id): customer.id for customer in known}
+
+
+def _put_in(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    return _ADD.execute(workspace_id=workspace_id, segment_id=segment_id, customer_ids=sorted(customer_ids))
+
+
+def _take_out(workspace_id: str, segment_id: str, customer_ids: Sequence[str]) -> int:
+    members = SegmentMembership.objects.filter(workspace_id=workspace_id, segment_id=segment_id)
+    removed, _ = members.filter(customer_id__in=customer_ids).delete()
+    return removed

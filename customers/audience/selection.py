@@ -1,0 +1,172 @@
+"""The audience of a call: external ids ∩ segments, less the exclusions, as one query within the database.
+
+Whom the call names by external id is looked up once, in two common table expressions. The audience is selected from
+these, and so is everybody whom the call names and does not address.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db import connection
+
+from customers.audience.segments import ErrorResolvingSegments, belongs_to_any, members_of
+from customers.models import Segment
+from engage.database.object_ids import is_object_id
+from engage.database.sql import Fragment, Statement, Template, compose
+from engage.errors import FailureDetail
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audience:
+    """Customers by external ids, by segments, or those in both; None if the caller named none."""
+
+    external_ids: tuple[str, ...] | None = None
+    segment_ids: tuple[str, ...] | None = None
+    exclude_external_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.external_ids is None and self.segment_ids is None:
+            raise ValueError("An audience names external ids, segments or both; it is never the whole workspace.")
+
+
+def resolve_segments(*, workspace_id: str, segment_ids: Sequence[str]) -> list[Segment]:
+    """Returns the segments. Raises ErrorResolvingSegments unless all of them exist in the workspace."""
+    if not segment_ids:
+        return []
+    wanted = [segment_id for segment_id in segment_ids if is_object_id(segment_id)]
+    found = {segment.id: segment for segment in Segment.objects.filter(workspace_id=workspace_id, id__in=wanted)}
+    unknown = [segment_id for segment_id in dict.fromkeys(segment_ids) if segment_id not in found]
+    if unknown:
+        named = [repr(segment_id[:100]) for segment_id in unknown]
+        each = [
+            FailureDetail(field="segment_ids", message=f"{name} does not exist in this workspace.") for name in named
+        ]
+        raise ErrorResolvingSegments(
+            f"These segments do not exist in this workspace: {', '.join(named)}.", details=each if len(each) > 1 else []
+        )
+    return list(found.values())
+
+
+class NamedCustomer(NamedTuple):
+    """A customer's id, and the external id by which a call may have named them."""
+
+    customer_id: str
+    external_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """Customers that a call names but does not address. `unknown` are external ids that no customer has."""
+
+    unknown: Sequence[str] = ()
+    excluded: Sequence[NamedCustomer] = ()
+    not_in_segments: Sequence[NamedCustomer] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An audience in SQL. `tables` are common table expressions, in which the queries find what they read.
+
+    In `named` and `exempt` are the external ids that the call names and excludes: each once, with its `place` in the
+    order sent, the `customer_id` of who has it (NULL: nobody), and whether they belong to the call's segments
+    (`belongs`; true if it names none). `audience` selects the ids (column `id`, each once) of the audience's customers.
+    `excluded` is a condition on a row of `exempt`: the customer would otherwise be in the audience.
+    """
+
+    tables: Fragment
+    audience: Fragment
+    excluded: str
+
+    def alone(self) -> Fragment:
+        """The ids of the audience's customers, as a query of its own."""
+        return compose("WITH {} {}", self.tables, self.audience)
+
+
+def select_audience(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> Selection:
+    """`segments` are those of `audience.segment_ids`.
+
+    Several segments are united; with external ids, only customers in both remain; exclusions apply in any case.
+    """
+    belongs = Fragment("true") if audience.segment_ids is None else belongs_to_any(segments)
+    by_name = audience.external_ids is not None
+    tables = compose(
+        "named AS MATERIALIZED ({}), exempt AS MATERIALIZED ({})",
+        _known_as(workspace_id, audience.external_ids or (), belongs=belongs),
+        _known_as(workspace_id, audience.exclude_external_ids, belongs=Fragment("true") if by_name else belongs),
+    )
+    if by_name:
+        chosen = Fragment("SELECT customer_id AS id FROM named WHERE belongs")
+    elif all(segment.conditions is None for segment in segments):
+        chosen = compose("SELECT id FROM ({}) AS member", members_of(segments, workspace_id=workspace_id))
+    else:
+        own = Fragment("%s", [workspace_id])
+        chosen = compose("SELECT id FROM customers_customer customer WHERE workspace_id = {} AND {}", own, belongs)
+    if audience.exclude_external_ids:
+        chosen = compose("SELECT id FROM ({}) AS chosen WHERE id NOT IN ({})", chosen, _EXEMPT)
+    return Selection(tables=tables, audience=chosen, excluded=_NAMED_TOO if by_name else "belongs")
+
+
+# Subqueries that are hashed, which joins need not be: a plan for any list expects a short one.
+_EXEMPT = Fragment("SELECT customer_id FROM exempt WHERE customer_id IS NOT NULL")
+_NAMED_TOO = "(customer_id IN (SELECT customer_id FROM named WHERE belongs)) IS TRUE"
+
+# Each external id is looked up by its unique index, and nothing else is said of the workspace: a plan for any workspace
+# expects one of average size, and may read the whole of a large one instead. A blank one is not looked up.
+_KNOWN_AS = Template(
+    """
+SELECT sent.external_id, sent.place, known.id AS customer_id, known.belongs
+FROM unnest({sent}::text[]) WITH ORDINALITY AS sent (external_id, place)
+LEFT JOIN LATERAL (
+    SELECT customer.id, {belongs} AS belongs FROM customers_customer customer
+    WHERE customer.workspace_id = {workspace_id} AND customer.external_id = sent.external_id LIMIT 1
+) AS known ON sent.external_id <> ALL({blank}::text[])
+"""
+)
+
+
+def _known_as(workspace_id: str, external_ids: Sequence[str], *, belongs: Fragment) -> Fragment:
+    sent = list(dict.fromkeys(external_ids))
+    blank = [external_id for external_id in sent if not external_id.strip()]
+    return _KNOWN_AS.filled(sent=sent, belongs=belongs, workspace_id=workspace_id, blank=blank)
+
+
+def pages_of_audience(
+    *, workspace_id: str, audience: Audience, segments: Sequence[Segment], size: int
+) -> Iterator[list[NamedCustomer]]:
+    """The audience's customers ordered by id, page by page through a cursor, so that memory use stays flat."""
+    selection = select_audience(workspace_id=workspace_id, audience=audience, segments=segments)
+    query = compose(
+        "WITH {} SELECT customer.id, customer.external_id FROM ({}) AS audience"
+        " CROSS JOIN LATERAL (SELECT * FROM customers_customer known WHERE known.id = audience.id LIMIT 1) AS customer"
+        " ORDER BY customer.id",
+        selection.tables,
+        selection.audience,
+    )
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(query.sql, query.params)
+        while page := cursor.fetchmany(size):
+            yield [NamedCustomer(*row) for row in page]
+
+
+_LEFT_OUT = Statement("""
+WITH {tables}
+SELECT 'unknown', customer_id, external_id, place FROM named WHERE customer_id IS NULL
+UNION ALL SELECT 'not_in_segments', customer_id, external_id, place FROM named WHERE NOT belongs
+UNION ALL SELECT 'excluded', customer_id, external_id, place FROM exempt WHERE {excluded}
+ORDER BY place
+""")
+
+
+def left_out(*, workspace_id: str, audience: Audience, segments: Sequence[Segment]) -> LeftOut:
+    """The customers that the call names by external id but does not address, in the order sent."""
+    selection = select_audience(workspace_id=workspace_id, audience=audience, segments=segments)
+    rows = _LEFT_OUT.rows(tables=selection.tables, excluded=Fragment(selection.excluded))
+    found: dict[str, list[NamedCustomer]] = {"unknown": [], "not_in_segments": [], "excluded": []}
+    for why, customer_id, external_id, _ in rows:
+        found[why].append(NamedCustomer(customer_id, external_id))
+    return LeftOut(
+        unknown=[str(one.external_id) for one in found["unknown"]],
+        excluded=found["excluded"],
+        not_in_segments=found["not_in_segments"],
+    )

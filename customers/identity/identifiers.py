@@ -1,0 +1,244 @@
+"""Identifiers in their stored form, and how they lead to a customer."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from customers.identifier_rules import LONGEST, SPELLINGS, comparable_email, one_spelling
+from customers.identity.aliases import behind
+from customers.identity.claims import claims_left, dropped_claims
+from customers.models import Customer
+from engage.database.sql import Fragment, Statement, Template
+from engage.errors import InvalidRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identifiers:
+    """Identifiers in their stored form; None if absent. Create them with `identifiers()`."""
+
+    user_id: str | None = None
+    external_id: str | None = None
+    email: str | None = None
+    phone: str | None = None
+
+    def present(self) -> dict[str, str]:
+        """Field name to value, in the order in which the bridge matches."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def identifiers(
+    *, user_id: str | None = None, external_id: str | None = None, email: str | None = None, phone: str | None = None
+) -> Identifiers:
+    """The identifiers as they are stored; blank ones count as absent.
+
+    Raises InvalidRequest for a malformed e-mail, and for an identifier too long to store.
+    """
+    return Identifiers(
+        user_id=_stored("userId", user_id, longest=LONGEST["user_id"]),
+        external_id=_stored("external_id", external_id, longest=LONGEST["external_id"]),
+        email=_stored("email", email, longest=LONGEST["email"], form=stored_email),
+        phone=_stored("phone", phone, longest=LONGEST["phone"], form=stored_phone),
+    )
+
+
+def identifiers_of(values: Mapping[str, Any]) -> Identifiers:
+    """The identifiers of a call's body, by their names in the API. Raises InvalidRequest as `identifiers` does."""
+    return identifiers(
+        user_id=values.get("userId"),
+        external_id=values.get("external_id"),
+        email=values.get("email"),
+        phone=values.get("phone"),
+    )
+
+
+def _stored(called: str, text: str | None, *, longest: int, form: Callable[[str], str] = one_spelling) -> str | None:
+    if text is None or not text.strip():
+        return None
+    stored = form(text) if len(text) <= longest else text
+    length = max(len(text), len(stored))  # as sent, including spaces; one spelling may be longer than another
+    if length > longest:
+        raise InvalidRequest(f"{called} must be at most {longest} characters long, not {length}.")
+    return stored
+
+
+def stored_email(email: str) -> str:
+    """The address as it is stored. Raises InvalidRequest if it is malformed."""
+    address = comparable_email(email)
+    try:
+        validate_email(email.strip())
+        if not email.isascii():
+            validate_email(address)
+        if not address.isascii():  # Django's check takes the Kelvin sign for a k, and leaves out what is invisible
+            raise ValidationError("The name has other letters than ASCII's, or the domain what no domain has.")
+    except ValidationError:
+        raise InvalidRequest("email must be an e-mail address.") from None
+    return address
+
+
+_INVISIBLE = "Cf"  # direction marks and the like, which are copied along from address books
+# A + and the characters of a number; the library would also find one amid words, and drop an extension.
+_INTERNATIONAL = re.compile(
+    r"(?i:tel:)?[\s(\uff08\[]*[+\uff0b]"
+    r"[\d\s().\-/\[\]\u2010-\u2015\u2212\u30fc\uff08\uff09\uff0d-\uff0f\uff3b\uff3d]+"
+)
+
+
+def stored_phone(phone: str) -> str:
+    """E.164 if the text is an international number, else the text itself, trimmed.
+
+    E.164 has no extensions: a number with one is kept as sent, or all people behind one switchboard would become one.
+    So is a number whose E.164 would be read as another number (`+49 00 170 …`, with its trunk prefix twice): a customer
+    must be found by the number that is shown.
+    """
+    text = one_spelling(phone.strip())
+    number_alone = "".join(letter for letter in text if unicodedata.category(letter) != _INVISIBLE)
+    if not _INTERNATIONAL.fullmatch(number_alone):
+        return text
+    try:
+        number = _e164(number_alone)
+        return number if _e164(number) == number else text
+    except phonenumbers.NumberParseException:
+        return text
+
+
+def _e164(number: str) -> str:
+    """Raises NumberParseException if it is no number."""
+    return phonenumbers.format_number(phonenumbers.parse(number, None), phonenumbers.PhoneNumberFormat.E164)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """The customer found by identifiers, or created for them.
+
+    Not `kept`: somebody erased had the new one's e-mail address or phone number; the transaction is to be taken back.
+    """
+
+    customer: Customer
+    created: bool
+    kept: bool = True
+
+
+def find_or_create_customer(*, workspace_id: str, known_by: Identifiers, is_proven: bool = False) -> Resolution:
+    """The workspace's customer known by these identifiers (at least one), or a new one who claims all of them.
+
+    userId, external_id, email and phone are tried in this order, and the first that matches a customer wins.
+
+    An existing customer is left as is: no identifier is changed or added. But if `is_proven` (the app's own server says
+    so), the identifiers that the customer has are no claims any more. Must run in a transaction, which then holds the
+    customer's row lock (FOR NO KEY UPDATE), so that the customer is not erased meanwhile. Raises CustomerErased.
+
+    1. The row found is locked, and no other: a transaction that holds one lock and waits for none cannot deadlock.
+    2. If no customer is found: insert. If another call was first with any of the identifiers, PostgreSQL waits for its
+       commit, and then inserts nothing.
+    3. Look again. The customer found is ours or the other call's; if the latter is gone by then, start over.
+
+    A user id that nobody has may be an alias. One that has become an alias meanwhile makes no customer: whoever makes
+    it one inserts a customer of this user id before, so the insert here waits, and the look at the aliases sees it.
+    """
+    while True:
+        if found := _lock_best_match(workspace_id=workspace_id, known_by=known_by):
+            if is_proven:
+                confirm(found, known_by.present())
+            return Resolution(customer=found, created=False)
+        known = behind(workspace_id=workspace_id, identifiers=known_by.present(), is_proven=is_proven)
+        leads_to = known.customer_id()
+        if leads_to and (found := _lock_customer(workspace_id=workspace_id, customer_id=leads_to)):
+            return Resolution(customer=found, created=False)
+        claimed = [] if is_proven else list(known_by.present())
+        fresh = Customer(workspace_id=workspace_id, **known_by.present(), claimed_identifiers=claimed)
+        Customer.objects.bulk_create([fresh], ignore_conflicts=True)
+        if found := _lock_best_match(
+            workspace_id=workspace_id, known_by=known_by, unless_alias=True, is_proven=is_proven
+        ):
+            return Resolution(customer=found, created=found.id == fresh.id, kept=not known.erased)
+        _NAME_NOTHING.execute(id=fresh.id)  # deleted with its names, it would count as somebody who is erased
+        _DELETE.execute(id=fresh.id)
+
+
+def confirm(customer: Customer, proven: Mapping[str, str]) -> None:
+    """The identifiers (model field to value) that the customer has are proven: a claim no more (claims.py).
+
+    Their row is locked.
+    """
+    named = [field for field, value in proven.items() if getattr(customer, field) == value]
+    claims = claims_left(customer, named=named)
+    if claims != customer.claimed_identifiers:
+        for field in dropped_claims(customer, named=named):
+            setattr(customer, field, None)
+        customer.claimed_identifiers = claims
+        write_identifiers(customer)
+
+
+def write_identifiers(customer: Customer) -> None:
+    """Stores which identifiers the customer has, and which of them are claims."""
+    _WRITE_IDENTIFIERS.execute(
+        id=customer.id, claimed=customer.claimed_identifiers, **{field: getattr(customer, field) for field in SPELLINGS}
+    )
+
+
+_WRITE_IDENTIFIERS = Statement("""
+UPDATE customers_customer SET external_id = {external_id}, email = {email}, phone = {phone}, user_id = {user_id},
+    claimed_identifiers = {claimed}::text[], updated_at = statement_timestamp()
+WHERE id = {id}
+""")
+_NAME_NOTHING = Statement("UPDATE customers_customer SET external_id = NULL WHERE id = {id}")
+_DELETE = Statement("DELETE FROM customers_customer WHERE id = {id}")
+# In the order of the model's fields, which `from_db` expects.
+_READ = ("id", "workspace_id", "external_id", "email", "phone", "user_id", "claimed_identifiers")
+
+
+def _lock_best_match(
+    *, workspace_id: str, known_by: Identifiers, unless_alias: bool = False, is_proven: bool = False
+) -> Customer | None:
+    """`unless_alias`: finds nobody if the user id is an alias."""
+    query = best_match_query(workspace_id=workspace_id, known_by=known_by, columns=_READ)
+    if unless_alias and known_by.user_id is not None:
+        query = _UNLESS_ALIAS.filled(
+            match=query, workspace_id=workspace_id, user_id=known_by.user_id, is_proven=is_proven
+        )
+    return _locked(query)
+
+
+_UNLESS_ALIAS = Template("""{match} AND NOT EXISTS (
+    SELECT FROM customers_alias alias
+    WHERE alias.workspace_id = {workspace_id} AND alias.user_id = {user_id} AND NOT (alias.claimed AND {is_proven})
+)""")
+_BY_ID = Template(
+    "SELECT {columns} FROM customers_customer WHERE workspace_id = {workspace_id} AND id = {customer_id}",
+    columns=", ".join(_READ),
+)
+_LOCK = Statement("{match} FOR NO KEY UPDATE")
+
+
+def _lock_customer(*, workspace_id: str, customer_id: str) -> Customer | None:
+    return _locked(_BY_ID.filled(workspace_id=workspace_id, customer_id=customer_id))
+
+
+def _locked(match: Fragment) -> Customer | None:
+    return next((Customer.from_db(None, _READ, row) for row in _LOCK.rows(match=match)), None)
+
+
+def best_match_query(*, workspace_id: str, known_by: Identifiers, columns: Sequence[str] = ("id",)) -> Fragment:
+    """Selects the columns of the one customer that best matches the identifiers (at least one); ends with its tests.
+
+    Written in SQL: the ORM would take ten times as long to build this query as it takes to execute. Each identifier is
+    looked up by its unique index, and only if the ones before it found nobody: a plan for all of them at once may read
+    the whole of a large workspace, because it is made for one of average size.
+    """
+    known = known_by.present()
+    if not known:
+        raise ValueError("Nobody can be found without an identifier.")
+    select = f"SELECT {', '.join(columns)} FROM customers_customer WHERE"
+    tests, values = [f"{column} = %s" for column in known], list(known.values())
+    if len(tests) == 1:  # the usual case; an identifier belongs to one customer at most
+        return Fragment(f"{select} workspace_id = %s AND {tests[0]}", [workspace_id, *values])
+    owners = [f"(SELECT id FROM customers_customer WHERE workspace_id = %s AND {test})" for test in tests]
+    # The tests once more: whoever waited for the row's lock must not get a customer who has lost all of these.
+    best = f"id = coalesce({', '.join(owners)}) AND ({' OR '.join(tests)})"
+    return Fragment(f"{select} {best}", [part for value in values for part in (workspace_id, value)] + values)

@@ -1,0 +1,113 @@
+"""Staff accounts and groups, styled like the other admin pages."""
+
+from http import HTTPStatus
+from typing import Any, Protocol, cast
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms import ModelMultipleChoiceField
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from engage.admin.login.openid import PREFIX
+from engage.admin.parts.edits import CheckedEdits
+from engage.audit.facts import SECRET
+from engage.audit.recording import deed, record
+from engage.models import AuditEntry
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+class _Page(Protocol):
+    def __call__(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse: ...
+
+
+def telling_of_passwords(page: _Page) -> _Page:
+    """The page where staff change their own password, which has the audit know."""
+
+    @transaction.atomic
+    def told(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        answer = page(request, extra_context)
+        if request.method == "POST" and answer.status_code == HTTPStatus.FOUND:
+            changes = {"password": (SECRET, SECRET)}
+            record(deed(AuditEntry.Action.CHANGED, cast("User", request.user), changes=changes))
+        return answer
+
+    return told
+
+
+class SuperusersChange(admin.ModelAdmin[Any]):
+    """Only superusers may change accounts and groups; others may at most view them.
+
+    Under Django's own rules, staff who may change users can make themselves a superuser, or set a superuser's password.
+    Staff who may change groups can likewise grant themselves any permission.
+    """
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request) and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_delete_permission(request, obj)
+
+
+class _PermissionsField(ModelMultipleChoiceField[Permission]):
+    """Names permissions without their app and model, which their names repeat, so that each fits into its list."""
+
+    def label_from_instance(self, obj: Permission) -> str:
+        return obj.name
+
+
+class OfferedPermissions(admin.ModelAdmin[Any]):
+    """Offers only the permissions that matter in this admin; Django's admins offer all of them."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.related_model is Permission:
+            kwargs |= {"form_class": _PermissionsField, "queryset": _offered_permissions()}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+def _offered_permissions() -> QuerySet[Permission]:
+    """Those of the apps that have pages here. A model without a page of its own may be shown on another's."""
+    with_page = filter(admin.site.is_registered, apps.get_models())
+    return Permission.objects.filter(content_type__app_label__in={model._meta.app_label for model in with_page})
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+@admin.register(User)
+class StaffAdmin(SuperusersChange, OfferedPermissions, UserAdmin[User], ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
+    warn_unsaved_form = True
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    delete_confirmation_template = "engage/admin/delete_user.html"
+    readonly_fields = ("last_login", "date_joined")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        """An account that is made here is for the admin, so it may log in."""
+        obj.is_staff = obj.is_staff or not change
+        super().save_model(request, obj, form, change)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The name of an account that an OpenID Connect provider vouches for says whose it is."""
+        fixed = super().get_readonly_fields(request, obj)
+        return (*fixed, "username") if obj is not None and obj.username.startswith(PREFIX) else fixed
+
+
+@admin.register(Group)
+class StaffGroupAdmin(SuperusersChange, OfferedPermissions, GroupAdmin, ModelAdmin, CheckedEdits):  # type: ignore[misc] # unfold narrows what Django declares
+    """Groups carry the permissions."""
+
+    delete_confirmation_template = "engage/admin/delete_group.html"
+    warn_unsaved_form = True

@@ -1,0 +1,1 @@
+"""Webhooks: failures/ (those that failed), left_alone.py (what is left alone), webhook_secrets.py."""

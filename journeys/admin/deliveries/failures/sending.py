@@ -1,0 +1,145 @@
+"""Sending failed webhooks again: one, the chosen, or all that match, after asking; and how far that has come."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.contrib import admin, messages
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from engage.admin.parts.records import ReadOnlyAdmin
+from engage.admin.rights.reach import reachable
+from engage.audit.recording import Deed, deed, record
+from engage.http.query_strings import whole_number
+from engage.models import AuditEntry, Workspace
+from journeys.admin.deliveries.failures.conditions import conditions_in, in_words, wanted_by
+from journeys.models import Resending, WebhookDelivery
+from journeys.wakeups import wake_resender, wake_sender
+from journeys.webhooks.circuits import try_now
+from journeys.webhooks.failures import count_by_workspace
+from journeys.webhooks.resending import ask_to_resend, resend
+
+_RESENDINGS_SHOWN = timedelta(hours=1)
+
+
+class SendsAgain(ReadOnlyAdmin):
+    """The action of the list, and the pages behind its buttons."""
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.address("send-again/", self.send_again_view, "send_again"),
+            self.address("sending-again/", self.progress_view, "sending_again"),
+            self.address("try-now/", self.try_now_view, "try_now", posted=True),
+            *super().get_urls(),
+        ]
+
+    @admin.action(description="Send again", permissions=["send"])
+    def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+        """Asks first."""
+        ids = list(queryset.values_list("pk", flat=True))
+        return self._ask(request, number=len(ids), chosen=ids)
+
+    def has_send_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("journeys.change_webhookdelivery"))
+
+    def send_again_view(self, request: HttpRequest) -> HttpResponse:
+        """Asks about all that match, and sends again what was asked about: one, the chosen, or all that match."""
+        if not (self.has_send_permission(request) and self.has_view_permission(request)):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._ask(request, number=sum(count_by_workspace(wanted_by(request)).values()))
+        sent = request.POST.getlist("chosen")
+        chosen = [number for pk in sent if (number := whole_number(pk, at_most=2**63 - 1)) is not None]
+        if len(chosen) < len(sent):
+            raise BadRequest  # without it, all that match would be sent
+        if chosen:
+            self._send_chosen(request, chosen)
+        else:
+            self._send_all(request)
+        return HttpResponseRedirect(f"{_list()}?{conditions_in(request)}")
+
+    def _send_chosen(self, request: HttpRequest, chosen: list[int]) -> None:
+        own = reachable(WebhookDelivery.objects.filter(pk__in=chosen), request=request)
+        with transaction.atomic():
+            ids = resend(own)
+            _note(own.filter(pk__in=ids).defer("headers", "body"), "Sent again.")
+            if ids:
+                transaction.on_commit(wake_sender, robust=True)
+        sent, left = len(ids), len(chosen) - len(ids)
+        said = f"{_webhooks(sent)} sent again." if sent else ""
+        if left:
+            said += f" {_webhooks(left)} not: only one that has failed can be sent again, once its journey has gone on."
+        self.message_user(request, said.strip(), messages.WARNING if left else messages.SUCCESS)
+
+    def _send_all(self, request: HttpRequest) -> None:
+        with transaction.atomic():
+            asked = ask_to_resend(wanted_by(request), asked_by=request.user.get_username(), now=timezone.now())
+            _note(asked, f"Asked to send again: {conditions_in(request) or 'all'}")
+            transaction.on_commit(wake_resender, robust=True)
+        total = sum(one.total for one in asked)
+        self.message_user(
+            request, f"{_webhooks(total)} sent again, in the background." if total else "Nothing matches any more."
+        )
+
+    def _ask(self, request: HttpRequest, *, number: int, chosen: list[int] | None = None) -> HttpResponse:
+        return self.page(
+            request,
+            "journeys/admin/failures/confirm.html",
+            title="Send again",
+            asked=f"Send {_webhooks(number, is_are=False)} again?" if number else "Nothing matches.",
+            number=number,
+            chosen=chosen or [],
+            conditions=in_words(request) if chosen is None else [],
+            action=f"{reverse('admin:journeys_webhookdelivery_send_again')}?{conditions_in(request)}",
+            back=f"{_list()}?{conditions_in(request)}",
+        )
+
+    def try_now_view(self, request: HttpRequest) -> HttpResponse:
+        """Has something that is left alone tried at once, and goes back to where that was asked for."""
+        workspace = reachable(Workspace.objects.all(), request=request).filter(pk=request.POST.get("workspace")).first()
+        if not self.has_send_permission(request) or workspace is None:
+            raise PermissionDenied
+        host, source = request.POST.get("host", ""), request.POST.get("source")
+        with transaction.atomic():
+            tried = try_now(workspace_id=workspace.pk, host=host, source=source)
+            if tried:
+                steered = AuditEntry.Action.STEERED
+                record(Deed(action=steered, workspace_id=workspace.pk, kind="steeredhost", id=host, note="Tried now."))
+                transaction.on_commit(wake_sender, robust=True)
+        self.message_user(request, "It is tried now." if tried else "It is not left alone any more.")
+        opened = request.headers.get("Referer", "")
+        allowed = url_has_allowed_host_and_scheme(opened, {request.get_host()})
+        return HttpResponseRedirect(opened if allowed else reverse("admin:index"))
+
+    def progress_view(self, request: HttpRequest) -> HttpResponse:
+        """How far sending again has come: a part of the page, which a script fetches again and again."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return TemplateResponse(request, "journeys/admin/failures/progress.html", {"resendings": resendings(request)})
+
+
+def resendings(request: HttpRequest) -> list[Resending]:
+    """What is being sent again, and what was until lately, in the workspaces that this member of staff sees."""
+    lately = f"{int((timezone.now() - _RESENDINGS_SHOWN).timestamp()):08x}"
+    shown = Resending.objects.filter(Q(ended_at__isnull=True) | Q(pk__gte=lately))
+    return list(reachable(shown, request=request).select_related("workspace").order_by("-pk")[:5])
+
+
+def _list() -> str:
+    return reverse("admin:journeys_webhookdelivery_changelist")
+
+
+def _webhooks(number: int, *, is_are: bool = True) -> str:
+    plural = number != 1
+    said = f"{number:,} webhook{'s' if plural else ''}"
+    return f"{said} {'are' if plural else 'is'}" if is_are else said
+
+
+def _note(records: Iterable[WebhookDelivery | Resending], note: str) -> None:
+    record(*(deed(AuditEntry.Action.SENT_AGAIN, one, note=note) for one in records))

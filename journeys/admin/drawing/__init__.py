@@ -1,0 +1,1 @@
+"""Journeys drawn: drawings.py (graphs with words and numbers), map.py (all customers), way.py (one enrollment)."""

@@ -1,0 +1,130 @@
+"""The form that creates and edits a journey together with the content of its current revision."""
+
+from typing import Any, cast
+
+from django import forms
+
+from engage.admin.parts.json_field import JsonField
+from engage.json.compact import same_json
+from journeys.admin.content_rights import shown_of
+from journeys.design.authoring import InvalidJourney, JourneyChanges, refusals_of
+from journeys.models import Journey, JourneyRevision
+
+_JOURNEY_FIELDS = (
+    "name",
+    "trigger_type",
+    "event_name",
+    "event_where",
+    "event_from_bridge",
+    "active",
+    "max_entries_per_customer",
+    "allow_reenrollment",
+    "entry_conditions",
+    "guards",
+)
+_REVISION_FIELDS = ("steps", "exit_on")
+# Stand in for values that were refused at their own field, so that the other fields are still checked.
+_STAND_INS = {"key": "unnamed", "name": "unnamed", "steps": []}
+_OF_EVENTS = ("event_name", "event_where")
+
+
+class JourneyForm(forms.ModelForm[Journey]):
+    """Checks the rules that apply whenever a journey is saved; a refusal is shown at its field and names the place."""
+
+    entry_conditions = JsonField(
+        named="entryConditions",
+        required=False,
+        help_text='Who may enter, such as {"field": "customer.plan", "op": "eq", "value": "pro"}; empty: everybody.',
+    )
+    event_where = JsonField(
+        named="where",
+        required=False,
+        help_text='Which of these events, such as {"field": "event.properties.price", "op": "gt", "value": 10}; '
+        "empty: all of them.",
+    )
+    steps = JsonField(
+        named="steps",
+        as_written=True,
+        required=False,
+        help_text='A list such as [{"id": "pause", "type": "delay", "for": "P1D"}, {"id": "hello", "type": "webhook", '
+        '"url": "https://mail.example/send", "body": {"to": "{{ customer.email }}"}}]; empty: it completes at once. '
+        "Other steps make a new revision; customers who are inside go on with the one they entered with.",
+    )
+    exit_on = JsonField(
+        named="exitOn",
+        as_written=True,
+        required=False,
+        help_text='What ends an enrollment early, such as [{"event": "bought"}, {"if": {"field": "customer.plan", '
+        '"op": "eq", "value": "pro"}}]; other ones make a new revision, too.',
+    )
+
+    guards = JsonField(
+        named="guards",
+        required=False,
+        help_text='When it holds itself, such as {"failedShare": 0.5, "of": 50}: more than half of the latest 50 '
+        "attempts at its webhooks failed; empty: never.",
+    )
+
+    class Meta:
+        model = Journey
+        fields = ("workspace", "key", *_JOURNEY_FIELDS)
+        help_texts = {"active": "Switched off, it takes nobody in any more; customers who are inside go on."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        current = JourneyRevision.objects.filter(journey=self.instance.pk, number=self.instance.revision).first()
+        self.initial.update(shown_of(current) if current else {})
+        if not self._is_new:  # of the fields without an input as well
+            self.initial.update({name: getattr(self.instance, name) for name in _JOURNEY_FIELDS})
+
+    def clean_steps(self) -> Any:
+        steps = self.cleaned_data["steps"]
+        return [] if steps is None else steps
+
+    def clean_event_from_bridge(self) -> bool:
+        """A journey by API takes no events: for it, the box says nothing."""
+        if self.cleaned_data.get("trigger_type") == Journey.TriggerType.API:
+            return True
+        return bool(self.cleaned_data["event_from_bridge"])
+
+    def clean(self) -> None:
+        super().clean()
+        if "trigger_type" in self.errors:
+            return
+        values = {**_STAND_INS, **self.cleaned_data, **self._left_alone()}
+        content = {name: values.pop(name, None) for name in _REVISION_FIELDS}
+        changed = None if self._is_new else [name for name in self.changed_data if not self._is_same(name)]
+        refused = set(self.errors)
+        for refusal in refusals_of(Journey(**values), **content, changed=changed):
+            if refusal.field not in refused:
+                message = _in_the_form(refusal, trigger_type=values["trigger_type"])
+                self.add_error(refusal.field if refusal.field in self.fields else None, message)
+
+    def changes(self) -> JourneyChanges:
+        """The values of a new journey that have an input; for an existing one, only those that were edited."""
+        values = {name: self.cleaned_data.get(name) for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS)}
+        written = (values.keys() & self.fields.keys()) - self._left_alone().keys()
+        return cast("JourneyChanges", {name: values[name] for name in written})
+
+    def _is_same(self, name: str) -> bool:
+        """Whether a field holds the same in another order: that is a change, but nothing new to be checked."""
+        return name in _REVISION_FIELDS and same_json(self.initial.get(name), self.cleaned_data.get(name))
+
+    @property
+    def _is_new(self) -> bool:
+        return "key" in self.fields
+
+    def _left_alone(self) -> dict[str, Any]:
+        """The current values that were not edited; none for a new journey."""
+        if self._is_new:
+            return {}
+        return {
+            name: self.initial[name] for name in (*_JOURNEY_FIELDS, *_REVISION_FIELDS) if name not in self.changed_data
+        }
+
+
+def _in_the_form(refusal: InvalidJourney, *, trigger_type: str) -> str:
+    """The refusal's message, unless it asks for null, which nobody can enter in a form."""
+    if trigger_type == Journey.TriggerType.API and refusal.field in _OF_EVENTS:
+        return "Leave this empty where the trigger type is API."
+    return refusal.message

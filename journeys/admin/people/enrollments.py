@@ -1,0 +1,141 @@
+"""Enrollments: where each customer is in a journey, what has happened there, and what staff may do about it."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.forms import Media
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern
+from unfold.contrib.filters.admin import RadioFilter
+
+from customers.admin.search import BY_CUSTOMER, customers_known_as
+from engage.admin.parts.filters import ChoicesDropdownFilter, ExactFilter, SelectFilter, TimesFilter
+from engage.admin.parts.records import ReadOnlyAdmin
+from engage.errors import InvalidRequest
+from engage.models import AuditEntry
+from journeys.admin.drawing.drawings import MAP_MEDIA
+from journeys.admin.people.timeline import timeline_of
+from journeys.admin.results import ENROLLMENT_STATE
+from journeys.enrollments.exiting import exit_enrollment
+from journeys.enrollments.states import GAVE_UP
+from journeys.models import Enrollment, EnrollmentJob, WebhookDelivery
+from journeys.steps.exit import LONGEST_REASON
+from journeys.wakeups import wake_sender
+from journeys.webhooks.resending import send_again
+
+
+class StandsAtFilter(ExactFilter):
+    """Those who wait in a step now; its index holds nobody else."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        narrowed = super().queryset(request, queryset)
+        return narrowed.filter(step_began_at__isnull=False) if self.value() else narrowed
+
+
+class GivenUpFilter(RadioFilter):
+    """Those whose steps could not be walked, by when they ended; their index holds nobody else."""
+
+    title = "how it ended"
+    parameter_name = "ended"
+    all_option: Any = ("", "Any way")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("given-up", "Given up after errors")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(GAVE_UP).order_by("-ended_at", "-pk") if self.value() == "given-up" else queryset
+
+
+@admin.register(Enrollment)
+class EnrollmentAdmin(ReadOnlyAdmin):
+    list_display = ("customer", "journey", "state", "step_id", "due_at", "entered_at", "exit_reason", "workspace", "id")
+    list_display_links = ("entered_at", "id")
+    titled_by = ("customer", "journey")
+    colours: ClassVar = {"state": ENROLLMENT_STATE}
+    list_filter = (
+        ("journey", SelectFilter),
+        ("customer", ExactFilter),
+        ("state", ChoicesDropdownFilter),
+        ("step_id", StandsAtFilter),
+        GivenUpFilter,
+        ("entered_at", TimesFilter),
+    )
+    search_help_text = f"Enrollment id, job id, or {BY_CUSTOMER}"
+    fieldsets = (
+        (None, {"fields": ("id", "state", "exit_reason")}),
+        (
+            None,
+            {"fields": ("journey", "revision", "customer", "job", "workspace")},
+        ),
+        (
+            None,
+            {
+                "fields": (
+                    ("step_id", "step_began_at"),
+                    ("due_at", "was_due_at"),
+                    ("attempts", "claimed_until"),
+                    ("entered_at", "ended_at"),
+                    "crowd",
+                )
+            },
+        ),
+    )
+    change_form_outer_before_template: Any = "journeys/admin/way.html"
+    change_form_outer_after_template: Any = "journeys/admin/timeline.html"
+
+    @property
+    def media(self) -> Media:
+        inherited: Media = super().media
+        return inherited + MAP_MEDIA
+
+    def matching(self, text: str, request: HttpRequest) -> Q:
+        if (named := EnrollmentJob.named(text)) is not None:
+            return Q(job__in=EnrollmentJob.objects.filter(named))
+        return Q(customer__in=[customer.pk for customer in customers_known_as(text, request)])
+
+    def beside(self, record: Any, request: HttpRequest) -> dict[str, Any]:
+        return {"timeline": timeline_of(record, request=request), "longest_reason": LONGEST_REASON}
+
+    def get_urls(self) -> list[URLPattern]:
+        again = "<str:object_id>/webhooks/<int:delivery_id>/send-again/"
+        return [
+            self.address("<str:object_id>/end/", self.end, "end", posted=True),
+            self.address(again, self.send_again, "send_again", posted=True),
+            *super().get_urls(),
+        ]
+
+    def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_enrollment"))
+
+        @transaction.atomic
+        def end() -> tuple[Enrollment, str]:
+            _end(enrollment, reason=request.POST.get("reason", "").strip()[:LONGEST_REASON])
+            # Without the reason: it goes into the audit, which outlives the person.
+            return self._noted(enrollment, AuditEntry.Action.ENDED, "The enrollment was ended.")
+
+        return self.acted(request, enrollment, end)
+
+    def send_again(self, request: HttpRequest, object_id: str, delivery_id: int) -> HttpResponse:
+        enrollment = self.found(request, object_id, may=request.user.has_perm("journeys.change_webhookdelivery"))
+        if not WebhookDelivery.objects.filter(id=delivery_id, enrollment=enrollment).exists():
+            raise Http404
+
+        @transaction.atomic
+        def again() -> tuple[Enrollment, str]:
+            send_again(workspace_id=enrollment.workspace_id, delivery_id=delivery_id)
+            transaction.on_commit(wake_sender, robust=True)
+            return self._noted(enrollment, AuditEntry.Action.SENT_AGAIN, "The webhook is sent again.")
+
+        return self.acted(request, enrollment, again)
+
+    def _noted(self, enrollment: Enrollment, action: AuditEntry.Action, said: str) -> tuple[Enrollment, str]:
+        self.note(enrollment, action, said)
+        return enrollment, said
+
+
+def _end(enrollment: Enrollment, *, reason: str) -> None:
+    if not reason:
+        raise InvalidRequest("Say why the enrollment is ended.")
+    exit_enrollment(workspace_id=enrollment.workspace_id, enrollment_id=enrollment.pk, reason=reason)

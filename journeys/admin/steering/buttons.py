@@ -1,0 +1,239 @@
+"""Buttons that steer a journey, or take a call back: what they would do is shown first, in numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
+
+from engage.admin.parts.columns import page_url
+from engage.admin.parts.records import ReadOnlyAdmin, RecordAdmin
+from engage.audit.acting import by_staff
+from engage.errors import Refusal
+from journeys import wakeups
+from journeys.admin.steering.keeping import KeepsJourneys
+from journeys.design.opening import activate, close
+from journeys.due import Due
+from journeys.models import Journey, Trigger
+from journeys.steering.aborting import abort
+from journeys.steering.cancelling import cancel_trigger
+from journeys.steering.holding import MOST_PER_MINUTE, hold, resume
+from journeys.steps.exit import LONGEST_REASON
+
+NOT_SETTLED = " What had begun before has not ended: a step may yet be written. Do it again to be told."
+_LABELS = {
+    "queued": "waiting for a decision",
+    "inside": "staying inside",
+    "released": "due meanwhile and going on",
+    "exited": "leaving",
+    "cancelled": "never to be decided",
+    "already_decided": "decided before",
+}
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label="Why", required=False, max_length=LONGEST_REASON, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
+    )
+
+
+class RequiredReasonForm(ReasonForm):
+    reason = forms.CharField(
+        label="Why", max_length=LONGEST_REASON, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
+    )
+
+
+class PaceForm(ReasonForm):
+    per_minute = forms.IntegerField(
+        label="How many per minute",
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_MINUTE,
+        help_text="Empty: all.",
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+
+
+class CancelForm(ReasonForm):
+    leave = forms.BooleanField(
+        label="Those who have entered by it leave", required=False, widget=UnfoldBooleanSwitchWidget
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A button: its name, what it asks, what follows, and what does it. `shown` are the numbers that matter.
+
+    `do` takes a record, the actor and what the form says, and with `dry_run` changes nothing.
+    """
+
+    name: str
+    question: str
+    what_follows: str
+    done: str
+    form: type[ReasonForm]
+    shown: tuple[str, ...]
+    do: Callable[..., Any]
+    danger: bool = False
+
+
+ACTS: Mapping[str, Act] = {
+    "hold": Act(
+        name="Hold",
+        question="Hold the journey “{}”?",
+        what_follows="Nobody steps any more and no webhook is sent. Customers still enter, and waits keep their times.",
+        done="Held.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=hold,
+    ),
+    "resume": Act(
+        name="Resume",
+        question="Resume the journey “{}”?",
+        what_follows="What became due while it was held goes on.",
+        done="Resumed.",
+        form=PaceForm,
+        shown=("released", "inside", "queued"),
+        do=resume,
+    ),
+    "pace": Act(
+        name="Change the pace",
+        question="Change the pace at which “{}” goes on?",
+        what_follows="What is left of what became due while it was held goes on at this pace.",
+        done="Changed.",
+        form=PaceForm,
+        shown=("released", "inside"),
+        do=resume,
+    ),
+    "close": Act(
+        name="Close",
+        question="Close the journey “{}”?",
+        what_follows="Nobody enters any more, not even those who are queued. Those inside go on.",
+        done="Closed.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=lambda journey, **said: close(journey, now=timezone.now(), **said),
+    ),
+    "activate": Act(
+        name="Activate",
+        question="Activate the journey “{}”?",
+        what_follows="Customers enter again.",
+        done="Activated.",
+        form=ReasonForm,
+        shown=("queued", "inside"),
+        do=lambda journey, **said: activate(journey, now=timezone.now(), **said),
+    ),
+    "abort": Act(
+        name="Abort",
+        question="Abort the journey “{}”?",
+        what_follows="It is closed, and all who are inside leave it. They do not come back by activating it.",
+        done="Aborted.",
+        form=RequiredReasonForm,
+        shown=("exited", "queued"),
+        do=abort,
+        danger=True,
+    ),
+}
+CANCEL = Act(
+    name="Cancel",
+    question="Take this call back: {}?",
+    what_follows="Its jobs that are not decided never are. Those who have entered by it stay, or leave if you say so.",
+    done="Cancelled.",
+    form=CancelForm,
+    shown=("cancelled", "already_decided", "inside", "exited"),
+    do=lambda trigger, leave=True, **said: cancel_trigger(trigger, exit_enrollments=leave, **said),
+    danger=True,
+)
+_OF_STATE = {
+    Journey.State.ACTIVE: ("hold", "close", "abort"),
+    Journey.State.CLOSED: ("activate", "hold", "abort"),
+    Journey.State.HELD: ("resume", "close", "abort"),
+    Journey.State.ABORTED: ("activate",),
+}
+
+
+def buttons_of(journey: Journey) -> list[dict[str, Any]]:
+    """The acts that its state allows, as the template draws them."""
+    names = _OF_STATE[journey.state]
+    if journey.state is Journey.State.HELD and not journey.active:
+        names = ("resume", "activate", "abort")
+    if journey.is_being_resumed and journey.state is not Journey.State.ABORTED:
+        names = ("pace", *names)
+    if journey.archived_at is not None:
+        names = tuple(name for name in names if name != "activate")
+    return [
+        {"act": ACTS[name], "href": reverse("admin:journeys_journey_steer", args=[journey.pk, name])} for name in names
+    ]
+
+
+def button_of(trigger: Trigger) -> dict[str, Any]:
+    """The one that takes the call back."""
+    return {"act": CANCEL, "href": reverse("admin:journeys_trigger_cancel", args=[trigger.pk])}
+
+
+class SteersJourneys(KeepsJourneys):
+    """Adds the addresses of the buttons to the admin of journeys."""
+
+    def get_urls(self) -> list[URLPattern]:
+        def steer(request: HttpRequest, object_id: str, act: str) -> HttpResponse:
+            if act not in ACTS:
+                raise Http404
+            return _asked_and_done(self, request, object_id, ACTS[act])
+
+        return [self.address("<str:object_id>/steer/<str:act>/", steer, "steer"), *super().get_urls()]
+
+
+class CancelsTriggers(ReadOnlyAdmin):
+    """Adds the address of the button to the admin of triggers."""
+
+    def get_urls(self) -> list[URLPattern]:
+        def cancel(request: HttpRequest, object_id: str) -> HttpResponse:
+            return _asked_and_done(self, request, object_id, CANCEL)
+
+        return [self.address("<str:object_id>/cancel/", cancel, "cancel"), *super().get_urls()]
+
+
+def may_steer(request: HttpRequest) -> bool:
+    """Whoever may change journeys may steer them."""
+    return request.user.has_perm("journeys.change_journey")
+
+
+def _asked_and_done(model_admin: RecordAdmin, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
+    """The page that asks; once it is answered, the act, and back to the record."""
+    record = model_admin.found(request, object_id, may=may_steer(request))
+    actor = by_staff(request.user.get_username())
+    form = act.form(request.POST if request.method == "POST" else None)
+
+    def done() -> tuple[Any, str]:
+        did = act.do(record, actor=actor, **form.cleaned_data)
+        wakeups.wake(Due(walk=True, webhooks=True))
+        numbers = ", ".join(f"{number:,} {label}" for number, label in _numbers(act, did))
+        return record, f"{act.done} {numbers}.{'' if getattr(did, 'settled', True) else NOT_SETTLED}"
+
+    if form.is_valid():
+        return model_admin.acted(request, record, done)
+    try:
+        would = act.do(record, actor=actor, reason="", dry_run=True)
+    except Refusal as refusal:
+        model_admin.message_user(request, refusal.message, messages.ERROR)
+        return HttpResponseRedirect(page_url(record))
+    return model_admin.page(
+        request,
+        "journeys/admin/steer.html",
+        title=act.name,
+        original=record,
+        asked=act.question.format(record),
+        act=act,
+        form=form,
+        numbers=_numbers(act, would),
+        back=page_url(record),
+    )
+
+
+def _numbers(act: Act, outcome: Any) -> list[tuple[int, str]]:
+    return [(getattr(outcome, name), _LABELS[name]) for name in act.shown]
