@@ -3,9 +3,9 @@
 1. acts.py: what was done, by whom and why; every other module records it in the transaction that does it. And what
    that did, or would do, in numbers.
 2. holding.py: a journey is held, and resumed. A hold is a column of the journey, which whoever begins a step or an
-   attempt looks at (walking/positions.py, webhooks/claims.py); what is due meanwhile is put aside when its turn comes,
+   attempt looks at (walking/positions.py, webhooks/claims.py); what is due meanwhile is suspended when its turn comes,
    so that nobody else waits behind it, and nothing looks for it while no journey is held.
-3. releasing.py: what was put aside becomes due again, some at a time, at a pace if that was asked for.
+3. releasing.py: what was suspended becomes due again, some at a time, at a pace if that was asked for.
 4. aborting.py: a journey is closed, and all who are inside leave. cancelling.py: a call is taken back.
 5. guards.py: a journey is held because too many of its webhooks fail. hosts.py: hosts are held, and have rates.
 6. going_on.py: whatever a process left unfinished that died.

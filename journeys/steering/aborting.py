@@ -126,7 +126,7 @@ def exit_all(enrollment_ids: Sequence[str], *, reason: str, wait: bool = True) -
     return 0
 
 
-# Who waits in a step or was put aside is found at once, however many have ever been inside.
+# Who waits in a step or was suspended is found at once, however many have ever been inside.
 _AT_HAND = Statement(
     """
 SELECT id FROM (

@@ -1,7 +1,7 @@
 """A journey is held, and resumed.
 
 While it is held, nobody steps and no attempt at a webhook begins. It takes in whom it would take in, events end waits,
-and waits go on: whoever's turn comes is put aside until the journey is resumed.
+and waits go on: whoever's turn comes is suspended until the journey is resumed.
 """
 
 from collections.abc import Mapping

@@ -4,8 +4,8 @@ Webhooks come first, then enrollments, those that are due the longest first. Wit
 next a little later:
 
 1. Only those are released whose turn comes within some seconds; a sweeper comes back for the others. So the pace can be
-   changed, and a hold finds all who have not gone on where they were put aside.
-2. Walkers and senders put aside what became due before the resumption and was not put aside before
+   changed, and a hold finds all who have not gone on where they were suspended.
+2. Walkers and senders suspend what became due before the resumption and was not suspended before
    (walking/positions.py, webhooks/claims.py), so it is released in its turn as well. The pace lasts until nothing of
    that is due: a host may be left alone for hours, and walkers may be behind.
 3. Webhooks that are released while their host is left alone would go to it all at once afterwards. So no more are
@@ -62,7 +62,7 @@ class Released:
 
 
 def release(journey_id: str, *, seconds: float) -> int:
-    """Releases what a resumed journey has put aside, for at most so long; returns how many. Safe to run twice.
+    """Releases what a resumed journey has suspended, for at most so long; returns how many. Safe to run twice.
 
     What others have locked for too long is left for the next time.
     """
