@@ -10,6 +10,7 @@ from customers.models import Customer
 from engage.admin.parts.columns import Json, json_block, may_view, named_first
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
+from journeys.steps.secrets import masked_steps
 
 # These read what is known of customers; steps also send it out, and conditions tell it by whom they let in.
 READ_CUSTOMERS = frozenset({"steps", "exit_on", "entry_conditions", "event_where"})
@@ -24,8 +25,8 @@ def may_write_content(request: HttpRequest) -> bool:
     return may_view(Customer, request=request)
 
 
-def sees_credentials(request: HttpRequest) -> bool:
-    """Whether this member of staff sees the headers of webhooks: only those who may also write them."""
+def sees_queries(request: HttpRequest) -> bool:
+    """Whether this member of staff sees the queries of URLs whole: only those who may also write them."""
     return bool(request.user.has_perm("journeys.change_journey")) and may_write_content(request)
 
 
@@ -33,14 +34,14 @@ def sees_credentials(request: HttpRequest) -> bool:
 class Content(Json):
     """The steps or exit rules of a revision, or of a journey's current one, as JSON."""
 
-    with_credentials: bool
+    with_queries: bool
 
     def __call__(self, record: Any) -> SafeString | None:
         revision = _current(record) if isinstance(record, Journey) else record
         if revision is None:
             return None
         shown = shown_of(revision)[self.field]
-        if self.field == "steps" and not self.with_credentials:
+        if self.field == "steps" and not self.with_queries:
             shown = steps_without_credentials(shown)
         return json_block(shown, as_written=True)
 
@@ -50,5 +51,6 @@ def _current(journey: Journey) -> JourneyRevision | None:
 
 
 def shown_of(revision: JourneyRevision) -> dict[str, Any]:
-    """The steps and exit rules as they were written; id and type first, where that is not known."""
-    return revision.written if revision.key_order else named_first(revision.written)
+    """The steps and exit rules as they were written, secrets masked; id and type first, where that is not known."""
+    written = revision.written if revision.key_order else named_first(revision.written)
+    return {**written, "steps": masked_steps(written["steps"])}

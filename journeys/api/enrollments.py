@@ -32,7 +32,7 @@ from journeys.enrollments.states import EnrollmentNotFound, EnrollmentState, jou
 from journeys.job_ids import job_id
 from journeys.models import StepRun, WebhookDelivery
 from journeys.models.choices import StateOfEnrollment
-from journeys.operations.redaction import url_without_secrets, without_secrets
+from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.exit import LONGEST_REASON
 from journeys.webhooks.waiting import Waiting, waiting
 
@@ -110,8 +110,8 @@ class Webhook:
     url: Annotated[str, "The URL. Values of query parameters that look like credentials are hidden."]
     headers: Annotated[
         Mapping[str, str],
-        "The headers set by the journey, without the signature. Values that look like credentials are hidden. "
-        "Empty if they cannot be decrypted at the moment.",
+        "The headers set by the journey, without the signature. Values are hidden, but that of `Content-Type`. Empty "
+        "if they cannot be decrypted at the moment.",
     ]
     body: Annotated[str | None, "The body as JSON text; null if the request has none."]
     state: Annotated[
@@ -138,7 +138,7 @@ class Webhook:
             cls,
             delivery,
             url=url_without_secrets(delivery.url),
-            headers=without_secrets(delivery.readable_headers),
+            headers=without_values(delivery.readable_headers),
             result=None if delivery.state in WebhookDelivery.UNDECIDED else delivery.result or None,
             waits_because=(waits.because if waits else "") or None,
             attempts_made=delivery.attempts,

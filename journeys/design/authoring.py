@@ -22,6 +22,7 @@ from journeys.operations.redaction import steps_without_credentials
 from journeys.steering.guards import parse_guards
 from journeys.steps.definition import parse_steps
 from journeys.steps.exit_rules import parse_exit_rules
+from journeys.steps.secrets import SecretNeeded, steps_as_stored
 from journeys.steps.webhook_targets import Target
 from journeys.webhooks.addresses import refuse_address
 
@@ -48,14 +49,16 @@ _CONTENT = frozenset({"steps", "exit_on"})
 class InvalidJourney(Refusal):
     """A journey cannot be as described; the message begins with the place: `steps[2].for must …`.
 
-    `field` is the invalid field, named as in `JourneyChanges`, or `key`.
+    `field` is the invalid field, named as in `JourneyChanges`, or `key`. The code is `secret_needed` if it is that.
     """
 
     error = "Invalid journey"
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: str, *, of: Refusal | None = None) -> None:
         super().__init__(message)
         self.field = field
+        if isinstance(of, SecretNeeded):
+            self.status, self.code = of.status, of.code
 
 
 class JourneyChanges(TypedDict, total=False):
@@ -88,7 +91,8 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     """Creates the workspace's journey with this key, or changes it. Raises InvalidJourney; then nothing is written.
 
     Different steps or exit rules create a new revision, with which customers enter from then on; those already in the
-    journey go on with theirs. A new journey is named after its key until it is given a name.
+    journey go on with theirs. A new journey is named after its key until it is given a name. A masked secret is that of
+    the stored step with the same id and host.
     """
     check_journey(Journey(workspace=workspace, key=key, name=key), steps=[])
     journey, made = Journey.objects.select_for_update(no_key=True).get_or_create(
@@ -96,7 +100,9 @@ def save_journey(*, workspace: Workspace, key: str, now: datetime, **changes: Un
     )
     stored = _stored_content(journey)
     before = None if stored is None else _facts(journey, stored)
-    content, fields = _requested_content(changes, stored or _RevisionContent(steps=[], exit_on=[]))
+    known = stored or _RevisionContent(steps=[], exit_on=[])
+    content, fields = _requested_content(changes, known)
+    content = content._replace(steps=steps_as_stored(content.steps, known.steps))
     changed = _apply(journey, fields)
     revised = _CONTENT if stored is None else content.differing_from(stored)
     check_journey(
@@ -164,7 +170,7 @@ def refusals_of(
                 yield from cast("list[InvalidJourney]", found.all_found())
         except Refusal as refusal:
             if journey.active or field not in kept:
-                yield from (InvalidJourney(field, found.message) for found in refusal.all_found())
+                yield from (InvalidJourney(field, found.message, of=found) for found in refusal.all_found())
 
 
 def _kept(changed: Collection[str] | None) -> frozenset[str]:

@@ -8,6 +8,7 @@ from django.db import models
 from engage.database.encrypted_fields import OpenedWhenRead, Stored
 from engage.encryption import UnknownEncryptionKey, decrypted, decrypted_json, encrypted, encrypted_json
 from engage.sealed import is_sealed
+from journeys.steps.secrets import with_secrets
 
 _NO_CREDENTIAL = frozenset({"content-type"})
 
@@ -26,16 +27,16 @@ class EncryptedHeadersField(models.JSONField):
 
 
 class StepsField(models.JSONField):
-    """The steps of a revision, in which the values of headers are encrypted, one by one.
+    """The steps of a revision, in which secrets are encrypted, one by one.
 
     A value that cannot be decrypted is read as it is stored: only the request that needs it has to wait.
     """
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002
-        return super().get_db_prep_value(_with_headers(value, encrypted), connection, prepared)
+        return super().get_db_prep_value(_each_changed(value, encrypted), connection, prepared)
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        return _with_headers(super().from_db_value(value, expression, connection), _decrypted_if_possible)
+        return _each_changed(super().from_db_value(value, expression, connection), _decrypted_if_possible)
 
 
 def _decrypted_if_possible(stored: str) -> str:
@@ -50,10 +51,11 @@ def holds_no_credential(headers: Mapping[str, Any]) -> bool:
     return all(name.lower() in _NO_CREDENTIAL for name in headers)
 
 
-def holds_sealed_header(steps: Any) -> bool:
-    """Whether the steps, as they are read, have a header that cannot be decrypted."""
-    headers = [step.get("headers") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    return any(is_sealed(value) for one in headers if isinstance(one, dict) for value in one.values())
+def holds_sealed(steps: Any) -> bool:
+    """Whether the steps, as they are read, have a secret that cannot be decrypted."""
+    sealed: list[str] = []
+    _each_changed(steps, lambda value: sealed.append(value) or value if is_sealed(value) else value)
+    return bool(sealed)
 
 
 def stored_headers(headers: Mapping[str, str]) -> Any:
@@ -61,15 +63,7 @@ def stored_headers(headers: Mapping[str, str]) -> Any:
     return dict(headers) if holds_no_credential(headers) else encrypted_json(dict(headers))
 
 
-def _with_headers(steps: Any, change: Callable[[str], str]) -> Any:
+def _each_changed(steps: Any, change: Callable[[str], str]) -> Any:
     if not isinstance(steps, list):
         return steps
-    return [_with_headers_of_step(step, change) for step in steps]
-
-
-def _with_headers_of_step(step: Any, change: Callable[[str], str]) -> Any:
-    headers = step.get("headers") if isinstance(step, dict) else None
-    if not isinstance(headers, dict):
-        return step
-    changed = {name: change(value) if isinstance(value, str) else value for name, value in headers.items()}
-    return {**step, "headers": changed}
+    return [with_secrets(step, lambda _, value: change(value) if isinstance(value, str) else value) for step in steps]

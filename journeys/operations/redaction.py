@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-HIDDEN = "***"
+from journeys.steps.secrets import MASK, is_open, masked_steps
+
 # Words that indicate a credential anywhere in a name, and those that do so only as whole words.
 _NAME = re.compile(
     r"auth|cookie|token|secret|passw|passphrase|credential|session|signature|api[-_]?key|access[-_]?key"
@@ -14,35 +15,25 @@ _NAME = re.compile(
 _PARAMETER = re.compile(r"(?<=[?&])([^=&]+)=[^&]+")
 
 
-def without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers, with the value hidden where the name indicates a credential."""
-    return {name: HIDDEN if _NAME.search(name) else value for name, value in headers.items()}
-
-
-def without_values(headers: Mapping[str, Any]) -> dict[str, Any]:
-    """The headers, with every value hidden."""
-    return dict.fromkeys(headers, HIDDEN)
+def without_values(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers, with every value hidden but that of the content type."""
+    return {name: value if is_open(("headers", name)) else MASK for name, value in headers.items()}
 
 
 def steps_without_credentials(steps: Any) -> Any:
-    """A journey's steps as they are stored, without the values of webhooks' headers and what is secret in their URLs.
+    """A journey's steps as they are stored, without their secrets and what is secret in their URLs.
 
     Steps that no longer can be read are shown as they are otherwise.
     """
-    return [_step_without_credentials(step) for step in steps] if isinstance(steps, list) else steps
+    return [_with_a_plain_url(step) for step in masked_steps(steps)] if isinstance(steps, list) else steps
 
 
-def _step_without_credentials(step: Any) -> Any:
-    if not isinstance(step, dict):
+def _with_a_plain_url(step: Any) -> Any:
+    if not isinstance(step, dict) or not isinstance(step.get("url"), str):
         return step
-    shown = dict(step)
-    if "headers" in step:
-        shown["headers"] = without_values(step["headers"]) if isinstance(step["headers"], dict) else HIDDEN
-    if isinstance(step.get("url"), str):
-        shown["url"] = url_without_secrets(step["url"])
-    return shown
+    return {**step, "url": url_without_secrets(step["url"])}
 
 
 def url_without_secrets(url: str) -> str:
     """The URL, with the values of query parameters hidden where the name indicates a credential."""
-    return _PARAMETER.sub(lambda found: f"{found[1]}={HIDDEN}" if _NAME.search(found[1]) else found[0], url)
+    return _PARAMETER.sub(lambda found: f"{found[1]}={MASK}" if _NAME.search(found[1]) else found[0], url)

@@ -11,6 +11,7 @@ from journeys.design.authoring import SPELLINGS, InvalidJourney, JourneyChanges,
 from journeys.design.warnings import DefinitionWarning
 from journeys.models import Journey, SteeringAct
 from journeys.seeding.reading import Described, InvalidSeed, read_described
+from journeys.seeding.secrets import read_steps
 from journeys.steering.acts import closed_by
 
 _PAST = {SteeringAct.Kind.CLOSE.value: "closed", SteeringAct.Kind.ABORT.value: "aborted"}
@@ -25,7 +26,7 @@ _READERS: Mapping[str, Callable[[Part], object]] = {
     "max_entries_per_customer": lambda part: None if part.is_null else part.integer(),
     "allow_reenrollment": Part.flag,
     "entry_conditions": lambda part: part.value,
-    "steps": lambda part: part.value,
+    "steps": read_steps,
     "exit_on": lambda part: part.value,
     "guards": lambda part: part.value,
 }

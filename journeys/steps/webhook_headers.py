@@ -9,6 +9,7 @@ from engage.json.documents import Part, Reading
 from engage.sealed import UnknownEncryptionKey, is_sealed
 from journeys.rendering import Rendering
 from journeys.steps.results import StepFailed
+from journeys.steps.secrets import refuse_mask
 from journeys.steps.templated import TemplatedText, read_text, render_text
 from journeys.steps.written import WrittenStep
 
@@ -107,6 +108,7 @@ def _read_value(step: WrittenStep, part: Part) -> str | TemplatedText:
         if not step.stored:
             part.refuse("cannot be decrypted: ENCRYPTION_KEYS lacks its key. Write the value itself.")
         return str(part.value)
+    refuse_mask(step, part)
     value = read_text(step, part)
     if isinstance(value, str) and (problem := _problem_of(value)):
         part.refuse(f"{problem}.")

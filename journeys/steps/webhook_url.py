@@ -62,6 +62,15 @@ def _has_dots(url: str) -> bool:
     return _DOTS.search(url.partition("?")[0]) is not None
 
 
+def origin_of(url: object) -> Target | None:
+    """Scheme, host and port that a URL as it is written leads to; None if it can lead nowhere."""
+    match = _FORM.fullmatch(url) if isinstance(url, str) else None
+    try:
+        return None if match is None else parse_target(f"{match['scheme'].lower()}://{match['authority']}/")
+    except RefusedRequest:
+        return None
+
+
 def read_url(step: WrittenStep, part: Part) -> Url:
     """The URL in this part. Refuses any that cannot be called."""
     text = part.text(at_most=_MAX_WRITTEN)

@@ -176,12 +176,14 @@ def test_who_may_only_look_at_journeys_sees_no_credentials_of_receivers(calling:
             assert "hush" not in page
 
 
-def test_who_may_write_steps_and_superusers_see_them_whole(calling: Journey, staff: Client) -> None:
+def test_who_may_write_steps_and_superusers_see_queries_whole_and_no_secret(calling: Journey, staff: Client) -> None:
     former = calling.revisions.get(number=1)
     for client in (staff, staff_with("change_journey", "view_customer", "view_journeyrevision")):
         for record in (calling, former):
             page = page_of(client, record)
-            assert all(value in page for value in ("Bearer hush-1", "hush-2", "hush-query"))
+            assert "api_key=hush-query" in page
+            assert '"X-Plain": "***"' in page
+            assert not any(value in page for value in ("hush-1", "hush-2"))
 
 
 def test_a_history_tells_no_credentials(calling: Journey, staff: Client) -> None:
@@ -193,14 +195,12 @@ def test_a_history_tells_no_credentials(calling: Journey, staff: Client) -> None
     assert "hush" not in staff_with("view_journey").get(history).content.decode()
 
 
-def test_a_timeline_shows_headers_to_those_who_may_write_them(
-    failed: Enrollment, staff: Client, onlooker: Client
-) -> None:
+def test_a_timeline_shows_no_values_of_headers(failed: Enrollment, staff: Client, onlooker: Client) -> None:
     WebhookDelivery.objects.update(headers={"X-Plain": "hush-2", "Authorization": "Bearer hush"})
-    page = page_of(onlooker, failed)
-    assert "X-Plain: ***" in page
-    assert "hush" not in page
-    assert "X-Plain: hush-2" in page_of(staff, failed)
+    for client in (onlooker, staff):
+        page = page_of(client, failed)
+        assert "X-Plain: ***" in page
+        assert "hush" not in page
 
 
 @each("steps", [None, {}, [1], [{"headers": "hush"}], [{"headers": ["hush"], "url": 1}]])

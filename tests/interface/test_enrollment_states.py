@@ -193,7 +193,7 @@ def test_a_webhook_tells_its_request_its_attempts_and_the_next_one(server: Serve
         "url": "https://shop.example/orders?order=7&api_key=***",
         "headers": {
             "Content-Type": "application/json",
-            "X-Order": "A-1042",
+            "X-Order": "***",
             "Authorization": "***",
             "X-Api-Key": "***",
             "x-shop-token": "***",

@@ -7,9 +7,10 @@ from django.http import HttpRequest
 
 from engage.admin.parts.differences import DiffLine, diff_of
 from engage.http.query_strings import whole_number
-from journeys.admin.content_rights import sees_credentials
+from journeys.admin.content_rights import sees_queries
 from journeys.models import Journey, JourneyRevision
 from journeys.operations.redaction import steps_without_credentials
+from journeys.steps.secrets import masked_steps, steps_masked_beside
 
 _OFFERED = 200  # revisions to compare with
 
@@ -23,7 +24,7 @@ def compared(revision: JourneyRevision, *, request: HttpRequest) -> dict[str, An
     named = whole_number(asked)
     number = named if named in others else before
     other = None if number is None else own.filter(number=number).first()
-    differences = [] if other is None else _differences(other, revision, with_credentials=sees_credentials(request))
+    differences = [] if other is None else _differences(other, revision, with_queries=sees_queries(request))
     journeys: Any = admin.site.get_model_admin(Journey)
     return {
         "others": others,
@@ -35,9 +36,9 @@ def compared(revision: JourneyRevision, *, request: HttpRequest) -> dict[str, An
 
 
 def _differences(
-    before: JourneyRevision, after: JourneyRevision, *, with_credentials: bool
+    before: JourneyRevision, after: JourneyRevision, *, with_queries: bool
 ) -> list[tuple[str, list[DiffLine]]]:
-    old, new = before.steps, after.steps
-    if not with_credentials:
+    old, new = masked_steps(before.steps), steps_masked_beside(after.steps, before.steps)
+    if not with_queries:
         old, new = steps_without_credentials(old), steps_without_credentials(new)
     return [("Steps", diff_of(old, new)), ("Exits", diff_of(before.exit_on, after.exit_on))]

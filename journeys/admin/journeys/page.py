@@ -23,7 +23,7 @@ from journeys.admin.content_rights import (
     WHY_NOT,
     Content,
     may_write_content,
-    sees_credentials,
+    sees_queries,
 )
 from journeys.admin.deliveries.left_alone import left_alone_now, may_try_now
 from journeys.admin.drawing.drawings import MAP_MEDIA
@@ -142,7 +142,7 @@ class JourneyAdmin(JourneyPages):
 
 def _content(name: str, request: HttpRequest) -> Content | None:
     """The column for what a revision holds; None for other fields."""
-    return Content(name, with_credentials=sees_credentials(request)) if name in {"steps", "exit_on"} else None
+    return Content(name, with_queries=sees_queries(request)) if name in {"steps", "exit_on"} else None
 
 
 @admin.register(JourneyRevision)

@@ -23,13 +23,12 @@ from engage.admin.parts.columns import badge, json_text, may_view, shown
 from engage.admin.parts.json_field import JsonField
 from engage.json.compact import json_bytes
 from engage.json.storable import STORED_DEPTH, depth
-from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawing.drawings import Drawing, Way, graph_of_revision, lit
 from journeys.admin.results import JOB_RESULT, STEP_STATE
 from journeys.entering.trigger import Excluded, Recipient, trigger_one
 from journeys.entering.walk_through import WalkThrough, walk_through
 from journeys.models import Journey
-from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
+from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.kinds import COMPLETED, EXITED
 from journeys.steps.rehearsal import Rehearsal, TimedRecord
 from journeys.steps.results import WebhookRequest
@@ -157,7 +156,7 @@ def _request(sent: WebhookRequest, *, request: HttpRequest) -> dict[str, Any] | 
     """What would be sent, as staff may see it of what was sent."""
     if not request.user.has_perm("journeys.view_webhookdelivery"):
         return None
-    headers = (without_secrets if sees_credentials(request) else without_values)(sent.headers)
+    headers = without_values(sent.headers)
     return {
         "line": f"{sent.method} {url_without_secrets(sent.url)}",
         "headers": list(headers.items()),

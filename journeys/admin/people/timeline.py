@@ -12,13 +12,12 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from engage.admin.parts.columns import badge, column_of, linked_fields, may_view, moment, sees_people, shown
-from journeys.admin.content_rights import sees_credentials
 from journeys.admin.drawing.drawings import Drawing
 from journeys.admin.drawing.way import drawing_of
 from journeys.admin.results import DELIVERY_STATE, STEP_STATE
 from journeys.enrollments.history import RunWithWebhook, enrollment_history
 from journeys.models import Enrollment, Journey, StepRun, WebhookAttempt, WebhookDelivery
-from journeys.operations.redaction import url_without_secrets, without_secrets, without_values
+from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.webhooks.waiting import Waiting, waiting
 
 STEPS_SHOWN = 200
@@ -44,7 +43,6 @@ class _Staff:
     event: Any  # the column for the event that a step recorded or waited for; None: not shown
     sees_values: bool
     sees_requests: bool
-    sees_headers: bool
     sends_again: bool
 
 
@@ -64,7 +62,6 @@ def timeline_of(enrollment: Enrollment, *, request: HttpRequest) -> Timeline:
         event=column_of(StepRun, "event", request=request),
         sees_values=sees_people(request),
         sees_requests=may("journeys.view_webhookdelivery") and sees_people(request),
-        sees_headers=sees_credentials(request),
         sends_again=may("journeys.change_webhookdelivery"),
     )
     prefetch_related_objects([step.run for step in steps], *linked_fields([staff.event]))
@@ -138,7 +135,6 @@ def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
         because = step.run.because if staff.sees_values else None
         event = staff.event(step.run) if staff.event else None
         return _rendered("came_to", run=step.run, because=because, event=event)
-    shown = without_secrets if staff.sees_headers else without_values
     return _rendered(
         "came_to",
         run=step.run,
@@ -146,7 +142,7 @@ def _came_to(step: RunWithWebhook, staff: _Staff) -> SafeString:
         delivery_state=badge(delivery.state, DELIVERY_STATE[delivery.state]),
         sees_request=staff.sees_requests,
         url=url_without_secrets(delivery.url),
-        headers=list(shown(delivery.readable_headers).items()),  # `headers.items` may be one of them
+        headers=list(without_values(delivery.readable_headers).items()),  # `headers.items` may be one of them
         may_send_again=staff.sends_again and delivery.state == WebhookDelivery.State.FAILED,
     )
 

@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import RadioFilter
 from engage.admin.parts.records import RecordAdmin
 from engage.audit.acting import by_staff
 from engage.http.query_strings import whole_number
-from journeys.admin.content_rights import may_write_content, sees_credentials
+from journeys.admin.content_rights import may_write_content
 from journeys.admin.steering.how_to_trigger import ways_to_trigger
 from journeys.design.keeping import archive_journey, duplicate_journey, restore_journey, roll_back
 from journeys.models import Journey
@@ -79,7 +79,7 @@ class KeepsJourneys(RecordAdmin):
 
     def may_duplicate(self, request: HttpRequest) -> bool:
         """A copy has the credentials of the receivers, and whoever may change it may send them elsewhere."""
-        return self.has_add_permission(request) and sees_credentials(request)
+        return self.has_add_permission(request) and self.may_roll_back(request)
 
 
 def _archive(request: HttpRequest, journey: Journey) -> tuple[Journey, str]:

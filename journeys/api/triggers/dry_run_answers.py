@@ -13,7 +13,7 @@ from engage.json.keywords import Keywords, known
 from journeys.api.triggers.left_out_answers import LeftOutData, NamedCustomerData, left_out_data, named_data
 from journeys.entering.dry_runs import DryRun, Tried
 from journeys.entry_rules import Verdict
-from journeys.operations.redaction import url_without_secrets, without_secrets
+from journeys.operations.redaction import url_without_secrets, without_values
 from journeys.steps.rehearsal import Rehearsal
 from journeys.steps.results import StepRecord, WebhookRequest
 
@@ -34,7 +34,9 @@ class TriedCustomerData(NamedCustomerData):
 
 
 class RehearsedWebhookData(TypedDict):
-    """A webhook as it would be sent, without its signature. Values that look like credentials are hidden here."""
+    """A webhook as it would be sent, without its signature. Values of headers are hidden, but that of `Content-Type`,
+    and so are those of the URL's query that look like credentials.
+    """
 
     method: str
     url: str
@@ -193,5 +195,5 @@ def _step(at: datetime, step_record: StepRecord) -> RehearsedStepData:
 
 
 def _request(request: WebhookRequest) -> RehearsedWebhookData:
-    headers = without_secrets(request.headers)
+    headers = without_values(request.headers)
     return spelled(RehearsedWebhookData, request, url=url_without_secrets(request.url), headers=headers)

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from engage.encryption import UnknownEncryptionKey, decrypted, encrypted
 from engage.models import IdentityKey, Phone
 from journeys.models import JourneyRevision, WebhookDelivery, WebhookSecret
-from journeys.models.credentials import holds_sealed_header
+from journeys.models.credentials import holds_sealed
 
 _PAGE = 500
 _Encrypted = IdentityKey | WebhookSecret | JourneyRevision | WebhookDelivery
@@ -68,4 +68,4 @@ def _is_readable(row: _Encrypted, column: str) -> bool:
         value = getattr(row, column)
     except UnknownEncryptionKey:
         return False
-    return not (isinstance(row, JourneyRevision) and holds_sealed_header(value))
+    return not (isinstance(row, JourneyRevision) and holds_sealed(value))
